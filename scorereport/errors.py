@@ -1,4 +1,4 @@
-"""The exceptions of scorereport and the exit codes they lead to."""
+"""The exceptions of scorereport and their exit codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the command line answers to its caller; people build on these numbers."""
+    """Exit codes of the command line; scripts rely on these numbers."""
 
     DONE = 0
     LIMIT_BREACHED = 1
@@ -18,13 +18,13 @@ class ExitCode(IntEnum):
 
 
 class ScoreReportError(Exception):
-    """Anything this package refuses, as one sentence for the person who asked."""
+    """Base class of all errors of this package, with a message of one sentence for the user."""
 
     exit_code = ExitCode.USAGE
 
 
 class UsageError(ScoreReportError, ValueError):
-    """An option or a combination of options makes no sense."""
+    """An option, or a combination of options, is not valid."""
 
 
 class DataError(ScoreReportError, ValueError):
@@ -34,7 +34,7 @@ class DataError(ScoreReportError, ValueError):
 
 
 class InternalError(ScoreReportError):
-    """An error that nobody foresaw, as a sentence; `details` is its traceback, for `--debug`."""
+    """An unexpected error, as one sentence; `details` is its traceback, for `--debug`."""
 
     exit_code = ExitCode.INTERNAL
 

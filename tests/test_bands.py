@@ -280,14 +280,14 @@ def test_a_band_is_labelled_as_what_it_is(options, label, resamples, note):
 
 def test_pointwise_bands_warn_that_they_are_no_more():
     assert POINTWISE_NOTE.startswith("Pointwise: ")
-    assert "calibrated forecast leaves it almost always" in POINTWISE_NOTE
+    assert "calibrated forecast leaves the band almost always" in POINTWISE_NOTE
 
 
 def test_a_simultaneous_band_has_one_method_only():
     with pytest.raises(sr.UsageError) as refusal:
         FIT.band(coverage="simultaneous", method="resampling")
     assert str(refusal.value) == (
-        "A simultaneous band has one method only; leave `method` \"auto\", not 'resampling'."
+        "A simultaneous band has only one method; leave `method` \"auto\", not 'resampling'."
     )
 
 

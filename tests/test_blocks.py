@@ -521,8 +521,8 @@ def test_murphy_components_are_those_of_corp_if_frequencies_rise(counts):
 @pytest.mark.parametrize(
     ("y", "p", "note"),
     [
-        ([1, 0, 1], [0.0, 0.2, 0.9], "1 case has an infinite log_loss: what was certain did not happen."),
-        ([1, 0, 0], [0.0, 1.0, 0.9], "2 cases have an infinite log_loss: what was certain did not happen."),
+        ([1, 0, 1], [0.0, 0.2, 0.9], "1 case has an infinite log_loss: the outcome had probability 0."),
+        ([1, 0, 0], [0.0, 1.0, 0.9], "2 cases have an infinite log_loss: the outcome had probability 0."),
         ([0, 1, 0], [0.0, 1.0, 0.9], ""),
     ],
 )
@@ -539,7 +539,7 @@ def test_infinite_log_scores_are_told(y, p, note):
         (
             "shifted_brier",
             {"mu": 0.2},
-            "`score` must be proper; the decomposition of 'shifted_brier' would mean nothing.",
+            "`score` must be proper; the decomposition of 'shifted_brier' would be meaningless.",
         ),
         (
             "rps",
@@ -568,7 +568,7 @@ def test_regret_at_another_threshold_is_not_decomposed():
     with pytest.raises(sr.UsageError) as refusal:
         fit.decompose("regret", cost=0.9, threshold=0.5)
     assert str(refusal.value) == (
-        "`score` must be proper; the decomposition of 'regret' with `threshold` would mean nothing."
+        "`score` must be proper; the decomposition of 'regret' with `threshold` would be meaningless."
     )
 
 
@@ -576,7 +576,7 @@ def test_weighted_infinities_are_counted_like_repeated_rows():
     weighted = sr.corp([1, 0, 1], [0.0, 0.2, 0.9], [2, 1, 1]).decompose("log")
     repeated = sr.corp([1, 1, 0, 1], [0.0, 0.0, 0.2, 0.9]).decompose("log")
     assert weighted == repeated
-    assert weighted.note == "2 cases have an infinite log_loss: what was certain did not happen."
+    assert weighted.note == "2 cases have an infinite log_loss: the outcome had probability 0."
 
 
 def test_only_the_isotonic_fit_passes_as_such():

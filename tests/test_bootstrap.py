@@ -501,7 +501,7 @@ def test_clusters_are_named_in_the_method():
         ),
         (
             lambda y, f: bootstrap(y, f, scores=[("shifted_brier", {"mu": 0.3})], resamples=2),
-            "`score` must be proper; the decomposition of 'shifted_brier' would mean nothing.",
+            "`score` must be proper; the decomposition of 'shifted_brier' would be meaningless.",
         ),
         (
             lambda y, f: bootstrap(y, f, scores="brier", resamples=2),
@@ -658,4 +658,4 @@ def test_one_cluster_has_no_interval_of_a_rate():
     happened = np.array([0.0, 1.0, 1.0])
     estimate = rate_interval("rate", happened, SamplingUnits(rows=3, cluster=np.zeros(3, dtype=int)), 0.9)
     assert np.isnan([estimate.standard_error, estimate.lower, estimate.upper]).all()
-    assert estimate.note == "One cluster cannot tell how much rates vary."
+    assert estimate.note == "One cluster does not show how much rates vary."

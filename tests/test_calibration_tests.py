@@ -265,13 +265,15 @@ def test_clusters_of_one_row_have_the_variance_of_the_data(call, factor):
 def test_forecasts_without_variance_have_no_z(p):
     test = spiegelhalter_test([0, 0, 1], p)
     assert np.isnan([test.statistic, test.p_value]).all()
-    assert test.note == "The forecasts leave the sum no variance, so there is nothing to compare it with."
+    assert (
+        test.note == "With these forecasts the sum has no variance, so there is nothing to compare it with."
+    )
 
 
 def test_what_was_impossible_is_counted():
     test = mean_calibration_test([1, 1, 0, 0], [0.0, 0.4, 0.3, 1.0])
     assert_agree(test.statistic, 0.3 / np.sqrt(0.4 * 0.6 + 0.3 * 0.7))
-    assert test.note == "In 2 rows happened what had probability 0, which alone refutes calibration."
+    assert test.note == "In 2 rows an outcome with probability 0 occurred, which alone refutes calibration."
 
 
 def test_what_was_nearly_impossible_is_not():
@@ -284,8 +286,8 @@ def test_what_was_nearly_impossible_is_not():
 @pytest.mark.parametrize(
     ("cluster", "note"),
     [
-        ("aaaa", "There is one cluster only, so its sum has no variance to be compared with."),
-        ("abab", "The clusters leave the sum no variance, so there is nothing to compare it with."),
+        ("aaaa", "There is only one cluster, so the variance of the sum is not known."),
+        ("abab", "With these clusters the sum has no variance, so there is nothing to compare it with."),
     ],
 )
 def test_clusters_without_variance_have_no_z(cluster, note):
@@ -333,8 +335,8 @@ def test_ties_are_never_split():
     assert_agree(test.statistic, first + second)
     assert test.degrees_of_freedom == 2
     assert test.note == (
-        "In 2 of 2 groups fewer than 5 events or non-events are expected; the χ² law is rough there and "
-        "rejects too often."
+        "In 2 of 2 groups fewer than 5 events or non-events are expected; the χ² distribution is inexact "
+        "there and the test rejects too often."
     )
 
 
@@ -358,14 +360,18 @@ def test_sampling_weights_widen_the_groups():
 def test_an_event_that_was_impossible_is_infinite():
     test = hosmer_lemeshow_test([1, 0, 1, 0], [0.0, 0.0, 0.5, 0.5], groups=2)
     assert (test.statistic, test.p_value, test.degrees_of_freedom) == (np.inf, 0.0, 2)
-    assert test.note.endswith("In 1 row happened what had probability 0, which alone refutes calibration.")
+    assert test.note.endswith(
+        "In 1 row an outcome with probability 0 occurred, which alone refutes calibration."
+    )
 
 
 def test_certain_and_true_forecasts_do_not_count():
     test = hosmer_lemeshow_test([0, 0, 1, 0, 1, 1], [0.0, 0.0, 0.4, 0.4, 1.0, 1.0], groups=3)
     assert_agree(test.statistic, (1 - 0.8) ** 2 / (2 * 0.4 * 0.6))
     assert test.degrees_of_freedom == 1
-    assert test.note.startswith("2 groups of certain and true forecasts do not count. In 1 of 3 groups")
+    assert test.note.startswith(
+        "2 groups whose forecasts are certain and correct do not count. In 1 of 3 groups"
+    )
 
 
 def test_one_group_has_no_test_in_sample():
@@ -723,7 +729,7 @@ def test_errors_agree_with_r():
     errors = calibration_errors([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
     expected = [0.25296860, 0.11402160, 0.59011386, 0.6]
     np.testing.assert_allclose([errors.ici, errors.e50, errors.e90, errors.emax], expected, atol=1e-8)
-    assert errors.note == "A neighbourhood has 4 cases only; the curve follows single outcomes."
+    assert errors.note == "A neighbourhood has only 4 cases; the curve follows single outcomes."
 
 
 def test_ties_that_fill_a_neighbourhood_have_their_event_rate():
@@ -922,7 +928,7 @@ def test_grades_without_weight_are_left_out():
 def test_a_forecast_of_zero_is_always_red():
     test = grade_test(10, 0, 0)
     assert (test.jeffreys_p_value, test.binomial_p_value, test.light) == (0.0, 1.0, "red")
-    assert test.note == "The Jeffreys test refutes a forecast of 0 whatever happens."
+    assert test.note == "The Jeffreys test rejects a forecast of 0 for any outcome."
 
 
 @pytest.mark.parametrize(

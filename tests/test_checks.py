@@ -142,7 +142,7 @@ def test_dates_are_no_outcomes(dates, first):
 def test_longdouble_is_refused(make):
     p = make([0.1, 0.2], dtype=np.longdouble)
     assert refused(sr.DataError, lambda: brier([0, 1], p)) == (
-        "`y_prob` is longdouble; round it to float64 yourself, so that no values merge unseen."
+        "`y_prob` is longdouble; round it to float64 yourself, so that no values merge unnoticed."
     )
 
 
@@ -514,4 +514,4 @@ def test_scales_must_be_positive(scale):
 
 def test_fractions_must_rise():
     call = lambda: sr.curves.retention_curve([0, 1], [[1, 0], [0, 1]], fractions=[0.5, 0])  # noqa: E731
-    assert refused(sr.UsageError, call) == "`fractions` must rise."
+    assert refused(sr.UsageError, call) == "`fractions` must increase."

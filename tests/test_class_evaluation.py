@@ -106,7 +106,7 @@ def test_rows_that_do_not_sum_to_one_are_refused_with_the_tolerance(frame):
     sentence = (
         r"The probabilities of a must sum to 1 within 1e-06 in each row; "
         r"got \d\.\d+ at row 17 \(1 of 160 rows\)\. "
-        r"Mend them, or pass normalize=True \(--normalize\) to divide each row by its sum\."
+        r"Correct them, or pass normalize=True \(--normalize\) to divide each row by its sum\."
     )
     with pytest.raises(sr.DataError, match=f"^{sentence}$"):
         evaluate(off)

@@ -153,7 +153,7 @@ def test_few_dates_are_taken_as_independent_and_told():
     assert by_date.standard_error == pytest.approx(d.standard_error, rel=0.01)  # 39 or 40 rows each
     assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), 3), rel=TOLERANCE)
     assert d.method == "Diebold-Mariano, HAC errors (Bartlett, 0 lags, 4 times)"
-    assert d.note == "Only 4 times: with fewer than 30 they are taken as independent of each other."
+    assert d.note == "Only 4 times: with fewer than 30 they are treated as independent of each other."
     assert (
         by_date.note
         == "Only 4 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
@@ -365,7 +365,7 @@ def test_a_difference_that_does_not_vary_has_no_test():
     ):
         assert d.standard_error == 0
         assert np.isnan([d.lower, d.upper, d.statistic, d.p_value]).all()
-        assert d.note == "The difference does not vary, so that there is no test."
+        assert d.note == "The difference does not vary, so there is no test."
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_one_draw_has_no_error(options, unit):
     d = score_difference([1], [0.3], [0.6], **options)
     assert d.value == pytest.approx(0.49 - 0.16)
     assert np.isnan([d.standard_error, d.lower, d.upper, d.p_value]).all()
-    assert d.note == f"One {unit}, or one {unit} of a class, cannot tell how much the difference varies."
+    assert d.note == f"One {unit}, or one {unit} of a class, does not show how much the difference varies."
 
 
 def test_infinite_scores_have_no_test():
@@ -383,11 +383,11 @@ def test_infinite_scores_have_no_test():
     d = score_difference(y, certain, careful, "log")
     assert d.value == np.inf
     assert np.isnan([d.standard_error, d.lower, d.upper, d.statistic, d.p_value]).all()
-    assert d.note == "The log_loss is not finite: of first in 2 cases, so that there is no test."
+    assert d.note == "The log_loss is not finite: of first in 2 cases, so there is no test."
     d = score_difference(y, [0.2, 0.0, 0.5, 0.5], certain, "log", sample_weight=[1, 1, 3, 1])
     assert np.isnan(d.value)
     assert d.note == (
-        "The log_loss is not finite: of first in 1 case and of second in 4 cases, so that there is no test."
+        "The log_loss is not finite: of first in 1 case and of second in 4 cases, so there is no test."
     )
     assert [
         (r.rank, r.model) for r in rank_models(compare_models(y, {"a": certain, "b": careful}, ["log"]))
@@ -560,7 +560,7 @@ def test_one_case_of_a_class_has_bounds_by_intent():
 def test_a_constant_forecast_has_auc_one_half():
     auc = auc_interval([0, 1, 1, 0], [0.3] * 4)
     assert (auc.value, auc.standard_error, auc.lower, auc.upper) == (0.5, 0, 0.5, 0.5)
-    assert auc.note == "Nothing varies, so that the interval has no width."
+    assert auc.note == "The placements do not vary, so the interval has no width."
 
 
 def test_bounds_of_the_auc_stay_in_the_unit_interval():
@@ -735,16 +735,16 @@ def test_sentences():
     assert found.startswith(
         "In these data neither coin nor good is best at every cost, and the 95 % simultaneous "
     )
-    assert "band tells that good is better at" in found
-    assert found.endswith("; elsewhere it cannot tell.")
+    assert "band shows that good is better at" in found
+    assert found.endswith("; at other costs it contains 0.")
     few = murphy_difference([0, 1, 1, 0], [0.2, 0.8, 0.7, 0.1], [0.3, 0.6, 0.7, 0.4])
     assert few.sentence == (
         "In these data first is at least as good as second at every cost, "
-        "but the 90 % simultaneous band cannot tell them apart at any cost."
+        "but the 90 % simultaneous band of the difference contains 0 at every cost."
     )
 
 
-def test_both_models_may_be_told_to_be_better():
+def test_both_models_may_be_better_somewhere():
     y = np.repeat([0, 1, 0, 1], [80, 20, 20, 80])
     sharp_below, sharp_above = (
         np.repeat([0.2, 0.2, 0.5, 0.5], [80, 20, 20, 80]),
@@ -753,13 +753,13 @@ def test_both_models_may_be_told_to_be_better():
     curve = murphy_difference(y, sharp_below, sharp_above, resamples=200)
     assert curve.dominant == "neither"
     first, second = (
-        curve.theta[told] for told in (curve.simultaneous_upper < 0, curve.simultaneous_lower > 0)
+        curve.theta[shown] for shown in (curve.simultaneous_upper < 0, curve.simultaneous_lower > 0)
     )
     assert 0.2 < first.min() < first.max() < 0.5 < second.min() < second.max() < 0.8
     assert curve.sentence == (
-        "In these data neither first nor second is best at every cost, and the 90 % simultaneous band tells "
+        "In these data neither first nor second is best at every cost, and the 90 % simultaneous band shows "
         f"that first is better at costs between {first.min():.3g} and {first.max():.3g} and that second is "
-        f"better at costs between {second.min():.3g} and {second.max():.3g}; elsewhere it cannot tell."
+        f"better at costs between {second.min():.3g} and {second.max():.3g}; at other costs it contains 0."
     )
 
 
@@ -956,7 +956,7 @@ def test_groups_that_cannot_be_estimated_leave():
 def test_no_groups_no_test():
     for test in group_calibration_test(Y, P, ["all"] * 157):
         assert np.isnan([test.statistic, test.p_value]).all()
-        assert test.note == "There is one group only."
+        assert test.note == "There is only one group."
     for test in group_calibration_test([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]):
         assert np.isnan([test.statistic, test.p_value]).all()
         assert test.note.endswith("cannot be estimated: a, b. No two groups are left to compare.")
@@ -967,7 +967,7 @@ def test_certain_forecasts_leave_no_test():
     p[[3, 8]] = 0.0, 1.0
     for test in group_calibration_test(Y, p, GROUP):
         assert np.isnan([test.statistic, test.p_value]).all()
-        assert test.note == "2 forecasts are 0 or 1, so that their log-odds are infinite."
+        assert test.note == "2 forecasts are 0 or 1, so their log-odds are infinite."
 
 
 def test_few_clusters_leave_no_test():

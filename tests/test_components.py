@@ -1101,7 +1101,7 @@ REAL = sr.corp([0.2, 1.4], [0.1, 0.9], functional="mean")
         ),
         (
             lambda: miscalibration_test(FIT, "shifted_brier", mu=0.3),
-            "`score` must be proper; the decomposition of 'shifted_brier' would mean nothing.",
+            "`score` must be proper; the decomposition of 'shifted_brier' would be meaningless.",
         ),
     ],
 )

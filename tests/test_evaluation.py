@@ -246,8 +246,8 @@ def test_recalibration_is_tried_for_each_model(frame, evaluation):
     assert trial.miscalibration_before == pytest.approx(raw, rel=1e-12)
     is_isotonic = (table["method"] == "isotonic") & (table["model"] == "exact")
     assert table[is_isotonic]["note"].iloc[1] == (
-        "The log score is infinite: 2 cases got a probability of 0 or 1 and turned out otherwise. "
-        "The log_loss is not finite: of recalibrated in 2 cases, so that there is no test."
+        "The log score is infinite: 2 cases got a probability of 0 or 1 that the outcome contradicts. "
+        "The log_loss is not finite: of recalibrated in 2 cases, so there is no test."
     )
 
 
@@ -378,10 +378,10 @@ def test_the_document_names_components(evaluation):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{}", "r.json is no evaluation document: data: Field required (2 problems)."),
+        ("{}", "r.json is not a valid evaluation document: data: Field required (2 problems)."),
         (
             "nonsense",
-            "r.json is no evaluation document: the document: "
+            "r.json is not a valid evaluation document: the document: "
             "Invalid JSON: expected ident at line 1 column 2.",
         ),
     ],

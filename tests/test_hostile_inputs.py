@@ -397,7 +397,9 @@ def test_documents_that_no_parser_holds_are_refused(tmp_path, content, reason):
 def test_documents_of_no_text_are_refused_in_one_sentence(tmp_path, content):
     path = tmp_path / "results.json"
     path.write_bytes(content)
-    with pytest.raises(sr.DataError, match=rf"^{re.escape(str(path))} is no evaluation document: [^\n]+\.$"):
+    with pytest.raises(
+        sr.DataError, match=rf"^{re.escape(str(path))} is not a valid evaluation document: [^\n]+\.$"
+    ):
         sr.Evaluation.from_json(path)
 
 

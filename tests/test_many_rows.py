@@ -156,7 +156,10 @@ def test_groups_have_the_bins_and_blocks_of_rows(hard, limit, label):
     rows, groups = make_targets(hard, limit, label)
     assert groups.forecast.cases == rows.forecast.cases == len(hard[0])
     for kind, (of_rows, of_groups) in enumerate(zip(rows.bins, groups.bins, strict=True)):
-        for weights in ((rows.weight, groups.weight), (rows.weight * rows.came, groups.weight * groups.came)):
+        for weights in (
+            (rows.weight, groups.weight),
+            (rows.weight * rows.is_observed, groups.weight * groups.is_observed),
+        ):
             expected, found = of_rows.sums(weights[0]), of_groups.sums(weights[1])
             # bins that share a tie hold parts of it, which are not whole numbers
             np.testing.assert_allclose(found, expected, rtol=1e-12 if kind == 0 else 0, atol=0)
@@ -169,7 +172,7 @@ def test_counts_in_bins_are_exact_where_nothing_ties():
     for label in TARGETS:
         rows, groups = make_targets(draw_forecasts("continuous"), 0.0, label)
         assert bits_equal(groups.bins[0].sums(groups.weight), rows.bins[0].sums(rows.weight))
-        events = groups.weight * groups.came, rows.weight * rows.came
+        events = groups.weight * groups.is_observed, rows.weight * rows.is_observed
         assert bits_equal(groups.bins[0].sums(events[0]), rows.bins[0].sums(events[1]))
 
 

@@ -364,7 +364,7 @@ def test_a_duplicate_column_nobody_asked_for_does_no_harm(tmp_path):
 
 
 def test_a_column_has_one_role():
-    with pytest.raises(sr.UsageError, match=exactly("`a` is asked for 2 times; a column has one role.")):
+    with pytest.raises(sr.UsageError, match=exactly("`a` is named 2 times; a column has one role.")):
         read(FRAME, forecasts=["a", "a"])
 
 

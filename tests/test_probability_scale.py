@@ -395,7 +395,7 @@ def test_robustness_that_few_cases_rule_has_no_interval():
     p = rng.dirichlet(np.ones(3), 2000)
     result = model_source(rng.integers(0, 3, 2000), p, resamples=40)
     assert np.isnan([result.robustness.model.lower, result.robustness.divergence.upper]).all()
-    assert result.robustness.model.note.endswith("no interval could be relied on.")
+    assert result.robustness.model.note.endswith("no interval would be reliable.")
     assert np.isfinite([result.robustness.source.lower, result.accuracy.model.lower]).all()
     model = SimpleNamespace(model="flighty", scale=(result, result))
     evaluation = SimpleNamespace(results=[model], settings=SimpleNamespace(level=0.95), notes=())
@@ -421,7 +421,7 @@ def test_broad_bins_give_no_verdict():
     result = model_source(y, p, bins=2, resamples=20)
     assert result.verdict == ""
     assert result.calibrated_angle > 55
-    assert "in these bins that says nothing" in result.sentence
+    assert "in these bins that is no evidence" in result.sentence
     assert model_source(y, p, bins="CORP blocks", resamples=20).verdict == "neither"
 
 
@@ -432,7 +432,7 @@ def test_a_timid_model_of_certain_events_is_not_called_bold():
     )
     assert (result.angle, result.verdict) == (90, "contradictory")
     assert "the model is less decisive than the source, which points the other way" in result.sentence
-    assert result.sentence.endswith("the signs contradict each other, and this is no verdict.")
+    assert result.sentence.endswith("the signs contradict each other, and there is no verdict.")
 
 
 def test_certain_forecasts_at_random_are_over_confident():
@@ -452,7 +452,7 @@ def test_class_bias_is_not_called_over_confidence(bins):
     result = model_source(y, biased, bins=bins, resamples=60)
     assert result.verdict == "class bias"
     assert result.angle > result.calibrated_upper
-    assert "but not so once each class is rescaled to how often it came" in result.sentence
+    assert "but not after each class is rescaled to its observed frequency" in result.sentence
     bold = biased**2 / (biased**2).sum(axis=1, keepdims=True)
     assert model_source(y, bold, bins=bins, resamples=60).verdict == "over-confident"
 
@@ -491,7 +491,7 @@ def test_one_class_has_no_verdict():
     y, p = draw_events(400, temper=2.5)
     result = model_source(y, p, target=1, resamples=30)
     assert result.verdict == ""
-    assert result.sentence.endswith("so that this is no verdict on confidence.")
+    assert result.sentence.endswith("so this is not a verdict on confidence.")
 
 
 def test_without_resamples_there_are_values_only():
@@ -505,7 +505,7 @@ def test_without_resamples_there_are_values_only():
         result.accuracy.model.standard_error,
     ]
     assert np.isnan(found).all()
-    assert "nothing was drawn" in result.sentence
+    assert "without resamples" in result.sentence
 
 
 # Whatever the data are
@@ -550,7 +550,7 @@ def test_certain_forecasts_that_fail_have_nothing_to_compare_with():
     result = model_source([1, 0, 1] * 20, [1.0, 0.0, 0.0] * 20, resamples=20)
     assert result.verdict == ""
     assert result.sentence.endswith(
-        "with right probabilities these forecasts would have no line to compare it with."
+        "with calibrated probabilities these forecasts would have no line to compare it with."
     )
 
 
@@ -559,7 +559,8 @@ def test_a_class_that_never_came():
     for bins in (5, "CORP blocks"):
         result = model_source(y, p, bins=bins, target=2, resamples=10)
         assert (
-            result.note == "Nothing of this came true, so there is no mean of the probabilities given to it."
+            result.note
+            == "It was never observed, so there is no mean of the probabilities of observed cases."
         )
         assert np.isnan([*values(result, "model"), *values(result, "source"), result.angle]).all()
         assert result.events.sum() == 0
@@ -581,7 +582,7 @@ def test_a_rare_class_is_not_in_every_resample():
 def test_more_bins_than_pairs():
     result = model_source([1, 0], [0.8, 0.3], bins=10)
     assert (result.n_bins, len(result.n)) == (4, 4)
-    assert result.note == "Made 4 bins instead of 10: there are no more pairs of case and class."
+    assert result.note == "There are 4 bins instead of 10: pairs of case and class are too few."
 
 
 @pytest.mark.parametrize("cluster", [None, [7, 7]])

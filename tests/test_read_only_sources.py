@@ -515,7 +515,7 @@ TRAPS = {
     "subquery": "select 1 as y, (select content from read_text('{secret}')) as m",
     "above": "select 1 as y, content as m from read_text('{folder}/trap.duckdb.tmp/../secret')",
 }
-OUTSIDE = "it asks for files, the network or extensions outside of the source, which are closed to it."
+OUTSIDE = "it needs files, the network or extensions outside the source, which are not allowed."
 STATEMENTS = {
     **{name: view for name, view in TRAPS.items() if name != "macro"},
     "network": "select * from read_csv('http://127.0.0.1:{port}/x.csv')",

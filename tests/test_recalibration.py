@@ -278,7 +278,7 @@ def test_certain_forecasts_stay_unless_the_method_can_move_them():
     for method in ("intercept", "logistic"):
         assert trials[method].note == (
             "30 forecasts of exactly 0 or 1 cannot be moved and stay as they are. "
-            "The log score is infinite: 15 cases got a probability of 0 or 1 and turned out otherwise."
+            "The log score is infinite: 15 cases got a probability of 0 or 1 that the outcome contradicts."
         )
         assert np.isinf(trials[method].log_loss.first_value)
         assert np.isnan(trials[method].log_loss.value)  # infinite before and after
@@ -303,7 +303,7 @@ def test_notes_count_rows_of_sampling_weights_and_cases_of_frequencies(options, 
     weight = np.full(400, 3.0) if options else None
     cases = "3 cases" if options.get("weight_kind") == "frequency" else "1 case"
     assert by_method(y, p, sample_weight=weight, **options)["logistic"].note == (
-        f"{note}The log score is infinite: {cases} got a probability of 0 or 1 and turned out otherwise."
+        f"{note}The log score is infinite: {cases} got a probability of 0 or 1 that the outcome contradicts."
     )
 
 
@@ -321,7 +321,7 @@ def test_an_isotonic_map_may_call_impossible_what_happens():
     trial = by_method(y, p)["isotonic"]
     assert trial.log_loss.first_value == np.inf
     assert re.fullmatch(
-        r"The log score is infinite: \d+ cases? got a probability of 0 or 1 and turned out otherwise\.",
+        r"The log score is infinite: \d+ cases? got a probability of 0 or 1 that the outcome contradicts\.",
         trial.note,
     )
     assert np.isfinite(trial.brier.value)

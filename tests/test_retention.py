@@ -354,7 +354,7 @@ def test_costs_of_the_user_count():
             "`cost` goes with the metric \"expected_cost\"; got 'quadratic_weighted_kappa'.",
         ),
         ({"fractions": [0, 1]}, "`fractions` must leave a case; 1 of 60 leaves none."),
-        ({"fractions": [0.5, 0]}, "`fractions` must rise."),
+        ({"fractions": [0.5, 0]}, "`fractions` must increase."),
         ({"resamples": -1}, "`resamples` must be a whole number of at least 0; got -1."),
         ({"level": 1}, "`level` must lie in (0, 1); got 1."),
         (

@@ -438,7 +438,8 @@ def test_an_unknown_score_is_refused():
             "pa",
             [0.4, 0.2, 0.5, 0.5],
             "The probabilities of all checkpoints must sum to 1 within 1e-06 in each row; got 0.9 at row 2 "
-            "(1 of 4 rows). Mend them, or pass normalize=True (--normalize) to divide each row by its sum.",
+            "(1 of 4 rows). "
+            "Correct them, or pass normalize=True (--normalize) to divide each row by its sum.",
         ),
     ],
 )

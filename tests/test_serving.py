@@ -526,7 +526,7 @@ def test_a_health_file_that_is_absent_or_broken_is_named(tmp_path: Path) -> None
         read_health(tmp_path)
     assert read_completed_times(tmp_path) == {}
     (tmp_path / HEALTH_FILE).write_text('{"version": 1, "sta')
-    with pytest.raises(DataError, match="is no health document"):
+    with pytest.raises(DataError, match="is not a valid health document"):
         read_health(tmp_path)
     assert read_completed_times(tmp_path) == {}
 

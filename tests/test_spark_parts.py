@@ -134,5 +134,5 @@ def test_batches_are_gathered_into_chunks() -> None:
 
 
 def test_a_forecast_named_twice_is_refused_before_spark_is_asked():
-    with pytest.raises(UsageError, match="`x` is asked for 2 times; a column has one role"):
+    with pytest.raises(UsageError, match="`x` is named 2 times; a column has one role"):
         open_spark("nowhere.parquet", outcome="y", forecasts=["x", "x"])

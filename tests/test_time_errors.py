@@ -158,7 +158,7 @@ def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
         (20, ""),
         (
             40,
-            "Values at successive times are alike (autocorrelation 0.95): 400 times count as about 10 "
+            "Values at successive times are similar (autocorrelation 0.95): 400 times count as about 10 "
             "independent ones, and the test rejects too often.",
         ),
     ],
@@ -183,7 +183,7 @@ def test_slow_residuals_are_noted_at_the_tests_of_calibration():
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], time="day", resamples=20)
     notes = {test.name: test.note for test in found.models[0].calibration.tests}
     for name in ("Spiegelhalter's z", "Calibration in the large", "Calibration slope", "Unreliability"):
-        assert notes[name].startswith("Values at successive times are alike (autocorrelation 0.")
+        assert notes[name].startswith("Values at successive times are similar (autocorrelation 0.")
 
 
 def test_page_one_says_which_numbers_take_rows_as_independent_in_time():

@@ -136,7 +136,7 @@ def test_an_interval_of_net_benefit_is_not_empty_without_a_positive():
     assert found.upper > 0.1
     none = row.interval("positive_predictive_value")
     assert np.isnan([none.value, none.lower]).all()
-    assert none.note == "No case could count: there is no interval."
+    assert none.note == "The denominator has no cases: there is no interval."
 
 
 def test_whole_clusters_of_equal_rows_have_wider_intervals():

@@ -330,8 +330,8 @@ FORGERIES = {
     "fail).",
     forge_again: "Record 3 has the results document of record 2.",
     forge_without_results: "Record 3 has the status pass, but lacks results_sha256, files, snapshot.",
-    forge_made_up_results: "Record 3 has a results document that cannot be read: It is no report document: "
-    "evaluation: Field required (2 problems).",
+    forge_made_up_results: "Record 3 has a results document that cannot be read: It is not a valid report "
+    "document: evaluation: Field required (2 problems).",
     forge_verdict: "Record 3 has verdicts that do not follow from its numbers and limits.",
     forge_status: f"{UNLIKE}`status` (pass, not fail).",
     forge_judgements: f"{UNLIKE}`status` (pass, not fail), `judgements`.",

@@ -1,1 +1,1 @@
-"""What every room uses: arrays, checks, files, formatting, processes."""
+"""Utilities for the whole package: arrays, checks, files, formatting, processes."""

@@ -1,4 +1,4 @@
-"""The array types that results carry, and how a document writes them."""
+"""Array types of results, their form in JSON documents, and read-only arrays."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class _AsList:
-    """Tells pydantic to read and write an array as a list of numbers.
+    """Annotation by which pydantic reads and writes an array as a list of numbers.
 
-    pydantic is imported only when a document is read or written: kernels stay light.
+    pydantic is imported only when a document is read or written, so that kernels do not need it.
     """
 
     def __init__(self, dtype: type[np.generic]) -> None:
@@ -41,16 +41,16 @@ _Array = TypeVar("_Array", bound=NDArray[Any])
 
 
 def read_only(array: _Array) -> _Array:
-    """A view that cannot be written through, as results must not change after the fact."""
+    """Return a read-only view, as results must not change afterwards."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def as_immutable(array: _Array) -> _Array:
-    """The array if nobody can write to it, nor to one that it is a view of; else a copy of this kind.
+    """Return the array if neither it nor the array it is a view of is writeable; else a read-only copy.
 
-    What pandas lends cannot be written to, and changes with its table all the same.
+    A view that pandas hands out is read-only, but still changes with its table.
     """
     owner = array if array.base is None else array.base
     if not array.flags.writeable and isinstance(owner, np.ndarray) and not owner.flags.writeable:
@@ -59,7 +59,7 @@ def as_immutable(array: _Array) -> _Array:
 
 
 def set_read_only(array: _Array) -> _Array:
-    """The same array, never to be written to; only for who made it."""
+    """Make an array read-only and return it; only for arrays that the caller has created."""
     array.flags.writeable = False
     return array
 

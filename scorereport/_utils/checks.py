@@ -1,7 +1,7 @@
-"""Checks of arguments and data: each returns clean arrays or raises an error of one clear sentence.
+"""Checks of arguments and data: each returns checked values or raises an error of one clear sentence.
 
-Kernels trust what comes from here. A refusal says which argument, which rule, what came, where,
-and the way out. Rows are counted from 0. No check has a tolerance, except the sum of class
+Kernels do not check again. A message names the argument, the rule, the value found, its rows, and
+how to fix it. Rows are counted from 0. No check has a tolerance, except the sum of class
 probabilities, which floating point cannot keep exactly; its message states the tolerance.
 """
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray, IntArray
 
-#: How far the class probabilities of a row may miss one: wide enough for float32 softmax output.
+#: How far the sum of class probabilities may be from 1: enough for float32 softmax output.
 SUM_TOLERANCE = 1e-6
-#: What weights are: of rows that were drawn once, or how often each row was observed.
+#: Kinds of weights: of rows that were drawn once, or how often each row was observed.
 WEIGHT_KINDS = ("sampling", "frequency")
-#: The smallest and largest weight but 0: squares of weights and their sums stay finite and positive.
+#: The smallest and largest positive weight: squares of weights and their sums stay finite and positive.
 WEIGHT_RANGE = (1e-100, 1e100)
-#: Characters that a label, a date or another text of a row may have.
+#: The most characters of a label, a date or another text of a row.
 LONGEST_TEXT = 1000
 _ROWS_SHOWN = 5
-#: Characters that are shown of a text.
+#: The most characters of a text that a message shows.
 _LONGEST_SHOWN = 100
-#: Rows to find of those that break a rule: one more than are shown.
+#: How many rows that break a rule must be found: one more than are shown.
 ROWS_TO_FIND = _ROWS_SHOWN + 1
 
 
@@ -51,7 +51,7 @@ def check_binary(
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
 ) -> CheckedCases:
-    """Binary outcomes, their forecast probabilities and, if given, their weights."""
+    """Check binary outcomes, their forecast probabilities and, if given, their weights."""
     outcome, forecast = check_outcome(y_true), check_probability(y_prob)
     check_same_length(("y_true", outcome), ("y_prob", forecast))
     return CheckedCases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
@@ -63,7 +63,7 @@ def check_real(
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
 ) -> CheckedCases:
-    """Real outcomes and real forecasts of their mean."""
+    """Check real outcomes and real forecasts of their mean."""
     outcome, forecast = check_finite(y_true, "y_true"), check_finite(y_prob, "y_prob")
     check_same_length(("y_true", outcome), ("y_prob", forecast))
     return CheckedCases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
@@ -72,7 +72,7 @@ def check_real(
 def check_classes(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[IntArray, FloatArray, FloatArray | None]:
-    """Class indices 0..K-1 and one probability vector per row."""
+    """Check class indices 0..K-1 and one probability vector per row."""
     forecast = check_distribution(y_prob)
     label = check_labels(y_true, "y_true", forecast.shape[1])
     check_same_length(("y_true", label), ("y_prob", forecast))
@@ -80,7 +80,7 @@ def check_classes(
 
 
 def check_outcome(values: ArrayLike, name: str = "y_true") -> FloatArray:
-    """Outcomes that are 0 or 1."""
+    """Check outcomes, which must be 0 or 1."""
     vector = _vector(values, name)
     is_binary = (vector == 0) | (vector == 1)
     if not is_binary.all():
@@ -90,12 +90,12 @@ def check_outcome(values: ArrayLike, name: str = "y_true") -> FloatArray:
 
 
 def check_probability(values: ArrayLike, name: str = "y_prob") -> FloatArray:
-    """Probabilities: numbers in [0, 1]."""
+    """Check probabilities, which must be numbers in [0, 1]."""
     return _check_unit_interval(_vector(values, name), name)
 
 
 def check_finite(values: ArrayLike, name: str) -> FloatArray:
-    """Real numbers."""
+    """Check real numbers, which must be finite."""
     vector = _vector(values, name)
     if not np.isfinite(vector).all():
         _refuse_not_finite(vector, name)
@@ -105,7 +105,7 @@ def check_finite(values: ArrayLike, name: str) -> FloatArray:
 def check_weight(
     values: ArrayLike | None, n: int, name: str = "sample_weight", *, kind: str = "sampling"
 ) -> FloatArray | None:
-    """Case weights: not negative, not all zero, whole numbers if they are frequencies; None stays None."""
+    """Check weights: not negative, not all zero, whole numbers if they are frequencies; None stays None."""
     check_option(kind, "weight_kind", WEIGHT_KINDS)
     if values is None:
         return None
@@ -123,7 +123,7 @@ def check_weight(
 
 
 def refuse_extreme_weights(weight: FloatArray, name: str) -> None:
-    """Refuse weights whose squares cannot be summed in floating point; NaN, which is missing, passes."""
+    """Refuse weights whose squares cannot be summed in floating point; NaN (missing) passes."""
     smallest, largest = WEIGHT_RANGE
     is_extreme = (weight > largest) | ((weight > 0) & (weight < smallest))
     if is_extreme.any():
@@ -131,7 +131,7 @@ def refuse_extreme_weights(weight: FloatArray, name: str) -> None:
 
 
 def extreme_weight_rule(name: str) -> tuple[str, str]:
-    """The rule on the size of weights, and the way out."""
+    """Return the rule on the size of weights, and a hint."""
     smallest, largest = WEIGHT_RANGE
     return (
         f"`{name}` must be 0 or lie between {smallest:g} and {largest:g}",
@@ -140,7 +140,7 @@ def extreme_weight_rule(name: str) -> tuple[str, str]:
 
 
 def refuse_fractions(weight: FloatArray, name: str) -> None:
-    """Refuse frequency weights that are not whole numbers; NaN, which is missing, passes."""
+    """Refuse frequency weights that are not whole numbers; NaN (missing) passes."""
     is_fraction = weight != np.floor(weight)
     is_fraction &= ~np.isnan(weight)
     if is_fraction.any():
@@ -148,7 +148,7 @@ def refuse_fractions(weight: FloatArray, name: str) -> None:
 
 
 def fraction_rule(name: str) -> tuple[str, str]:
-    """The rule on frequency weights, and the way out."""
+    """Return the rule on frequency weights, and a hint."""
     return (
         f'`{name}` must be whole numbers where `weight_kind` is "frequency"',
         ' Weights of other kinds are "sampling" weights.',
@@ -156,7 +156,7 @@ def fraction_rule(name: str) -> tuple[str, str]:
 
 
 def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
-    """Rows of K >= 2 probabilities that sum to one."""
+    """Check rows of K >= 2 probabilities, which must sum to 1."""
     table = _plain_array(values, name)
     if table.ndim != 2 or table.shape[1] < 2:
         raise DataError(
@@ -171,7 +171,7 @@ def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
 
 
 def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
-    """Class indices 0..n_classes-1."""
+    """Check class indices 0..n_classes-1."""
     vector = check_finite(values, name)
     is_off = (vector < 0) | (vector >= n_classes) | (vector != np.floor(vector))
     if is_off.any():
@@ -180,7 +180,7 @@ def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
 
 
 def check_clusters(values: ArrayLike | None, n: int, name: str = "cluster") -> IntArray | None:
-    """Labels of clusters as numbers from 0, in the order of the labels; None stays None."""
+    """Check labels of clusters and number them from 0, in the order of the labels; None stays None."""
     if values is None:
         return None
     labels = _one_per_case(values, n, name)
@@ -191,7 +191,7 @@ def check_clusters(values: ArrayLike | None, n: int, name: str = "cluster") -> I
 
 
 def check_times(values: ArrayLike | None, n: int, name: str = "time") -> NDArray[Any] | None:
-    """Dates or numbers that tell which case came first; None stays None."""
+    """Check times of cases, which must be dates or numbers; None stays None."""
     if values is None:
         return None
     times = _one_per_case(values, n, name)
@@ -210,14 +210,14 @@ def _one_per_case(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
 
 
 def check_whole(value: Any, name: str, smallest: int) -> int:
-    """A whole number that is not too small."""
+    """Check a whole number, which must not be below `smallest`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < smallest:
         raise UsageError(f"`{name}` must be a whole number of at least {smallest}; got {value!r}.")
     return int(value)
 
 
 def check_same_length(*named: tuple[object, NDArray[Any]]) -> None:
-    """Arrays, each with its name, that describe the same cases."""
+    """Check that arrays, each with its name, have the same length."""
     (first, a), *others = named
     for name, b in others:
         if len(b) != len(a):
@@ -225,7 +225,7 @@ def check_same_length(*named: tuple[object, NDArray[Any]]) -> None:
 
 
 def check_inside(value: Any, name: str, lower: float, upper: float, *, closed: str = "both") -> float:
-    """Check that a parameter lies in an interval; `closed` is "both", "left" or "neither"."""
+    """Check that a parameter is in an interval; `closed` is "both", "left" or "neither"."""
     if not isinstance(value, (int, float, np.number)):
         raise UsageError(f"`{name}` must be a number; got {value!r}.")
     above = value >= lower if closed in {"both", "left"} else value > lower
@@ -239,7 +239,7 @@ def check_inside(value: Any, name: str, lower: float, upper: float, *, closed: s
 
 
 def check_interval(lower: float, upper: float, *, closed: str = "both") -> tuple[float, float]:
-    """Check a cost interval inside the unit interval, with room between its ends."""
+    """Check an interval of costs inside [0, 1], whose lower end must be below the upper end."""
     check_inside(lower, "lower", 0, 1, closed=closed)
     check_inside(upper, "upper", 0, 1, closed=closed)
     if lower >= upper:
@@ -248,14 +248,14 @@ def check_interval(lower: float, upper: float, *, closed: str = "both") -> tuple
 
 
 def check_option(value: str, name: str, allowed: Collection[str]) -> str:
-    """One of a few words."""
+    """Check that a value is one of the allowed words."""
     if value not in allowed:
         raise UsageError(f"`{name}` must be one of {_quoted(allowed)}; got {value!r}.")
     return value
 
 
 def shortest(value: float) -> str:
-    """A parameter as short as it can be told without changing it.
+    """Format a parameter as short as possible without changing its value.
 
     >>> shortest(1), shortest(0.25), shortest(1.0000000001)
     ('1', '0.25', '1.0000000001')
@@ -269,7 +269,7 @@ def _quoted(words: Collection[str]) -> str:
 
 
 def _vector(values: ArrayLike, name: str) -> FloatArray:
-    """A vector of numbers, with at least one."""
+    """A vector of at least one number."""
     array = _plain_array(values, name)
     if array.ndim != 1:
         raise DataError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
@@ -287,15 +287,15 @@ def _numbers(array: NDArray[Any], name: str) -> FloatArray:
 
 
 def refuse_longdouble(dtype: object, name: str) -> None:
-    """Refuse numbers with more digits than float64 holds, where it has fewer."""
+    """Refuse longdouble numbers where they have more digits than float64."""
     if dtype == np.longdouble != np.float64:
         raise DataError(
-            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unseen."
+            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unnoticed."
         )
 
 
 def _plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Turn masked and nullable arrays into plain ones, with NaN for what is missing."""
+    """Convert masked and nullable arrays to plain ones, with NaN for missing values."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.filled(values.astype(object), np.nan) if np.ma.is_masked(values) else values.data
     dtype = getattr(values, "dtype", None)
@@ -309,7 +309,7 @@ def _plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _numbers_of_objects(array: NDArray[Any], name: str) -> FloatArray:
-    """Numbers out of an object array; text and dates are refused, not parsed."""
+    """Numbers of an object array; text and dates are refused, not parsed."""
     if array.dtype.kind in "mM":
         refuse_rows(array.astype(str), np.ones(array.shape, dtype=bool), f"`{name}` must be numeric")
     items: Sequence[object] = array.ravel().tolist()
@@ -343,20 +343,20 @@ def _refuse_missing(vector: FloatArray, name: str) -> None:
         refuse_rows(vector, is_missing, f"`{name}` must not be missing", " Drop these rows first.")
 
 
-def refuse_rows(values: NDArray[Any], is_bad: NDArray[np.bool_], rule: str, way_out: str = "") -> NoReturn:
-    """Refuse the rows marked bad, in one sentence."""
-    raise DataError(f"{rule}; got {describe_rows(values, is_bad)}.{way_out}")
+def refuse_rows(values: NDArray[Any], is_bad: NDArray[np.bool_], rule: str, hint: str = "") -> NoReturn:
+    """Raise a `DataError` for the rows marked bad: the rule, the rows and a hint."""
+    raise DataError(f"{rule}; got {describe_rows(values, is_bad)}.{hint}")
 
 
 def name_some(items: Sequence[object] | NDArray[Any]) -> str:
-    """List the first few rows or labels."""
+    """Format the first few rows or labels as a list."""
     return ", ".join(str(item) for item in items[:_ROWS_SHOWN]) + (
         ", ..." if len(items) > _ROWS_SHOWN else ""
     )
 
 
 def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
-    """Name the first offending value, its row, how many there are and where the first of them stand.
+    """Describe the first invalid value, its row, the number of invalid rows and the first of them.
 
     >>> describe_rows(np.array([0.2, 1.03, 0.5, 7.0]), np.array([False, True, False, True]))
     '1.03 at row 1 (2 of 4 rows: 1, 3)'
@@ -366,7 +366,7 @@ def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
 
 
 def describe_places(first: object, rows: Sequence[int] | NDArray[Any], count: int, total: int) -> str:
-    """The same where only the first few of the offending rows are known, one more than are shown.
+    """Describe invalid rows of which only the first few are known, one more than are shown.
 
     >>> describe_places(1.03, [1, 3], 2, 4)
     '1.03 at row 1 (2 of 4 rows: 1, 3)'
@@ -377,7 +377,7 @@ def describe_places(first: object, rows: Sequence[int] | NDArray[Any], count: in
 
 
 def _show(value: object) -> str:
-    """A value as Python writes it; of a long one its beginning."""
+    """A value as Python writes it; a long one is cut."""
     if isinstance(value, (str, bytes)) and len(value) > _LONGEST_SHOWN:
         return f"{value[:_LONGEST_SHOWN]!r} ..."
     return repr(value)

@@ -1,4 +1,4 @@
-"""The time that documents state: the current time, or a given one for reproducible files."""
+"""The time in documents: the current time, or a fixed one for reproducible files."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_given: ContextVar[str | None] = ContextVar("given", default=None)
+_fixed: ContextVar[str | None] = ContextVar("fixed", default=None)
 
 
 @contextmanager
 def fixed_time(time: str | None) -> Iterator[None]:
-    """Take this time for now inside the block; None leaves the clock alone.
+    """Use this time as the current time inside the block; None changes nothing.
 
     >>> with fixed_time("2026-11-15T00:00:00+00:00"):
     ...     timestamp()
     '2026-11-15T00:00:00+00:00'
     """
-    token = _given.set(_given.get() if time is None else time)
+    token = _fixed.set(_fixed.get() if time is None else time)
     try:
         yield
     finally:
-        _given.reset(token)
+        _fixed.reset(token)
 
 
 def read_clock() -> str:
-    """Now in UTC, to the second, by the clock of the machine; the time of `fixed_time` is taken for now.
+    """Return the current time in UTC, to the second, by the clock of the machine or by `fixed_time`.
 
-    Audits take their times from here: no environment variable can backdate a record.
+    Audits use this function: no environment variable can backdate a record.
     """
-    given = _given.get()
-    return datetime.now(UTC).isoformat(timespec="seconds") if given is None else given
+    fixed = _fixed.get()
+    return datetime.now(UTC).isoformat(timespec="seconds") if fixed is None else fixed
 
 
 def timestamp() -> str:
-    """Now in UTC, to the second; the time of `fixed_time`, or else SOURCE_DATE_EPOCH, is taken for now."""
+    """Return the current time in UTC, to the second, or that of `fixed_time`, or of SOURCE_DATE_EPOCH."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is None or _given.get() is not None:
+    if epoch is None or _fixed.get() is not None:
         return read_clock()
     try:
         return datetime.fromtimestamp(int(epoch), UTC).isoformat(timespec="seconds")
@@ -52,7 +52,7 @@ def timestamp() -> str:
 
 
 def read_time(text: str) -> str:
-    """A date, or a date with a time, as a time to the second; without a zone it is UTC.
+    """Convert a date, with or without a time, to a time to the second; without a zone it is UTC.
 
     >>> read_time("2026-11-15"), read_time("2026-11-15T07:30:12+01:00")
     ('2026-11-15T00:00:00+00:00', '2026-11-15T06:30:12+00:00')

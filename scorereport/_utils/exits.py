@@ -15,28 +15,28 @@ OUT_OF_MEMORY = (
     'The machine ran out of memory: set `engine` to "duckdb", which works on disk within `memory_limit`, '
     "or use fewer rows, models or resamples."
 )
-#: Characters of an error that nobody foresaw: its text may hold a whole table.
+#: The most characters of an unexpected error, whose text may hold a whole table.
 _LONGEST = 1000
-#: Causes of an error that are followed: a chain may lead back to where it began.
+#: The most causes of an error that are followed, as a chain may be circular.
 _LONGEST_CHAIN = 20
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out; pandas, pyarrow and NumPy have subclasses of MemoryError."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # that of DuckDB
+    """Whether an error means that memory ran out; pandas, pyarrow and NumPy subclass MemoryError."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
         return True
     return not isinstance(error, ScoreReportError) and "std::bad_alloc" in _read(error)
 
 
 def is_expected(error: BaseException) -> bool:
-    """Whether an error needs no traceback, because its sentence says what to do."""
+    """Whether an error needs no traceback, because its message is enough to act on."""
     if isinstance(error, InternalError):
         return False
     return isinstance(error, (ScoreReportError, OSError)) or is_out_of_memory(error)
 
 
 def find_error_code(error: BaseException) -> ExitCode:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     if isinstance(error, ScoreReportError):
         return error.exit_code
     if isinstance(error, OSError):
@@ -45,7 +45,7 @@ def find_error_code(error: BaseException) -> ExitCode:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error as a sentence; one that nobody foresaw with the name of its kind.
+    """Return the message of an error; for an unexpected error with the name of its class.
 
     >>> describe_error(ScoreReportError("There are no rows.")), describe_error(ZeroDivisionError("division"))
     ('There are no rows.', 'ZeroDivisionError: division')
@@ -60,7 +60,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _read(error: BaseException) -> str:
-    """The text of an error; some cannot even say what they are."""
+    """The text of an error; empty if it cannot be formatted."""
     try:
         return str(error)
     except Exception:
@@ -68,14 +68,14 @@ def _read(error: BaseException) -> str:
 
 
 def format_exit_message(sentence: str, code: int) -> str:
-    """What the command line says of an error."""
+    """Format the message of an error for the command line."""
     if code != ExitCode.INTERNAL:
         return sentence
     return f"internal error, please report it: {sentence} (--debug shows where it happened)"
 
 
 def redact_error(error: Exception, redact: Callable[[str], str]) -> ScoreReportError:
-    """The same error without secrets, as one that the command line can show."""
+    """Return the same error without secrets, as one that the command line can show."""
     sentence = redact(describe_error(error))
     if isinstance(error, ScoreReportError):
         error.args = (sentence,)
@@ -88,14 +88,14 @@ def redact_error(error: Exception, redact: Callable[[str], str]) -> ScoreReportE
 
 
 def format_traceback(error: BaseException) -> str:
-    """Where an error happened; of one that is known by its sentence already, what it kept of that."""
+    """Return the traceback of an error; for an `InternalError` the one that it holds."""
     if isinstance(error, InternalError) and error.details:
         return error.details
     return "".join(traceback.format_exception(error))
 
 
 def release_frames(error: BaseException) -> None:
-    """Let go of the variables of all calls that an error passed, which may hold all rows."""
+    """Release the local variables of all calls in the traceback, which may hold all rows."""
     seen: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
         if seen is None:

@@ -1,13 +1,13 @@
 """Files and folders: atomic writing, temporary folders, and files that ship with the package.
 
-Each folder holds a marker file that its process keeps locked. The system releases the lock when the process
-dies, however that happens, so the next process that needs a temporary folder finds those that are stale, and
-removes them.
+Temporary folders: each holds a marker file that its process keeps locked. The system releases the lock when
+the process ends, for whatever reason, so the next process that needs a temporary folder can find and remove
+abandoned ones.
 
-What is written holds data of people, so only its owner may read it, from the first moment on, unless it is to
-be published. A file that takes the place of another keeps the permissions that somebody gave that one.
+Written files may hold personal data, so from the start only their owner may read them, unless they are
+public. A file that replaces another keeps the permissions of that file.
 
-They stand at the top of the repository; a wheel carries them inside the package.
+Files of the package are at the top of the repository; in a wheel they are inside the package.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from scorereport._utils.processes import check_not_stopped, signals_deferred
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-
-#: Windows has none: nothing is locked there, and nothing is swept.
+#: Windows has no fcntl: nothing is locked there, and no folders are removed as abandoned.
 _locks: Any = import_module("fcntl") if os.name == "posix" else None
 
 FOLDER_PREFIX = "scorereport-"
@@ -43,14 +42,15 @@ _swept: set[Path] = set()
 
 
 class TemporaryFolder:
-    """A folder of this process, below that of the system unless another is given.
+    """A temporary folder of this process, below that of the system unless `below` is given.
 
-    It is removed when it is closed, when nobody refers to it any more, and at exit; after a kill by the next
+    It is removed when it is closed, when it is no longer referenced, and at exit; after a kill by the next
     process that makes one in the same place. `lock` may be inherited by a child process that works in it.
     """
 
     def __init__(self, kind: str = "", below: str | Path | None = None) -> None:
-        with signals_deferred():  # a signal must not come between the folder and what removes it
+        # A signal must not arrive between making the folder and registering its removal.
+        with signals_deferred():
             place = Path(tempfile.gettempdir() if below is None else below)
             if place not in _swept:
                 _swept.add(place)
@@ -64,7 +64,7 @@ class TemporaryFolder:
             self._finalizer = weakref.finalize(self, _remove, self.path, self.lock, os.getpid())
 
     def close(self) -> None:
-        """Remove the folder with all that is in it; signals wait for it."""
+        """Remove the folder with its contents; signals are deferred."""
         with signals_deferred():
             self._finalizer()
 
@@ -76,10 +76,10 @@ class TemporaryFolder:
 
 
 def remove_abandoned(place: str | Path | None = None) -> list[Path]:
-    """Remove the folders of processes that are dead; gives those that are gone.
+    """Remove the folders of processes that have ended; return those removed.
 
-    Only folders that carry our prefix and our marker, that belong to this user and that nobody else may write
-    to are touched; links are never followed.
+    Only folders with our prefix and marker, which belong to this user and are not writeable by others, are
+    touched; links are never followed.
     """
     if _locks is None:
         return []
@@ -95,7 +95,7 @@ def _list_folders(place: Path) -> Iterator[Path]:
 
 
 def _sweep_one(path: Path) -> bool:
-    """Remove a folder if its process is dead."""
+    """Remove a folder if its process has ended."""
     with suppress(OSError), _Opened(path, _FOLDER) as folder:
         facts = os.fstat(folder)
         if facts.st_uid != os.geteuid() or facts.st_mode & _OTHERS_WRITE:
@@ -122,13 +122,14 @@ class _Opened:
 
 
 def _write_marker(folder: Path) -> int | None:
-    """Put the marker into a folder; it gets its name once it is locked, so that nobody finds it unlocked."""
+    """Put the marker into a folder; it is locked before it gets its name, so no process finds it unlocked."""
     if _locks is None:
         return None
     fresh = folder / f"{MARKER}.new"
     descriptor = os.open(fresh, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with suppress(OSError):  # a file system without locks: nobody will take the folder for stale
+        # On a file system without locks there is no marker, and the folder never counts as abandoned.
+        with suppress(OSError):
             _locks.flock(descriptor, _locks.LOCK_EX | _locks.LOCK_NB)
             fresh.rename(folder / MARKER)
     except BaseException:
@@ -138,7 +139,7 @@ def _write_marker(folder: Path) -> int | None:
 
 
 def _remove(path: Path, lock: int | None, owner: int) -> None:
-    """Remove a folder of ours; a process that was forked off leaves it alone."""
+    """Remove a folder of this process; a forked process does nothing."""
     if os.getpid() != owner:
         return
     try:
@@ -155,7 +156,7 @@ def _remove(path: Path, lock: int | None, owner: int) -> None:
 
 
 def _empty(folder: int) -> None:
-    """Remove all that a folder holds; the marker stays as long as something does, for the next to try."""
+    """Remove the contents of a folder; the marker stays while anything else remains, for a later attempt."""
     for name in os.listdir(folder):
         if name == MARKER:
             continue
@@ -174,22 +175,24 @@ _PERMISSIONS, _OF_GROUP = 0o777, 0o070
 
 
 def write_text(path: str | Path, text: str, *, public: bool = False) -> Path:
-    """Write text in UTF-8, with the ends of lines it has."""
+    """Write text in UTF-8, with its line ends unchanged."""
     return write_bytes(path, text.encode(), public=public)
 
 
 def write_bytes(path: str | Path, content: bytes, *, public: bool = False) -> Path:
-    """Write beside the target first and rename: nobody ever sees half a file."""
+    """Write a temporary file beside the target and rename it, so that a partial file is never visible."""
     return write_together({Path(path): content}, public=public)[0]
 
 
 def write_together(contents: Mapping[Path, bytes], *, public: bool = False) -> list[Path]:
-    """Write all files beside their targets first, and rename them once the last of them is complete.
+    """Write all files beside their targets, and rename them once all are complete.
 
-    Those that are `public` are for everybody to whom the umask of the process leaves them.
+    `public` files are readable by everyone whom the umask of the process allows.
     """
     check_not_stopped()
-    waiting = {target: _name_beside(target) for target in contents}  # known before they are there
+    waiting = {
+        target: _name_beside(target) for target in contents
+    }  # named before they exist, for the clean-up
     try:
         for target, content in contents.items():
             with open_beside(waiting[target], target, public=public) as file:
@@ -210,10 +213,10 @@ def _fill(file: BinaryIO, content: bytes) -> None:
 
 @contextmanager
 def open_beside(temporary: Path, target: Path, *, public: bool = False) -> Iterator[BinaryIO]:
-    """A new file that is to take the place of another, with the permissions of that one if it is there."""
+    """Open a new file that is to replace another, with the permissions of that file if it exists."""
     mode = _FOR_ALL if public else _FOR_OWNER
     with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
-        with suppress(OSError, AttributeError):  # there is none, or the system has no such permissions
+        with suppress(OSError, AttributeError):  # it does not exist, or the system has no such permissions
             old = target.lstat()
             if stat.S_ISREG(old.st_mode):
                 os.fchmod(file.fileno(), _keep_permissions(file.fileno(), old))
@@ -221,7 +224,7 @@ def open_beside(temporary: Path, target: Path, *, public: bool = False) -> Itera
 
 
 def _keep_permissions(new: int, old: os.stat_result) -> int:
-    """The permissions of a file, for the same group; without those of the group if it cannot be the same."""
+    """The permissions of the old file, with the same group; without group permissions if that fails."""
     kept = stat.S_IMODE(old.st_mode) & _PERMISSIONS
     if os.fstat(new).st_gid != old.st_gid:
         try:
@@ -232,16 +235,16 @@ def _keep_permissions(new: int, old: os.stat_result) -> int:
 
 
 def only_owner(path: str, flags: int) -> int:
-    """An opener, for `open`, of files that only their owner may read; one that is there stays as it is."""
+    """Open a file, as opener for `open`, so that only its owner may read it; an existing one is unchanged."""
     return os.open(path, flags, _FOR_OWNER)
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, with those above it that are missing: only their owner may look into new ones."""
+    """Make a folder and missing parents; only their owner may read new ones."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=_FOLDER_FOR_OWNER, exist_ok=True)
-    path.mkdir(mode=_FOLDER_FOR_OWNER, exist_ok=True)  # refuses what is there and no folder
+    path.mkdir(mode=_FOLDER_FOR_OWNER, exist_ok=True)  # an error if the path exists and is not a folder
 
 
 def _name_beside(target: Path) -> Path:
@@ -249,11 +252,11 @@ def _name_beside(target: Path) -> Path:
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-#: Name in the package, and place in the repository.
+#: Folders by name in the package, and their paths in the repository.
 _HOMES = {"templates": "templates", "recorded": "validation/recorded"}
 
 
 def find_package_folder(name: str) -> Path:
-    """The folder of that name: in the package if it was installed, else in the repository."""
+    """Return the folder of that name: in the package if it was installed, else in the repository."""
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / _HOMES[name]

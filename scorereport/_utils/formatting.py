@@ -1,4 +1,4 @@
-"""Numbers to strings, in one place: the same number looks the same in every table."""
+"""Formatting of numbers and texts: the same number looks the same in every table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 4, 7
 NOT_DEFINED = "n/d"
-#: Thousands, millions and so on, as they stand before a unit.
+#: Prefixes of units: thousands, millions and so on.
 _LARGE = ("", "k ", "M ", "G ")
-#: Categories of Unicode that steer a terminal or hide text: controls, formats, surrogates, breaks of lines.
+#: Unicode categories that control a terminal or hide text: controls, formats, surrogates, line breaks.
 _CONTROL_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def format_number(value: float, decimals: int) -> str:
-    """A number with a fixed number of decimals, a true minus, ∞, and n/d for what is not defined.
+    """Format a number with fixed decimals, a true minus, ∞, and n/d for NaN.
 
     >>> [format_number(value, 2) for value in (0.125, -1.5, float("inf"), float("nan"), -0.001)]
     ['0.12', '−1.50', '∞', 'n/d', '0.00']
@@ -32,7 +32,7 @@ def format_number(value: float, decimals: int) -> str:
 
 
 def format_percent(value: float) -> str:
-    """A share in percent.
+    """Format a share in percent.
 
     >>> format_percent(0.1234), format_percent(-0.5)
     ('12.3 %', '−50.0 %')
@@ -42,7 +42,7 @@ def format_percent(value: float) -> str:
 
 
 def format_level(level: float) -> str:
-    """The probability with which something covers.
+    """Format a confidence level in percent.
 
     >>> format_level(0.95), format_level(0.995)
     ('95 %', '99.5 %')
@@ -51,7 +51,7 @@ def format_level(level: float) -> str:
 
 
 def format_interval(lower: float, upper: float, decimals: int) -> str:
-    """Both ends of an interval; empty if it is not defined.
+    """Format both ends of an interval; empty if it is not defined.
 
     >>> format_interval(-0.5, 0.25, 2), format_interval(float("nan"), 1.0, 2)
     ('[−0.50, 0.25]', '')
@@ -62,7 +62,7 @@ def format_interval(lower: float, upper: float, decimals: int) -> str:
 
 
 def format_p_value(value: float) -> str:
-    """A p-value to three decimals, never as 0.
+    """Format a p-value to three decimals, never as 0.
 
     >>> [format_p_value(value) for value in (0.0449, 1e-9, float("nan"))]
     ['0.045', '<0.001', 'n/d']
@@ -71,7 +71,7 @@ def format_p_value(value: float) -> str:
 
 
 def format_count(value: float) -> str:
-    """A count with thousands apart; sums of fractional weights keep one decimal.
+    """Format a count with separated thousands; sums of fractional weights keep one decimal.
 
     >>> format_count(20190), format_count(12.5)
     ('20,190', '12.5')
@@ -80,7 +80,7 @@ def format_count(value: float) -> str:
 
 
 def format_counted(n: float, noun: str) -> str:
-    """A number of things.
+    """Format a number with its noun in singular or plural.
 
     >>> format_counted(1, "row"), format_counted(20190, "row")
     ('1 row', '20,190 rows')
@@ -89,7 +89,7 @@ def format_counted(n: float, noun: str) -> str:
 
 
 def conjugate(n: float, verb: str) -> str:
-    """A verb in the form that goes with a number of things.
+    """Return a verb in the singular or plural form for a number.
 
     >>> conjugate(1, "are"), conjugate(2, "are"), conjugate(1, "have"), conjugate(1, "stay")
     ('is', 'are', 'has', 'stays')
@@ -98,7 +98,7 @@ def conjugate(n: float, verb: str) -> str:
 
 
 def common_decimals(values: Iterable[float]) -> int:
-    """Decimals for a column: enough that its smallest number keeps two figures, within reason.
+    """Return the decimals for a column: enough for two figures of its smallest number, from 4 to 7.
 
     >>> common_decimals([0.2, 0.15]), common_decimals([0.2, 0.00031])
     (4, 5)
@@ -109,7 +109,7 @@ def common_decimals(values: Iterable[float]) -> int:
 
 
 def format_value(value: float) -> str:
-    """A number to six figures, for columns in which every line has a magnitude of its own.
+    """Format a number to six figures, for columns of numbers of different magnitude.
 
     >>> [format_value(value) for value in (0.125, -1 / 3, 20190.0, 0.000245537, 1.5e-7, float("inf"))]
     ['0.125', '−0.333333', '20190', '2.4554e−4', '1.5e−7', '∞']
@@ -127,7 +127,7 @@ def _shortest(value: float) -> str:
 
 
 def format_difference(value: float) -> str:
-    """How far apart two numbers are: the magnitude matters, two figures are enough.
+    """Format the difference of two numbers to two figures, as only its magnitude matters.
 
     >>> [format_difference(value) for value in (2.2204e-16, 0.0, 0.0123, 1e-12, float("inf"))]
     ['2.2e−16', '0', '0.012', '1e−12', '∞']
@@ -138,13 +138,13 @@ def format_difference(value: float) -> str:
 
 
 def _typeset(text: str) -> str:
-    """A number as Python writes it, with a true minus and the shortest exponent."""
+    """Typeset a number in Python's notation with a true minus and the shortest exponent."""
     mantissa, e, exponent = text.partition("e")
     return f"{mantissa}{e}{int(exponent) if e else ''}".replace("-", "−")
 
 
 def format_time(text: str) -> str:
-    """A time in ISO format to the minute; any other text as it is.
+    """Format a time in ISO format to the minute; any other text is returned unchanged.
 
     >>> format_time("2026-11-15T07:30:12+00:00"), format_time("2026-11-15T07:30:12+01:00"), format_time("now")
     ('2026-11-15 07:30 UTC', '2026-11-15 07:30 UTC+01:00', 'now')
@@ -157,7 +157,7 @@ def format_time(text: str) -> str:
 
 
 def format_rate(rate: float, unit: str) -> str:
-    """So many things in a second, or in a minute where they are slow.
+    """Format a rate per second, or per minute if it is slow.
 
     >>> format_rate(1_234_567, "rows"), format_rate(12.34, "models"), format_rate(0.05, "models")
     ('1.23 M rows/s', '12.3 models/s', '3.0 models/min')
@@ -171,7 +171,7 @@ def format_rate(rate: float, unit: str) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A time in its two largest units.
+    """Format a duration in its two largest units.
 
     >>> [format_duration(seconds) for seconds in (0.4, 75, 3600, 100_000)]
     ['0 s', '1 min 15 s', '1 h 0 min', '1 d 3 h']
@@ -188,7 +188,7 @@ def format_duration(seconds: float) -> str:
 
 
 def join_words(words: Iterable[str]) -> str:
-    """Words as an enumeration.
+    """Join words as an enumeration.
 
     >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
@@ -198,12 +198,12 @@ def join_words(words: Iterable[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text on one line that does nothing to a terminal: a blank for whatever cannot be printed."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    """Return a text on one line that is safe for a terminal: blanks replace unprintable characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def visible(text: str) -> str:
-    r"""A text on one line in which characters that steer a terminal or reverse text are shown by codes.
+    r"""Return a text on one line in which characters that control a terminal or reverse text are escaped.
 
     >>> visible("a\x1b[31m\tb\u202ec\n")
     'a\\x1b[31m\\tb\\u202ec\\n'
@@ -211,13 +211,11 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter.encode("unicode_escape").decode()
-        if unicodedata.category(letter) in _CONTROL_CATEGORIES
-        else letter
-        for letter in text
+        char.encode("unicode_escape").decode() if unicodedata.category(char) in _CONTROL_CATEGORIES else char
+        for char in text
     )
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines, whose line breaks stay."""
+    """Apply `visible` to each line of a text."""
     return "\n".join(map(visible, text.split("\n")))

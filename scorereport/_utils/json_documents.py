@@ -1,4 +1,4 @@
-"""Results as JSON documents: written from the records, read back equal, described by a JSON Schema.
+"""Records as JSON documents: written, read back equal, and described by a JSON Schema.
 
 JSON has no infinity and no NaN; they are written as the strings "Infinity", "-Infinity" and "NaN".
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _T = TypeVar("_T")
-#: Whole numbers of more digits are beyond all floating-point numbers.
+#: Whole numbers with more digits are too large for floating point.
 _MOST_DIGITS = 308
 _LONGEST_SHOWN = 60
 
 
 def encode(value: Any) -> Any:
-    """A record as plain JSON values; derived numbers that a class names in `DERIVED` are written too."""
+    """Convert a record to plain JSON values, with the derived numbers that its class names in `DERIVED`."""
     if is_dataclass(value):
         names = [field.name for field in fields(value)] + list(getattr(value, "DERIVED", ()))
         return {name: encode(getattr(value, name)) for name in names}
@@ -42,12 +42,12 @@ def encode(value: Any) -> Any:
 
 
 def dump(value: Any) -> str:
-    """A record as JSON text; the same record gives the same bytes."""
+    """Write a record as JSON text; the same record gives the same bytes."""
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def check_version(text: bytes, version: int, name: str) -> None:
-    """Refuse documents of another version, or too deep, before their structure is looked at."""
+    """Refuse documents of another version, or nested too deeply, before their structure is checked."""
     try:
         found = json.loads(text, parse_int=_parse_int, parse_float=_parse_float).get("version", version)
     except RecursionError:
@@ -55,7 +55,7 @@ def check_version(text: bytes, version: int, name: str) -> None:
     except OverflowError:
         raise DataError(f"{name} cannot be read: it holds a number too large for floating point.") from None
     except (ValueError, AttributeError):
-        return  # no document at all; reading it will say so
+        return  # not a document; `load` will refuse it
     if found != version:
         shown = str(found)[:_LONGEST_SHOWN]
         raise DataError(f"{name} has version {shown}; this scorereport reads version {version}.")
@@ -69,13 +69,13 @@ def _parse_int(digits: str) -> int:
 
 def _parse_float(digits: str) -> float:
     value = float(digits)
-    if math.isinf(value):  # written as a text, infinity is meant
+    if math.isinf(value):  # infinity is written as text, so this number is too large
         raise OverflowError
     return value
 
 
 def has_field(text: bytes, name: str) -> bool:
-    """Whether a document has a field; what is no document is for `load` to refuse."""
+    """Whether a document has a field; True for a text that is not a document, which `load` refuses."""
     try:
         return name in json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -100,12 +100,12 @@ def load(kind: type[_T], text: str | bytes, name: str) -> _T:
         place = ".".join(str(part) for part in first["loc"]) or "the document"
         more = f" ({error.error_count()} problems)" if error.error_count() > 1 else ""
         raise DataError(
-            f"{name} is no {kind.__name__.lower()} document: {place}: {first['msg']}{more}."
+            f"{name} is not a valid {kind.__name__.lower()} document: {place}: {first['msg']}{more}."
         ) from error
 
 
 def json_schema(kind: type, title: str) -> dict[str, Any]:
-    """The JSON Schema of a record's document."""
+    """Return the JSON Schema of a record's document."""
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
 

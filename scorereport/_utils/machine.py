@@ -1,4 +1,4 @@
-"""The machine: its memory, and the same function run many times on its threads."""
+"""The machine: its memory, and repeated calls of a function on its threads."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-
 _T = TypeVar("_T")
 
-#: Below this many rows a step is over before a second thread could help.
+#: With fewer rows, a step is too short for threads to help.
 _ROWS_WORTH_A_THREAD = 100_000
+#: Bytes of memory where the system does not state them.
+_DEFAULT_MEMORY = 8 << 30
+#: Files in which Linux states the memory limit of a container: a number, or "max".
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def count_threads() -> int:
-    """Threads to use: SCOREREPORT_THREADS, or one for each processor."""
-    wanted = os.environ.get("SCOREREPORT_THREADS") or str(os.cpu_count() or 1)
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise UsageError(f"`SCOREREPORT_THREADS` must be a whole number of at least 1; got {wanted!r}.")
-    return int(wanted)
+    """Return the number of threads to use: SCOREREPORT_THREADS, or one for each processor."""
+    number = os.environ.get("SCOREREPORT_THREADS") or str(os.cpu_count() or 1)
+    if not number.isdecimal() or int(number) < 1:
+        raise UsageError(f"`SCOREREPORT_THREADS` must be a whole number of at least 1; got {number!r}.")
+    return int(number)
 
 
 def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -> Iterator[_T]:
-    """Results of function(0), function(1), ..., in order, with progress; an interrupt stops at once.
+    """Iterate over function(0), function(1), ..., in order, with progress; an interrupt stops at once.
 
-    Each call must depend on its number alone, random numbers included.
+    Each result, including its random numbers, must depend only on the number of the call.
     """
     threads = count_threads() if rows >= _ROWS_WORTH_A_THREAD else 1
     results = map(function, range(times)) if threads == 1 else _on_threads(function, times, threads)
@@ -44,7 +47,7 @@ def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -
 
 
 def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iterator[_T]:
-    """Keep a few calls ahead of the reader, so that results never pile up."""
+    """Run a few calls ahead of the consumer, so that results do not accumulate."""
     executor = ThreadPoolExecutor(threads)
     try:
         calls = (executor.submit(function, number) for number in range(times))
@@ -56,14 +59,8 @@ def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iter
         executor.shutdown(cancel_futures=True)
 
 
-#: Where the machine does not say.
-_DEFAULT_MEMORY = 8 << 30
-#: Where Linux says what a container may take: a number, or "max".
-_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-
-
 def physical_memory() -> int:
-    """Bytes of memory that this machine has, or this container may take."""
+    """Return the bytes of memory of this machine, or the limit of this container."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -79,7 +76,7 @@ def _read_limit(file: str) -> int | None:
 
 
 def release_memory() -> None:
-    """Give back what pyarrow, if it is loaded, and the C library of Linux hold and do not use."""
+    """Release memory that pyarrow, if loaded, and the C library of Linux hold without using it."""
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None:
         pyarrow.default_memory_pool().release_unused()

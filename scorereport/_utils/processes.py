@@ -1,4 +1,4 @@
-"""Signals that stop this process, raised as exceptions, and the ending of process groups."""
+"""Signals that stop this process, raised as exceptions, and termination of process groups."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-
-#: From the keyboard, from a scheduler, from a terminal that closes; Windows does not have the last.
+#: Sent by the keyboard, by a scheduler, and by a terminal that closes; Windows does not have the last.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-#: Shells add this to the number of a signal for the exit code of what it ended.
+#: Shells add this to the number of a signal for the exit code of a process that it ended.
 _SIGNAL_EXIT_BASE = 128
-#: For so many seconds after a signal no other one disturbs the tidying up.
+#: For this many seconds after a signal, further signals are ignored so that they do not disturb the clean-up.
 _GRACE_SECONDS = 3.0
 
 
 class Stopped(SystemExit):
-    """A signal asked the program to stop; the code is the one that shells have for it.
+    """A signal that stops the program; the code is that of shells for this signal.
 
-    It is no KeyboardInterrupt, which Python never forgets: the exit code would depend on where it struck.
+    It is not a KeyboardInterrupt, which Python treats specially: the exit code would depend on where it was
+    raised.
     """
 
     @property
     def sentence(self) -> str:
-        """What is told of it."""
+        """The message of the command line."""
         return "interrupted." if self.code == _SIGNAL_EXIT_BASE + signal.SIGINT else "terminated."
 
 
 class _Listener:
-    """Raises an exception for a signal, at once or after what must not be disturbed."""
+    """Signal handler that raises an exception, at once or at the end of a deferred block."""
 
     def __init__(self) -> None:
         self.first: Stopped | None = None
         self.depth = 0
-        self._heard = -_GRACE_SECONDS
+        self._last_signal = -_GRACE_SECONDS
         self._waiting: Stopped | None = None
 
     def __call__(self, number: int, _: FrameType | None) -> None:
-        if monotonic() - self._heard < _GRACE_SECONDS:
+        if monotonic() - self._last_signal < _GRACE_SECONDS:
             return
-        self._heard = monotonic()
+        self._last_signal = monotonic()
         stop = Stopped(_SIGNAL_EXIT_BASE + number)
         self.first = self.first or stop
         if self.depth:
@@ -56,7 +56,7 @@ class _Listener:
             raise stop
 
     def catch_up(self) -> None:
-        """Raise what waited for the end of what must not be disturbed."""
+        """Raise the exception of a signal that was deferred, if any."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             raise waiting
@@ -67,19 +67,19 @@ _listener: _Listener | None = None
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP end the block by `Stopped`; a signal that is ignored stays so.
+    """Let SIGINT, SIGTERM and SIGHUP end the block by `Stopped`; a signal that is ignored stays ignored.
 
-    Whatever else the block ends with after a signal is a consequence of it, and `Stopped` as well: there
-    are libraries that catch every exception.
+    Any other exception after a signal is taken as its consequence, and becomes `Stopped` as well: some
+    libraries catch every exception.
     """
-    global _listener  # noqa: PLW0603  # signals are those of the whole process
+    global _listener  # noqa: PLW0603  # signals concern the whole process
     if current_thread() is not main_thread():
         yield
         return
     known = [signal.Signals[name] for name in _SIGNALS if name in signal.Signals.__members__]
-    heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    handled = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
     outer, listener = _listener, _Listener()
-    before = {number: signal.signal(number, listener) for number in heard}
+    before = {number: signal.signal(number, listener) for number in handled}
     _listener = listener
     try:
         yield
@@ -95,7 +95,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Let signals wait until the block is over: one that is short, and must be done whole or not at all."""
+    """Defer signals until the end of the block, which is short and must run completely or not at all."""
     listener = _listener
     if listener is None or current_thread() is not main_thread():
         yield
@@ -110,13 +110,13 @@ def signals_deferred() -> Iterator[None]:
 
 
 def check_not_stopped() -> None:
-    """Raise `Stopped` if a signal came and somebody swallowed it: what is made since may be broken."""
+    """Raise `Stopped` if a library caught the exception of a signal: results since then may be incomplete."""
     if _listener is not None and _listener.first is not None and not _listener.depth:
         raise _listener.first
 
 
 def kill_process_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group of its own, and all that it started, at once."""
+    """Kill a process that leads its own group, and all processes that it started."""
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

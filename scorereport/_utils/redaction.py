@@ -1,4 +1,4 @@
-"""Secrets: taken from environment variables, and kept out of every text that is written or sent."""
+"""Secrets: read from environment variables, and hidden in every text that is written or sent."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-#: What stands in the place of a secret.
+#: The text that replaces a secret.
 MASK = "***"
-#: Shorter values are no secrets: to hide them would spoil every text and give them away.
+#: Shorter values are not treated as secrets: hiding them would spoil every text and give them away.
 SHORTEST_SECRET = 4
 _SHORTEST_LINE = 8
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _WEB_LOGIN = re.compile(r"""(?:(?<=http://)|(?<=https://))[^\s/?#'"<>]+(?=@)""", re.IGNORECASE)
-#: Of a database, as SQLAlchemy reads it: a password may hold anything.
+#: The login of a database address, as SQLAlchemy reads it: a password may contain anything.
 _LOGIN = re.compile(r"""(?<!http://)(?<!https://)(?<=://)[^\s/:@?#'"<>]*:[^\s'"<>]+(?=@)""", re.IGNORECASE)
-#: The same with blanks in it; a text that goes on after a port or a path is none.
+#: A login with blanks; a text that continues after a port or a path is not a login.
 _SPACED_LOGIN = re.compile(r"""(?<=://)[^\n/:@?#'"<>]*:(?=\S)[^\n/'"<>]*(?=@)""")
-#: Password of a text that is an address as a whole, where it may hold anything.
+#: The password of a text that is a complete address, which may contain anything.
 _PASSWORD = re.compile(r"(?<!http)(?<!https)://[^/:@?#]*:(.+)@", re.IGNORECASE | re.DOTALL)
 _WEB_PASSWORD = re.compile(r"https?://[^/?#:]*:([^/?#]+)@", re.IGNORECASE)
 _ADDRESS_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^@]*@")
-#: User, host and database of a URL that is a secret as a whole.
+#: User, host and database of a URL that is a secret itself.
 _PLACE = re.compile(r"[A-Za-z][\w+.-]*://(?:([^:@/?#]*)[^@/?#]*@)?([^:/?#]*)[^/?#]*/?([^?#]*)")
 _SECRET_KEYS = "(?:ssl)?password|passwd|pwd|token|secret|api_?key"
-#: A value in quotes, or in the braces of ODBC, may hold blanks.
+#: A value in quotes, or in the braces of ODBC, may contain blanks.
 _PARAMETER = re.compile(
     rf"""(?<![A-Za-z])(?:{_SECRET_KEYS})(?:\s*=\s*(?='[^']|"[^"]|\{{[^}}])|=|\s*=\s*(?![${{]))"""
     r"""('(?:[^'\\]|\\.)+'|"(?:[^"\\]|\\.)+"|\{[^}]+\}|[^\s&;'"<>]+)""",
@@ -50,13 +50,13 @@ class Redactor:
     Parameters
     ----------
     secrets
-        The values to hide, however they are written: plainly, in a URL, in JSON, HTML or base64.
+        The values to hide, in any form: plain, in a URL, in JSON, HTML or base64.
     """
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def redact(self, text: str) -> str:
-        """The text with *** in place of each secret and of the login in any URL.
+        """Replace each secret, and the login in any URL, by ***.
 
         >>> Redactor(("s3cret/word",)).redact("sent s3cret%2Fword to https://me:other@host/path")
         'sent *** to https://***@host/path'
@@ -65,16 +65,16 @@ class Redactor:
         return "".join(_mask(text, spans))
 
     def adding(self, *secrets: str) -> Redactor:
-        """A redactor that hides these as well."""
+        """Return a redactor that hides these secrets as well."""
         return Redactor(tuple(dict.fromkeys((*self.secrets, *secrets))))
 
 
 def expand_variables(
     text: str, environ: Mapping[str, str] = os.environ, *, key: str = "a value"
 ) -> tuple[str, tuple[str, ...]]:
-    """The text with the values of environment variables for each `${NAME}`, and these values.
+    """Replace each `${NAME}` by the value of the environment variable; return the text and these values.
 
-    `key` is where the text stands in the configuration, for messages; nothing else in it has a meaning.
+    `key` is the key of the text in the configuration, for messages. No other syntax has a special meaning.
 
     >>> expand_variables("postgresql://me:${PASSWORD}@host/data", {"PASSWORD": "s3cret"})
     ('postgresql://me:s3cret@host/data', ('s3cret',))
@@ -89,7 +89,7 @@ def expand_variables(
 
 
 def expand_address(text: str, environ: Mapping[str, str] = os.environ, *, key: str = "a value") -> str:
-    """The address of a database with its variables put in; those of the login may hold any sign.
+    """Expand the variables of a database address; values in the login are quoted, so they may be any text.
 
     >>> expand_address("postgresql://me:${PASSWORD}@host/data", {"PASSWORD": "p@ss/word"})
     'postgresql://me:p%40ss%2Fword@host/data'
@@ -107,7 +107,7 @@ def expand_address(text: str, environ: Mapping[str, str] = os.environ, *, key: s
 
 
 def find_variables(text: str) -> list[str]:
-    """The names of the environment variables that a text asks for.
+    """Return the names of the environment variables in a text.
 
     >>> find_variables("${USER_NAME}:${PASSWORD}")
     ['USER_NAME', 'PASSWORD']
@@ -116,7 +116,7 @@ def find_variables(text: str) -> list[str]:
 
 
 def find_literal_secret(url: str) -> bool:
-    """Whether a password, or part of one, is written into a URL rather than taken from the environment.
+    """Whether a URL contains a password, or part of one, rather than an environment variable.
 
     >>> find_literal_secret("postgresql://me:s3cret@host/data")
     True
@@ -128,7 +128,7 @@ def find_literal_secret(url: str) -> bool:
 
 
 def find_passwords(address: str) -> tuple[str, ...]:
-    """The passwords that an address holds before its host or in its query, as they are written there.
+    """Return the passwords in an address, before its host or in its query, as they are written there.
 
     >>> find_passwords("postgresql://me:s3 cret@host/data?sslpassword=4 you")
     ('s3 cret', '4 you')
@@ -164,7 +164,7 @@ def _find_logins(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _mask(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """Pieces of the text between spans, and one mask for spans that touch or overlap."""
+    """Parts of the text between spans, and one mask for spans that touch or overlap."""
     done = -1
     for start, end in spans:
         if start > done:
@@ -175,7 +175,7 @@ def _mask(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[str]:
 
 
 def _list_forms(secret: str) -> Iterator[str]:
-    """All ways in which a secret may be written into a text."""
+    """All forms of a secret in a text."""
     for part in _list_parts(secret):
         yield part
         yield from {quoted for safe in ("", "/") for quoted in _quote(part, safe)}
@@ -186,7 +186,7 @@ def _list_forms(secret: str) -> Iterator[str]:
 
 
 def _list_parts(secret: str) -> set[str]:
-    """The secret, its lines if there are several, and if it is a URL who, where and what it names."""
+    """The secret, its lines if there are several, and for a URL its passwords, user, host and database."""
     lines = {line.strip() for line in secret.splitlines()}
     logins = [*_LOGIN.findall(secret), *_WEB_LOGIN.findall(secret)]
     passwords = {login.partition(":")[2] or login for login in logins} | set(_PASSWORD.findall(secret))

@@ -1,8 +1,8 @@
-"""When two computed numbers count as equal: their last bits differ from processor to processor.
+"""Comparison of computed numbers up to rounding, as their last bits depend on the processor.
 
 Sums, logarithms and exponentials are rounded differently by the libraries of different processors, so a
-comparison of computed numbers must not hang on their last bits. Forecasts, weights and limits are compared
-as they were given: the rule is for what was computed from them.
+comparison of computed numbers must not depend on their last bits. Forecasts, weights and limits are compared
+exactly: the rule is for numbers that are computed from them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray, IntArray
 
-#: Numbers are equal if they differ by this share of the larger, or by `ABSOLUTE`.
+#: Numbers are equal if they differ by at most this share of the larger, plus `ABSOLUTE`.
 RELATIVE = 1e-12
 ABSOLUTE = 1e-14
 
@@ -44,7 +44,7 @@ def exceeds(left: ArrayLike, right: ArrayLike) -> NDArray[np.bool_]:
 
 
 def first_lowest(values: ArrayLike) -> int:
-    """The place of the lowest value, the first of those that are equal up to rounding; NaN is never lowest.
+    """Return the position of the lowest value, the first of values equal up to rounding; NaN is never lowest.
 
     >>> first_lowest([0.3, 0.1 + 0.2, 0.5]), first_lowest([0.1 + 0.2, 0.3]), first_lowest([np.nan, 2.0])
     (0, 0, 1)
@@ -56,7 +56,7 @@ def first_lowest(values: ArrayLike) -> int:
 
 
 def rank_ties(values: ArrayLike) -> IntArray:
-    """Ranks from 0 by which values can be sorted: those that are equal up to rounding share one.
+    """Return ranks from 0 by which values can be sorted; values that are equal up to rounding share a rank.
 
     >>> rank_ties([0.5, 0.1 + 0.2, 0.3, np.inf]).tolist()
     [1, 0, 0, 2]
@@ -70,7 +70,7 @@ def rank_ties(values: ArrayLike) -> IntArray:
 
 
 def find_reached(running: FloatArray, shares: ArrayLike) -> NDArray[np.intp]:
-    """The first places at which running totals reach shares of the last, up to rounding.
+    """Return the first positions at which running totals reach shares of the last one, up to rounding.
 
     >>> find_reached(np.cumsum([0.1, 0.2, 0.3, 0.4]), [0.3, 0.6, 0.61]).tolist()
     [1, 2, 3]
@@ -79,7 +79,7 @@ def find_reached(running: FloatArray, shares: ArrayLike) -> NDArray[np.intp]:
 
 
 def documents_agree(left: Any, right: Any) -> bool:
-    """Whether two documents, as plain lists, dicts, texts and numbers, are equal with numbers up to rounding.
+    """Whether two documents of plain lists, dicts, texts and numbers are equal, floats up to rounding.
 
     >>> documents_agree({"a": [1, 0.1 + 0.2]}, {"a": [1, 0.3]}), documents_agree({"a": 1}, {"b": 1})
     (True, False)

@@ -1,6 +1,6 @@
 """Suggestions for misspelt names: the known name that was probably meant.
 
-`brier_score` is as similar to `brier_skill` as a misspelling is, but means the opposite.
+Similar names may have opposite meanings, such as `brier_score` and `brier_skill`; these are never suggested.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: Words that turn a meaning around, or make it another one; a name with one is not meant by the other.
+#: Pairs of words of opposite or different meaning; a name with one is never suggested for a name with the
+#: other.
 OPPOSITES = (
     ("above", "below"),
     ("accuracy", "misclassification"),
@@ -45,15 +46,15 @@ OPPOSITES = (
     ("start", "end"),
     ("true", "false"),
 )
-#: What turns the meaning of a word around that follows it.
+#: Prefixes that reverse the meaning of a word.
 _NEGATIONS = ("un", "in", "im", "non", "dis", "mis", "de", "anti")
 _PARTS = re.compile(r"[^\W_]+")
-#: Letters that a word must have so that one of them, or two, may be wrong.
+#: The fewest letters of a word in which one letter, or two, may be wrong.
 _ONE_WRONG, _TWO_WRONG = 3, 4
 
 
 def suggest_name(word: str, known: Iterable[str]) -> str:
-    """The known name of which a word is a misspelling; empty if there is none, or several as near.
+    """Return the known name of which a word is a misspelling; empty if none is, or several are as close.
 
     >>> suggest_name("brier_skil", ["brier", "brier_skill"]), suggest_name("brier_score", ["brier_skill"])
     ('brier_skill', '')
@@ -68,9 +69,9 @@ def suggest_name(word: str, known: Iterable[str]) -> str:
 
 
 def _rank(word: str, name: str) -> tuple[int, float] | None:
-    """How many letters are wrong, and how unlike the rest is; None if the name cannot be meant."""
+    """The number of wrong letters, and the dissimilarity; None if the name cannot be meant."""
     typed, meant = _PARTS.findall(word.casefold()), _PARTS.findall(name.casefold())
-    if len(typed) != len(meant):  # an underscore too few, or too many
+    if len(typed) != len(meant):  # an underscore missing, or added
         typed, meant = ["".join(typed)], ["".join(meant)]
         if typed != meant:
             return None
@@ -89,7 +90,7 @@ def _most_wrong(typed: str, meant: str) -> int:
 
 
 def _is_opposite(typed: str, meant: str) -> bool:
-    """Whether a word is as near to the opposite of a name as to the name."""
+    """Whether a word is as close to the opposite of a name as to the name."""
     if typed == meant:
         return False
     wrong = _count_wrong(typed, meant)
@@ -109,7 +110,7 @@ def _list_opposites(name: str) -> Iterator[str]:
 
 @lru_cache(1 << 14)
 def _count_wrong(typed: str, meant: str) -> int:
-    """Letters to insert, leave out, replace, or swap with the next, to make one word of the other."""
+    """The number of letters to insert, delete, replace, or swap with the next, from one word to the other."""
     if abs(len(typed) - len(meant)) > 2:
         return max(len(typed), len(meant))  # too many for a misspelling
     rows = [list(range(len(meant) + 1))]

@@ -1,4 +1,4 @@
-"""The version of this package, as it was installed."""
+"""The version of the installed package."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from importlib.metadata import version
 
 @cache
 def package_version() -> str:
-    """The version in the metadata of the installed package."""
+    """Return the version from the metadata of the installed package."""
     return version("scorereport")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scorereport.curves.fitted import IsotonicFit
 
 
-#: Between forecasts net benefit is smooth but not straight; these points carry it there.
+#: Between forecasts net benefit is smooth but not linear; these points approximate it there.
 _SMOOTHING = np.linspace(0, 1, 101)
 AXES = ("linear", "quadratic", "log")
 
@@ -40,7 +40,7 @@ class DecisionCurve:
     """Net benefit of deciding p >= threshold, of treating all and of treating none.
 
     `net_benefit` is the value at each threshold, `beyond` the limit from the right, which differs
-    where forecasts equal the threshold. `band` holds the interval of each value, None if there are none.
+    where forecasts equal the threshold. `band` holds the interval of each value, None without intervals.
     """
 
     threshold: FloatArray
@@ -52,11 +52,11 @@ class DecisionCurve:
 
     @property
     def treat_none(self) -> FloatArray:
-        """Net benefit of treating nobody: zero."""
+        """Net benefit of treating none: zero."""
         return np.zeros(len(self.threshold))
 
     def position(self, axis: str = "linear") -> FloatArray:
-        """Where thresholds stand on a rescaled axis.
+        """Positions of the thresholds on a rescaled axis.
 
         On the "quadratic" axis, -(1 - t)²/2, the area between prevalence and net benefit is the
         integral of regret over costs, half the bounded Brier difference; on the "log" axis, log t, it is
@@ -76,7 +76,7 @@ class DecisionCurve:
 def decision_curve(
     fit: IsotonicFit, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
 ) -> DecisionCurve:
-    """Net benefit at the thresholds given, or at every forecast and percent between `lower` and `upper`."""
+    """Compute net benefit at given thresholds, or at every forecast and percent from `lower` to `upper`."""
     fit.require_events("A decision curve")
     if thresholds is None:
         check_interval(lower, upper, closed="left")
@@ -123,10 +123,10 @@ class ThresholdInterval:
 class ThresholdResult:
     """Decisions p >= threshold: shares of the cases, and the mean net benefit and regret.
 
-    `flagged` is the share of cases decided for. Rates are NaN where no case could count. Regret is at a
-    cost of false positives equal to the threshold; net benefit is not defined at a threshold of 1.
-    `intervals` are those of all these numbers, and of net benefit minus that of treating all; none if no
-    level was given.
+    `flagged` is the share of cases with a positive decision. Rates are NaN where their denominator has no
+    cases. Regret is for a cost of false positives equal to the threshold; net benefit is not defined at a
+    threshold of 1. `intervals` are those of all these numbers, and of net benefit minus that of treating all;
+    empty if no level was given.
     """
 
     threshold: float
@@ -140,12 +140,12 @@ class ThresholdResult:
     intervals: tuple[ThresholdInterval, ...] = ()
 
     def interval(self, measure: str) -> ThresholdInterval | None:
-        """The interval of a number by the name of its field; None if there is none."""
+        """Return the interval of a number by the name of its field; None if there is none."""
         return next((found for found in self.intervals if found.measure == measure), None)
 
 
 def threshold_table(fit: IsotonicFit, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
-    """Decisions at each threshold, in the order given; with weights, shares are of their sum.
+    """Compute the results of decisions at each threshold, in the given order; shares are by weight.
 
     >>> from scorereport import corp
     >>> (row,) = threshold_table(corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]), thresholds=[0.4])

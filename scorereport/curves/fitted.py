@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class IsotonicFit(Protocol):
-    """A fit with its distinct forecasts, or with as many of them as a curve is asked about."""
+    """A fit with its distinct forecasts, or with those that a curve needs."""
 
     @property
     def distinct(self) -> Blocks:
-        """One block for each distinct forecast, ascending; of a digest, those marked and what is between."""
+        """One block for each distinct forecast, ascending; of a digest, for those marked and for gaps."""
 
     @property
     def blocks(self) -> Blocks:
@@ -31,7 +31,7 @@ class IsotonicFit(Protocol):
 
     @property
     def events(self) -> float:
-        """Number of events; with weights, the sum of theirs."""
+        """Number of events; with weights, the sum of their weights."""
 
     @property
     def prevalence(self) -> float:
@@ -46,12 +46,12 @@ class IsotonicFit(Protocol):
         """The reliability curve at both ends of each block."""
 
     def require_events(self, what: str) -> None:
-        """Refuse what is made of events where outcomes are real numbers."""
+        """Raise an error if outcomes are real numbers, for results that need events."""
 
 
 _FEWEST_BINS = 5
 _NARROWEST_BIN = 1 / 400
-#: Below this the interquartile range says nothing about the spread (R's rule).
+#: An interquartile range below this is not a measure of spread (R's rule).
 _NO_SPREAD = float(np.sqrt(np.finfo(np.float64).eps))
 
 
@@ -76,7 +76,7 @@ class Histogram:
 
 
 def reliability_curve(fit: IsotonicFit) -> ReliabilityCurve:
-    """List the corners of the CORP reliability diagram."""
+    """Return the reliability curve: the corners of the CORP reliability diagram."""
     forecast, cep = fit.corners
     return ReliabilityCurve(forecast=read_only(forecast), cep=read_only(cep), forecast_type=fit.forecast_type)
 
@@ -84,8 +84,8 @@ def reliability_curve(fit: IsotonicFit) -> ReliabilityCurve:
 def forecast_histogram(fit: IsotonicFit) -> Histogram:
     """Count the forecasts: one bar per value if discrete, else in bins by Freedman and Diaconis.
 
-    Bins of width 2 IQR n^(-1/3), but not below 1/400, between the smallest and the largest forecast;
-    at least 5 of them, however narrow.
+    Bins have a width of 2 IQR n^(-1/3), at least 1/400, between the smallest and the largest forecast;
+    there are at least 5 of them, however narrow.
     """
     distinct = fit.distinct
     if fit.forecast_type == "discrete":
@@ -105,7 +105,7 @@ def _histogram(
 
 
 def histogram_edges(distinct: Blocks) -> FloatArray:
-    """The edges of the bins by Freedman and Diaconis."""
+    """Return the edges of the bins by Freedman and Diaconis."""
     spread = quantile_of(distinct, 0.75) - quantile_of(distinct, 0.25)
     width = 2 * spread / float(distinct.n.sum()) ** (1 / 3) if spread >= _NO_SPREAD else 0.0
     smallest, largest = distinct.x_min[0], distinct.x_max[-1]
@@ -114,7 +114,7 @@ def histogram_edges(distinct: Blocks) -> FloatArray:
 
 
 def quantile_of(distinct: Blocks, level: float) -> float:
-    """Type-7 quantile of the forecasts, each counted as often as its weight says."""
+    """Return the type-7 quantile of the forecasts, with weights as counts."""
     position = (distinct.n.sum() - 1) * level
     reached = np.cumsum(distinct.n)
     below, above = (
@@ -138,27 +138,27 @@ class RocCurve:
 
 
 def roc_curve(fit: IsotonicFit) -> RocCurve:
-    """The ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1)."""
+    """Compute the ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1)."""
     return _roc(fit, fit.distinct)
 
 
 def roc_hull(fit: IsotonicFit) -> RocCurve:
-    """The concave hull of the ROC curve: its corners are those of the isotonic fit."""
+    """Compute the concave hull of the ROC curve, whose corners are those of the isotonic fit."""
     return _roc(fit, fit.blocks)
 
 
 def _roc(fit: IsotonicFit, blocks: Blocks) -> RocCurve:
     fit.require_events("An ROC curve")
     events, non_events = blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64)
-    auc = area_under_roc(events, non_events)  # first, as it takes room
+    auc = area_under_roc(events, non_events)  # first, as it takes memory
     return RocCurve(
         threshold=read_only(np.append(np.inf, blocks.x_min[::-1])),
-        fpr=_rate_from_the_top(non_events),
-        tpr=_rate_from_the_top(events),
+        fpr=_cumulative_rate(non_events),
+        tpr=_cumulative_rate(events),
         auc=auc,
     )
 
 
-def _rate_from_the_top(weight: FloatArray) -> FloatArray:
+def _cumulative_rate(weight: FloatArray) -> FloatArray:
     found = np.append(0.0, np.cumsum(weight[::-1]))
     return read_only(found / found[-1] if found[-1] > 0 else np.full(len(found), np.nan))

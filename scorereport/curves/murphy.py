@@ -1,7 +1,7 @@
-"""Murphy curves, of the elementary scores of a forecast and of its components, and the regret curve.
+"""Murphy curves of the elementary scores of a forecast and of its components, and the regret curve.
 
-As functions of the cost-loss ratio these curves are straight between the distinct forecasts and
-jump there. Knots with both one-sided limits hold them exactly; nothing is put on a grid.
+As functions of the cost-loss ratio these curves are linear between the distinct forecasts and
+jump there. Knots with both one-sided limits represent them exactly, without a grid.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _NO_KINKS: FloatArray = np.empty(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _KnottedCurve:
-    """A curve that is straight between its knots and may jump at them."""
+    """A curve that is linear between its knots and may jump at them."""
 
     theta: FloatArray
     left: FloatArray
     right: FloatArray
 
     def limits(self, theta: ArrayLike, name: str = "theta") -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The points asked for, with the limits of the curve from the left and from the right."""
+        """The points `theta` as an array, with the limits of the curve from the left and from the right."""
         t = check_probability(np.atleast_1d(theta), name)
         after = np.searchsorted(self.theta, t, side="left")
         before = np.maximum(after - 1, 0)
@@ -58,7 +58,7 @@ class RegretCurve(_KnottedCurve):
     """Mean regret against the cost of a false positive, for decisions p >= cost."""
 
     def at(self, cost: ArrayLike) -> FloatArray:
-        """The mean regret at a cost; a forecast equal to the cost decides for action."""
+        """The mean regret at a cost; a forecast equal to the cost leads to action."""
         return self.limits(cost, "cost")[1]
 
 
@@ -75,7 +75,7 @@ class MurphyCurves:
 def murphy_curves(fit: IsotonicFit, *, theta: FloatArray | None = None) -> MurphyCurves:
     """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome.
 
-    Only some knots may be asked for; between others the curves then are not what the lines show.
+    `theta` selects some knots; between them the curves then may differ from the straight lines.
     """
     fit.require_events("A Murphy curve")
     samples = {
@@ -101,7 +101,7 @@ def murphy_curves(fit: IsotonicFit, *, theta: FloatArray | None = None) -> Murph
 
 
 def regret_curve(fit: IsotonicFit, *, theta: FloatArray | None = None) -> RegretCurve:
-    """Mean regret at every cost: half the elementary score, knots at all forecasts or at those asked for."""
+    """Compute the mean regret at every cost, half the elementary score; knots are forecasts or `theta`."""
     fit.require_events("A regret curve")
     knots = theta if theta is not None else all_knots(fit)
     left, right = _elementary_limits(knots, fit.distinct.x_min, fit.distinct.n, fit.distinct.events)
@@ -109,12 +109,12 @@ def regret_curve(fit: IsotonicFit, *, theta: FloatArray | None = None) -> Regret
 
 
 def kinks_of(fit: IsotonicFit) -> FloatArray:
-    """Where the components of the Murphy curve have kinks beside forecasts: fits and the mean outcome."""
+    """Return the kinks of components of the Murphy curve beside the forecasts: fits and the mean outcome."""
     return np.append(fit.blocks.mean, fit.prevalence)
 
 
 def all_knots(fit: IsotonicFit, kinks: FloatArray = _NO_KINKS) -> FloatArray:
-    """Every knot of a curve: 0 and 1, the forecasts, and any kinks."""
+    """Return every knot of a curve: 0 and 1, the forecasts, and any kinks."""
     return np.unique(np.concatenate([[0.0, 1.0], fit.distinct.x_min, kinks]))
 
 

@@ -32,7 +32,7 @@ METRICS: dict[str, Callable[..., FloatArray]] = {
     "accuracy": accuracy_of,
     "macro_f1": macro_f1_of,
 }
-#: Lets 0.29 of 100 cases be 29, though 0.29 * 100 falls just short of it.
+#: So that 0.29 of 100 cases are 29, though 0.29 * 100 is slightly less in floating point.
 _ROUNDING = 1e-9
 
 
@@ -53,7 +53,7 @@ class RetentionCurve:
 
     @property
     def area_percent(self) -> float:
-        """Area with the cases removed in percent, 100 times `area`: the paper must have used this axis."""
+        """Area with the cases removed in percent, 100 times `area`; the paper must have used this axis."""
         return 100 * self.area
 
 
@@ -67,12 +67,12 @@ def retention_curve(
     cost: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RetentionCurve:
-    """Remove the fraction of cases with the worst scores, take the likeliest class of the rest.
+    """Compute a metric of the predicted classes after the cases with the worst scores are removed.
 
     A fraction f removes floor(f n) cases; whole weights are repeated cases, so that n is their sum and a
-    case may leave in part. Fractional weights have no whole cases: f removes that part of their sum.
-    Cases with the same score leave in an order set by their class and label, so that the order of
-    rows does not matter. A metric given as a function takes (y_true, y_label) of the retained cases,
+    case may be removed in part. With fractional weights, f removes that share of their sum.
+    Cases with the same score are removed in an order set by their observed and predicted class, so that the
+    order of rows does not matter. A metric given as a function takes (y_true, y_label) of the retained cases,
     and `sample_weight=` if weights are given. `cost` is the matrix of `metric="expected_cost"`.
 
     Erratum: the areas of 13 to 18 that the paper prints need a percent axis, see `area_percent`.
@@ -99,9 +99,9 @@ def retention_curve(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RetentionOrder:
-    """Cases in the order in which they stay, those that score best first.
+    """Cases in the order in which they are retained, the best scores first.
 
-    The order is that of the scores; weights, such as those of a resample, only tell where it is cut.
+    The order is that of the scores; weights, such as those of a resample, only determine where it is cut.
     """
 
     order: NDArray[np.intp]
@@ -115,11 +115,11 @@ class RetentionOrder:
 
     @cached_property
     def cell(self) -> IntArray:
-        """The place of each case in the confusion table, row after row."""
+        """The cell of each case in the confusion table, row by row."""
         return self.y * self.n_classes + self.label
 
     def cut(self, row_weight: FloatArray) -> RetentionCut:
-        """Find where each fraction cuts if the rows, in their own order, weigh this much."""
+        """Cut the queue at each fraction under these weights of rows, which are in the input order."""
         weight = row_weight[self.order]
         reach = np.cumsum(weight)
         removed = self.fraction * reach[-1]
@@ -133,7 +133,7 @@ class RetentionOrder:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RetentionCut:
-    """For each fraction the weight retained, the last case that stays and how much of it."""
+    """For each fraction, the weight retained, the last case retained, and the part of its weight retained."""
 
     queue: RetentionOrder
     weight: FloatArray
@@ -143,7 +143,7 @@ class RetentionCut:
 
     @cached_property
     def tables(self) -> FloatArray:
-        """The confusion table of what each fraction leaves: those that leave more build on the others."""
+        """The confusion table of the cases retained at each fraction; larger tables add to smaller ones."""
         size, cell = self.queue.n_classes**2, self.queue.cell
         stack, table, start = np.empty((len(self.last), size)), np.zeros(size), 0
         for place in reversed(range(len(self.last))):
@@ -155,7 +155,7 @@ class RetentionCut:
         return stack.reshape(-1, self.queue.n_classes, self.queue.n_classes)
 
     def labels(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Classes, labels and weights of what each fraction leaves."""
+        """Observed classes, predicted classes and weights of the cases retained at each fraction."""
         for last, part in zip(self.last, self.part, strict=True):
             weight = np.append(self.weight[:last], part)
             stays = np.flatnonzero(weight)
@@ -170,7 +170,7 @@ def order_for_retention(
     weight: FloatArray | None,
     fraction: FloatArray,
 ) -> RetentionOrder:
-    """Order the cases by their score."""
+    """Make the retention order of the cases by their scores."""
     label, per_case = p.argmax(axis=1), _score_cases(score, y, p)
     if np.isnan(per_case).any():
         refuse_rows(per_case, np.isnan(per_case), "`score` must give every case a number")
@@ -194,17 +194,17 @@ def order_for_retention(
 
 
 def check_fractions(fractions: ArrayLike) -> FloatArray:
-    """Fractions of cases to remove, which rise."""
+    """Check fractions of cases to remove, which must increase."""
     fraction = check_probability(fractions, "fractions")
     if (np.diff(fraction) <= 0).any():
-        raise UsageError("`fractions` must rise.")
+        raise UsageError("`fractions` must increase.")
     return fraction
 
 
 def resolve_metric(
     metric: LabelMetric, n_classes: int, cost: ArrayLike | None = None
 ) -> Callable[[RetentionCut], FloatArray]:
-    """The function that tells the metric at each fraction of a cut."""
+    """Return the function that computes the metric at each fraction of a cut."""
     if cost is not None and metric != "expected_cost":
         raise UsageError(f'`cost` goes with `metric="expected_cost"`; got {name_choice(metric)!r}.')
     if callable(metric):
@@ -215,12 +215,12 @@ def resolve_metric(
 
 
 def name_choice(choice: object) -> str:
-    """The name of a score or metric that was given by name or as a function."""
+    """Return the name of a score or metric that was given by name or as a function."""
     return choice if isinstance(choice, str) else getattr(choice, "__name__", "callable")
 
 
 def _call(metric: Callable[..., float], cut: RetentionCut) -> FloatArray:
-    """One call for each fraction; without weights of their own, cases drawn twice come twice."""
+    """Call the metric once for each fraction; without sample weights, cases drawn twice are repeated."""
     if cut.queue.weighted:
         return np.array([float(metric(y, label, sample_weight=w)) for y, label, w in cut.labels()])
     parts = [(y, label, w.astype(np.int64)) for y, label, w in cut.labels()]

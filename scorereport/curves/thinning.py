@@ -1,4 +1,4 @@
-"""Fewer points for documents and drawings: every point kept is exact, and no large step is lost."""
+"""Fewer points of curves for documents and figures: every point kept is exact, and large steps are kept."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def choose_knots(fit: IsotonicFit, points: int, kinks: FloatArray | None = None) -> FloatArray:
-    """All knots of a Murphy or regret curve if there are few, else even ones and those of the largest jumps.
+    """Return all knots of a Murphy or regret curve if few, else evenly spaced ones and the largest jumps.
 
-    Kinks of the components of a Murphy curve, which are few, are knots in any case.
+    Kinks of the components of a Murphy curve, which are few, are always knots.
     """
     beside = np.empty(0) if kinks is None else kinks
     if len(fit.distinct) + len(beside) + 2 <= 2 * points:
@@ -33,19 +33,19 @@ def choose_knots(fit: IsotonicFit, points: int, kinks: FloatArray | None = None)
 
 
 def even_knots(points: int) -> FloatArray:
-    """Half of the points, evenly spread."""
+    """Return half of the points, evenly spaced on [0, 1]."""
     return np.linspace(0, 1, points // 2 + 1)
 
 
 def jumps_kept(points: int) -> int:
-    """Half of the points, for the largest jumps."""
+    """Return the number of points that is left for the largest jumps: half of them."""
     return points - points // 2
 
 
 def largest_jumps(distinct: Blocks, number: int) -> NDArray[np.intp]:
-    """Which forecasts make the Murphy curve jump most, ascending; of equal jumps those at lower forecasts.
+    """Return the forecasts at which the Murphy curve jumps most, ascending; for ties the lower forecasts.
 
-    It jumps by 2 |events - x cases| over the number of all cases at a forecast of x.
+    At a forecast x it jumps by 2 |events - x cases| divided by the number of all cases.
     """
     jump = np.abs(distinct.events - distinct.x_min * distinct.n)
     if len(jump) <= number:
@@ -57,10 +57,10 @@ def largest_jumps(distinct: Blocks, number: int) -> NDArray[np.intp]:
 
 
 def thin_roc(curve: RocCurve, points: int) -> RocCurve:
-    """An ROC curve on about `points` of its corners, evenly along it; both ends of long edges stay."""
+    """Return an ROC curve at about `points` of its corners, evenly along it; ends of long edges are kept."""
     if len(curve.threshold) <= points:
         return curve
-    along = np.nan_to_num(curve.fpr) + np.nan_to_num(curve.tpr)  # one class absent: along the other
+    along = np.nan_to_num(curve.fpr) + np.nan_to_num(curve.tpr)  # if a class is absent, along the other
     after = np.searchsorted(along, even_heights(along[-1], points))
     keep = np.unique(np.concatenate([np.maximum(after - 1, 0), after, [len(along) - 1]]))
     return replace(
@@ -72,5 +72,5 @@ def thin_roc(curve: RocCurve, points: int) -> RocCurve:
 
 
 def even_heights(top: float, points: int) -> FloatArray:
-    """Sums of both rates, evenly spread from 0 to their largest."""
+    """Return sums of both rates, evenly spaced from 0 to the largest."""
     return np.linspace(0, top, points // 2)

@@ -1,4 +1,4 @@
-"""Columns of a table as clean arrays: bad values are reported by row, missing ones become NaN or None."""
+"""Columns of a table as checked arrays: invalid values are refused by row, missing values are NaN or None."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
 POSITIVE_HINT = " For other labels, name the one that counts as `positive`."
 DATE_RULE = "must hold dates such as 2026-11-15"
 COMMA_HINT = " Write decimals with a point."
-#: Outcomes that need no label to be named as positive.
+#: Texts that are outcomes without a label named as positive.
 BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
 
 
 def outcome_values(column: pd.Series[Any], name: str, positive: object) -> FloatArray:
-    """Outcomes as 0, 1 or NaN for missing."""
+    """Return outcomes as 0 and 1, NaN for missing."""
     codes, texts = _factorize(column, name, MISSING_WORDS)
     if positive is None:
         is_binary = np.array([text.lower() in BINARY_TEXT for text in texts] + [True])  # -1: missing
@@ -46,15 +46,15 @@ def outcome_values(column: pd.Series[Any], name: str, positive: object) -> Float
 
 
 def class_indices(column: pd.Series[Any], name: str, classes: Sequence[str]) -> FloatArray:
-    """Labels as their places among the classes, NaN for missing."""
+    """Return labels as their indices among the classes, NaN for missing."""
     codes, texts = _factorize(column, name, tuple(word for word in MISSING_WORDS if word not in classes))
-    place = {label: float(at) for at, label in enumerate(classes)}
-    is_known = np.array([*(text in place for text in texts), True])  # the last is for the missing
+    index = {label: float(position) for position, label in enumerate(classes)}
+    is_known = np.array([*(text in index for text in texts), True])  # the last is for missing values
     if not is_known.all():
         shown = name_some([repr(label) for label in classes])
         rule = f"`{name}` must hold one of the {len(classes)} classes ({shown})"
         refuse_rows(column.to_numpy(), ~is_known[codes], rule)
-    return np.array([*(place[text] for text in texts), np.nan])[codes]
+    return np.array([*(index[text] for text in texts), np.nan])[codes]
 
 
 def _check_two_labels(
@@ -63,12 +63,12 @@ def _check_two_labels(
     n = np.bincount(codes[codes >= 0], minlength=len(texts))
     third, rule = find_third_labels(dict(zip(texts, n.tolist(), strict=True)), name, positive)
     if third:
-        is_third = np.array([*(text in third for text in texts), False])  # the last is for the missing
+        is_third = np.array([*(text in third for text in texts), False])  # the last is for missing values
         refuse_rows(column.to_numpy(), is_third[codes], rule)
 
 
 def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tuple[set[str], str]:
-    """Labels beside the positive one and the most frequent other one, and the rule that they break."""
+    """Return the labels beyond the positive one and the most frequent other, and the rule they break."""
     shown = ", ".join(repr(text) for text in sorted(counts)[:10])
     if positive not in counts:
         raise DataError(f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.")
@@ -78,14 +78,14 @@ def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tu
 
 
 def label_text(label: object) -> str:
-    """A label as trimmed text; 1.0, which many programs make of 1 beside a missing value, is again 1."""
+    """Return a label as trimmed text; 1.0 becomes 1, as many programs write 1.0 beside missing values."""
     text = str(label.item() if isinstance(label, np.generic) else label).strip()
     whole = _WHOLE_NUMBER.fullmatch(text)
     return whole[1] if whole else text
 
 
 def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> FloatArray:
-    """Numbers from 0 to `upper`, NaN for missing. Bounds are checked here, before rows are dropped."""
+    """Return numbers from 0 to `upper`, NaN for missing; bounds are checked before rows are dropped."""
     values = _numbers(column, name)
     if np.isinf(values).any():
         refuse_rows(values, np.isinf(values), f"`{name}` must be finite")
@@ -97,26 +97,26 @@ def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> Float
 
 
 def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
-    """Numbers as float64, which holds float32 exactly; text is refused unless all of it is numeric."""
+    """Return numbers as float64, which holds float32 exactly; text that is not numeric is refused."""
     refuse_longdouble(column.dtype, name)
     if column.dtype.kind in "biuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     items = column.astype(object).where(column.notna(), None).tolist()
     numbers = [read_number(item) for item in items]
-    is_no_number = np.array([number is None for number in numbers])
-    if is_no_number.any():
-        way_out = COMMA_HINT if any(map(has_decimal_comma, items)) else ""
-        refuse_rows(np.array(items, dtype=object), is_no_number, f"`{name}` must be numeric", way_out)
+    is_invalid = np.array([number is None for number in numbers])
+    if is_invalid.any():
+        hint = COMMA_HINT if any(map(has_decimal_comma, items)) else ""
+        refuse_rows(np.array(items, dtype=object), is_invalid, f"`{name}` must be numeric", hint)
     return np.array(numbers, dtype=np.float64)
 
 
 def has_decimal_comma(item: object) -> bool:
-    """Whether this is text such as 0,25."""
+    """Whether this is a text such as 0,25."""
     return _DECIMAL_COMMA.fullmatch(str(item).strip()) is not None
 
 
 def read_number(item: Any) -> float | None:
-    """A number out of a number or its text, NaN if missing, None if it is neither."""
+    """Return the value of a number or of its text, NaN if missing, None if it is not a number."""
     if item is None or (isinstance(item, str) and item.strip() in MISSING_WORDS):
         return np.nan
     if isinstance(item, str) and not _NUMBER.fullmatch(item.strip()):
@@ -130,7 +130,7 @@ def read_number(item: Any) -> float | None:
 
 
 def label_texts(column: pd.Series[Any], name: str) -> NDArray[Any]:
-    """Labels as text, None for missing."""
+    """Return labels as text, None for missing."""
     codes, texts = _factorize(column, name, ("",))
     return np.array([*texts, None], dtype=object)[codes]
 
@@ -138,7 +138,7 @@ def label_texts(column: pd.Series[Any], name: str) -> NDArray[Any]:
 def _factorize(
     column: pd.Series[Any], name: str, missing: tuple[str, ...]
 ) -> tuple[NDArray[np.intp], list[str]]:
-    """Each value's position in the list of distinct labels, as text; -1 where it is missing."""
+    """Return each value's position among the distinct labels, -1 where missing, and these labels as text."""
     try:
         codes, values = column.factorize()
     except TypeError as error:
@@ -146,28 +146,28 @@ def _factorize(
     _check_lengths(codes, values, name)
     texts = [label_text(value) for value in values]
     labels = list(dict.fromkeys(text for text in texts if text not in missing))
-    position = {text: place for place, text in enumerate(labels)}
-    return np.array([*(position.get(text, -1) for text in texts), -1], dtype=np.intp)[codes], labels
+    positions = {text: position for position, text in enumerate(labels)}
+    return np.array([*(positions.get(text, -1) for text in texts), -1], dtype=np.intp)[codes], labels
 
 
 def _check_lengths(codes: NDArray[np.intp], values: Iterable[object], name: str) -> None:
-    """Refuse the first row whose text is longer than a label has to be."""
+    """Refuse the first row whose text is longer than a label may be."""
     lengths = np.array([text_length(value) for value in values], dtype=np.int64)
     if (lengths > LONGEST_TEXT).any():
-        of_rows = np.append(lengths, 0)[codes]  # the last is for the missing
+        of_rows = np.append(lengths, 0)[codes]  # the last is for missing values
         row = int((of_rows > LONGEST_TEXT).argmax())
         refuse_long_text(name, int(of_rows[row]), row)
 
 
 def text_length(value: object) -> int:
-    """Characters of a text, and about the digits of a whole number; other values are short."""
+    """Return the characters of a text, or about the digits of a whole number; 0 for other values."""
     if isinstance(value, int):
-        return value.bit_length() // 3  # to write it down could take for ever
+        return value.bit_length() // 3  # converting it to text could take very long
     return len(value) if isinstance(value, (str, bytes)) else 0
 
 
 def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:
-    """Dates and times, in UTC where a zone is given, NaT for missing."""
+    """Return dates and times, in UTC where a zone is given, NaT for missing."""
     dates, is_bad = read_dates(column)
     if is_bad.any():
         refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
@@ -175,7 +175,7 @@ def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:
 
 
 def read_dates(column: pd.Series[Any]) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
-    """Dates and times, NaT for what is missing or none, and which are none."""
+    """Return dates and times, NaT for missing or invalid values, and which values are invalid."""
     import pandas as pd
 
     is_date = pd.api.types.is_datetime64_any_dtype(column)

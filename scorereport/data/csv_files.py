@@ -1,4 +1,4 @@
-"""CSV files: their header, and their rows at once or in batches; stray quotes are reported."""
+"""CSV files: read the header, and the rows at once or in batches; refuse stray quotes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MISSING_WORDS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "
 
 
 def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
-    """Columns of a file, parsed by pyarrow: numbers to the last bit, rows of the wrong length refused."""
+    """Read columns of a file with pyarrow: numbers are exact, rows of the wrong length are refused."""
     import pyarrow as pa
 
     with _explain_csv_errors(path):
@@ -59,7 +59,7 @@ def _parse_csv(
                 include_columns=[*numbers, *labels],
                 column_types=dict.fromkeys(labels, pa.string()),
                 null_values=MISSING_WORDS,
-                true_values=[],  # "true" is no probability
+                true_values=[],  # "true" is not a probability
                 false_values=[],
             ),
         )
@@ -71,7 +71,7 @@ def _parse_csv(
 
 
 def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a CSV file in lots, all cells as text."""
+    """Iterate over the rows of a CSV file in batches, all cells as text."""
     import pyarrow as pa
     from pyarrow import csv as pa_csv
 
@@ -97,13 +97,13 @@ def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def read_header(path: Path) -> list[str]:
-    """Names of the columns of a CSV file."""
+    """Return the names of the columns of a CSV file."""
     with _explain_csv_errors(path):
         return _csv_header(path)[0]
 
 
 def _csv_header(path: Path) -> tuple[list[str], str]:
-    """Column names, and the separator: whichever of comma, semicolon and tab the header has most of."""
+    """Return the column names, and the separator: comma, semicolon or tab, the most frequent there."""
     with _open_binary(path) as file:
         raw = file.readline(LONGEST_LINE + 1)
     if len(raw) > LONGEST_LINE:
@@ -121,7 +121,7 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
 
 
 def _unique(header: list[str]) -> list[str]:
-    """Other names for repeated columns, which nobody asked for."""
+    """Rename repeated columns, so that pyarrow accepts the header; no role may refer to them."""
     first = {name: position for position, name in reversed(list(enumerate(header)))}
     return [
         name if first[name] == position else f"{name}\0{position}" for position, name in enumerate(header)
@@ -130,7 +130,7 @@ def _unique(header: list[str]) -> list[str]:
 
 @contextmanager
 def _explain_csv_errors(path: Path) -> Iterator[None]:
-    """Tell in one sentence why a file is no CSV."""
+    """Raise a `DataError` that states in one sentence why a file cannot be read as CSV."""
     import pyarrow as pa
 
     try:
@@ -144,7 +144,7 @@ def _explain_csv_errors(path: Path) -> Iterator[None]:
 
 
 def _survey_lines(path: Path, separator: str) -> int:
-    """How many lines a file has at most; refuse one that expands too far, or ends inside a quoted field."""
+    """Return an upper bound of the lines; refuse a file that expands too far or ends in a quoted field."""
     newlines, expanded, before, last = 0, 0, b"", b""
     packed = path.stat().st_size if _is_packed(path) else None
     with _open_binary(path) as file:
@@ -161,7 +161,7 @@ def _survey_lines(path: Path, separator: str) -> int:
 
 
 def _check_lines(path: Path, at_most: int, rows: int) -> None:
-    """As many rows as lines, else a stray quote would swallow rows unseen."""
+    """Refuse a file with fewer rows than lines: a stray quote would swallow rows unnoticed."""
     if at_most <= rows + 1:
         return
     with _explain_csv_errors(path), _open_binary(path) as file:
@@ -173,7 +173,7 @@ def _check_lines(path: Path, at_most: int, rows: int) -> None:
 
 
 def _find_open(path: Path) -> int:
-    """The first line, counted from 1, that ends inside a quoted field; 0 if none does, up to a long line."""
+    """Find the first line, from 1, that ends in a quoted field; 0 if none before an overlong line does."""
     separator = _csv_header(path)[1]
     with _open_binary(path) as file:
         lines = takewhile(bool, (file.readline(LONGEST_LINE) for _ in count()))
@@ -183,7 +183,7 @@ def _find_open(path: Path) -> int:
 
 
 def _is_open(line: bytes, separator: str) -> bool:
-    """Whether a line ends inside a quoted field; as for pyarrow, only the first sign of a field can open one.
+    """Whether a line ends inside a quoted field; as in pyarrow, a quote opens only as first character.
 
     >>> _is_open(b'1,"5 inch', ","), _is_open(b'1,"5"" inch",5"', ",")
     (True, False)
@@ -201,7 +201,7 @@ def _is_open(line: bytes, separator: str) -> bool:
 
 
 def _find_closing(line: bytes, start: int) -> int:
-    """The place after the quote that closes a field, -1 if there is none; two quotes stand for one."""
+    """The position after the quote that closes a field, -1 if there is none; a double quote is one quote."""
     while (start := line.find(b'"', start)) >= 0:
         if line[start + 1 : start + 2] != b'"':
             return start + 1

@@ -1,7 +1,7 @@
-"""Read-only sessions of databases: they can read the tables named and do nothing else.
+"""Read-only sessions of databases, which can do nothing but read the tables named.
 
-Every connection to a source, and every one of DuckDB, is opened here. The database itself is made to refuse:
-no text is searched for what it may do.
+Every connection to a source, and every connection of DuckDB, is opened here. The database itself refuses what
+is not allowed: no SQL text is searched for forbidden statements.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from sqlalchemy import URL, Connection, Engine
 
-#: Seconds that a server has to answer, and a locked SQLite file to become free.
+#: Seconds to wait for a server to answer, and for a locked SQLite file to become free.
 TIMEOUT_SECONDS = 15
 #: Why a role of PostgreSQL is refused, as the end of a sentence.
 ROLE_REFUSED = (
     "its role is a superuser or may use files and programs of the server, which a session that only reads "
     "cannot prevent; connect as a role that may only select, such as docs/postgresql-reader.sql creates."
 )
-#: DuckDB loads nothing and finds nothing in variables of Python or in secrets of the user.
+#: DuckDB loads no extensions and uses neither variables of Python nor secrets of the user.
 _DUCKDB = {
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
@@ -33,16 +33,16 @@ _DUCKDB = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-#: The last settings: after them no file but the named ones is opened, and no setting is changed.
+#: The last settings: after them only the named files can be opened, and no setting can be changed.
 _DUCKDB_CLOSED = {"enable_external_access": "false", "lock_configuration": "true"}
-#: What SQLite may do to run a query; a transaction can only read because the file is opened so.
+#: What SQLite may do to run a query; a transaction can only read because the file is opened read-only.
 _SQLITE_ACTIONS = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_RECURSIVE,
     sqlite3.SQLITE_TRANSACTION,
 }
-#: Those that describe tables, or that SQLAlchemy and full-text tables look up; given a value, none is set.
+#: Pragmas that describe tables, or that SQLAlchemy and full-text tables read; none of them can be set.
 _SQLITE_PRAGMAS = {"data_version", "database_list", "table_info", "table_list", "table_xinfo"}
 _SQLITE_FORBIDDEN = {"edit", "fts3_tokenizer", "load_extension", "readfile", "writefile"}
 _ROLE = """
@@ -61,12 +61,12 @@ def connect_duckdb(
     read_only: bool = False,
     settings: Mapping[str, str | int] | None = None,
 ) -> DuckDBPyConnection:
-    """A connection of DuckDB that opens its own database and temporary files, and these files.
+    """Open a DuckDB connection that can open its own database, temporary files, and these files only.
 
     Parameters
     ----------
     path : the database
-    files : files outside of the database that may be scanned, as SQL names them
+    files : files outside the database that may be scanned, as SQL names them
     read_only : whether the database must not be changed
     settings : further settings, such as a limit of memory
     """
@@ -74,8 +74,8 @@ def connect_duckdb(
 
     connection = duckdb.connect(path, read_only=read_only, config={**(settings or {}), **_DUCKDB})
     try:
-        # Neither these files nor a folder for temporary ones can be named once access is closed. Opening a
-        # database evaluates nothing of what it holds.
+        # Neither these files nor a folder for temporary files can be named once access is closed. Opening a
+        # database evaluates nothing that is stored in it.
         connection.execute("SET allowed_paths = $files", {"files": list(files)})
         for name, value in _DUCKDB_CLOSED.items():
             connection.execute(f"SET {name} = {value}")
@@ -85,16 +85,16 @@ def connect_duckdb(
     return connection
 
 
-def create_reader(url: URL, patience: float = TIMEOUT_SECONDS) -> Engine:
-    """An engine whose sessions read; of SQLite and PostgreSQL they cannot write.
+def create_reader(url: URL, timeout: float = TIMEOUT_SECONDS) -> Engine:
+    """Create an engine for reading; sessions of SQLite and PostgreSQL cannot write.
 
-    Sessions of other databases are ordinary ones, of which nothing is ever committed. A file of SQLite must
-    be there: none is created.
+    Sessions of other databases are ordinary ones that never commit. A SQLite file must exist; none is created
+    here.
     """
     from sqlalchemy import QueuePool, create_engine
 
     if url.drivername in ("sqlite", "sqlite+pysqlite"):
-        creator = partial(_connect_sqlite, Path(url.database or ""), patience)
+        creator = partial(_connect_sqlite, Path(url.database or ""), timeout)
         return create_engine("sqlite://", creator=creator, poolclass=QueuePool, hide_parameters=True)
     if url.get_backend_name() != "postgresql":
         return create_engine(url, hide_parameters=True)
@@ -102,25 +102,25 @@ def create_reader(url: URL, patience: float = TIMEOUT_SECONDS) -> Engine:
         url = url.set(drivername="postgresql+psycopg")
     return create_engine(
         url,
-        connect_args=_name_session(url, patience),
+        connect_args=_name_session(url, timeout),
         execution_options={"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
         hide_parameters=True,
     )
 
 
-def _name_session(url: URL, patience: float) -> dict[str, Any]:
-    """Arguments that drivers built on libpq know."""
+def _name_session(url: URL, timeout: float) -> dict[str, Any]:
+    """Connection arguments for drivers built on libpq."""
     if url.get_driver_name() not in ("psycopg", "psycopg2"):
         return {}
-    arguments = {"connect_timeout": patience, "application_name": "scorereport"}
+    arguments = {"connect_timeout": timeout, "application_name": "scorereport"}
     return {name: value for name, value in arguments.items() if name not in url.query}
 
 
-def _connect_sqlite(file: Path, patience: float) -> sqlite3.Connection:
+def _connect_sqlite(file: Path, timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{file.resolve().as_uri()}?mode=ro",
         uri=True,
-        timeout=patience,
+        timeout=timeout,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -134,11 +134,11 @@ def _connect_sqlite(file: Path, patience: float) -> sqlite3.Connection:
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Whether a statement may do this; SQLite asks once, before the statement runs."""
+    """Whether a statement may do this; SQLite calls it once, before the statement runs."""
     if action == sqlite3.SQLITE_FUNCTION:
         is_allowed = (second or "").lower() not in _SQLITE_FORBIDDEN
     elif action == sqlite3.SQLITE_PRAGMA:
-        # SQLAlchemy asks for the isolation level when it connects.
+        # SQLAlchemy reads the isolation level when it connects.
         is_allowed = first in _SQLITE_PRAGMAS or (first == "read_uncommitted" and second is None)
     else:
         is_allowed = action in _SQLITE_ACTIONS
@@ -146,9 +146,9 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 
 
 def may_leave_session(connection: Connection) -> bool:
-    """Whether the role of a PostgreSQL session, or one it may become, can act outside of transactions.
+    """Whether the role of a PostgreSQL session, or a role it may assume, can act outside transactions.
 
-    A superuser reads and writes files of the server and runs programs by functions that a SELECT may call.
+    A superuser can read and write files of the server and run programs by functions that a SELECT may call.
     """
     if connection.dialect.name != "postgresql":
         return False

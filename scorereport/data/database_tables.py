@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from sqlalchemy import URL, Engine
 
-#: Rows that are in memory at a time where a table is streamed.
+#: Rows of a batch, which are in memory at a time while a table is streamed.
 BATCH_ROWS = 1 << 16
 _WILD = re.compile(r"[*?\[]")
-_OUTSIDE = "it asks for files, the network or extensions outside of the source, which are closed to it."
+_OUTSIDE = "it needs files, the network or extensions outside the source, which are not allowed."
 
 
 def quote_name(name: str) -> str:
-    """A name for SQL, whatever it is made of."""
+    """Quote a name for SQL, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_text(text: str) -> str:
-    """A text for SQL, whatever it is made of."""
+    """Quote a text for SQL, whatever characters it has."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
-    """SQL that scans Parquet files one after the other; if `hive`, folders like `region=01` make columns."""
+    """Return SQL that scans Parquet files in order; if `hive`, folders such as `region=01` become columns."""
     names = ", ".join(quote_text(_escape_pattern(file)) for file in files)
     by_name = "true" if len(files) > 1 else "false"
     return (
@@ -47,7 +47,7 @@ def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
 
 
 def _escape_pattern(file: Path) -> str:
-    """A path in which DuckDB finds no pattern, so that it cannot read other files that match."""
+    """Escape a path so that DuckDB does not read it as a pattern that matches other files."""
     name = file.as_posix()
     if _WILD.search(name) and "\\" in name:  # to DuckDB this ends a folder's name
         raise DataError(f"{file} cannot be read: rename it without a backslash, or without *, ? and [.")
@@ -55,39 +55,38 @@ def _escape_pattern(file: Path) -> str:
 
 
 def scannable(files: Sequence[Path]) -> list[str]:
-    """The names by which `scan_parquet` and DuckDB itself refer to files, for `connect_duckdb`."""
+    """Return the names by which `scan_parquet` and DuckDB refer to files, for `connect_duckdb`."""
     return sorted({name for file in files for name in (file.as_posix(), _escape_pattern(file))})
 
 
 def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
-    """Names and types of the columns of whatever SQL can select from."""
+    """Return the names and types of the columns of anything that SQL can select from."""
     rows = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     return {name: kind for name, kind, *_ in rows}
 
 
 @contextmanager
 def explain_read_errors(name: str, what: str) -> Iterator[None]:
-    """Tell in one sentence what DuckDB could not read."""
+    """Raise a `DataError` that states in one sentence what DuckDB cannot read."""
     import duckdb
 
     try:
         yield
     except (duckdb.Error, OSError) as error:
-        if (
-            isinstance(error, OSError) and error.errno is not None
-        ):  # Arrow's, which hand DuckDB's on, have none
+        # Errors of Arrow, which pass on those of DuckDB, have no errno.
+        if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataError(f"{name} cannot be read as {what}: {_explain(error)}") from error
 
 
 def _explain(error: Exception) -> str:
-    """The first line of what DuckDB says; Arrow hands its errors on by their text."""
+    """The first line of an error of DuckDB; Arrow passes such errors on as text."""
     line = _first_line(error)
     return _OUTSIDE if line.startswith("Permission Error") else line
 
 
 def read_relation(relation: str, files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of what DuckDB can scan in these files as one frame."""
+    """Read columns of a relation that scans these files as one frame."""
     with connect_duckdb(files=scannable(files)) as connection:
         return _select(connection, relation, columns).to_pandas()
 
@@ -101,7 +100,7 @@ def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str
 def open_duckdb_table(
     path: Path, table: str, name: str, settings: Mapping[str, str | int] | None = None
 ) -> Iterator[tuple[DuckDBPyConnection, str]]:
-    """A connection to a DuckDB file that cannot change it, and the table as SQL names it."""
+    """Open a DuckDB file read-only: the connection, and the table as SQL names it."""
     with explain_read_errors(name, "a DuckDB database"):
         connection = connect_duckdb(path, read_only=True, settings=settings)
     try:
@@ -113,35 +112,35 @@ def open_duckdb_table(
 
 
 def _find_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -> str:
-    """The table as SQL names it: that of the main schema, else the only one of that name, or full name."""
+    """The table as SQL names it: that of the main schema, else the only one with that name or full name."""
     found = connection.execute(
         "SELECT table_name, table_schema FROM information_schema.tables ORDER BY ALL"
     ).fetchall()
     full = {(name, schema): f"{schema}.{name}" for name, schema in found}
-    fitting = [key for key in full if table in (key[0], full[key])]
-    check_table(table, [table] if fitting else [], [name for name, _ in found], where)
-    name, schema = (table, "main") if (table, "main") in fitting else fitting[0]
-    if len(fitting) > 1 and (name, schema) != (table, "main"):
-        shown = ", ".join(f"`{full[key]}`" for key in fitting)
-        raise DataError(f"{where} has {len(fitting)} tables `{table}`; name one of {shown}.")
+    matching = [key for key in full if table in (key[0], full[key])]
+    check_table(table, [table] if matching else [], [name for name, _ in found], where)
+    name, schema = (table, "main") if (table, "main") in matching else matching[0]
+    if len(matching) > 1 and (name, schema) != (table, "main"):
+        shown = ", ".join(f"`{full[key]}`" for key in matching)
+        raise DataError(f"{where} has {len(matching)} tables `{table}`; name one of {shown}.")
     return f"{quote_name(schema)}.{quote_name(name)}"
 
 
 def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of a table of a DuckDB file as a frame."""
+    """Read columns of a table of a DuckDB file as a frame."""
     with open_duckdb_table(path, table, name) as (connection, relation), explain_read_errors(name, "a table"):
         return _select(connection, relation, columns).to_pandas()
 
 
 def count_duckdb_rows(path: Path, table: str, name: str) -> int:
-    """How many rows a table of a DuckDB file has."""
+    """Count the rows of a table of a DuckDB file."""
     with open_duckdb_table(path, table, name) as (connection, relation), explain_read_errors(name, "a table"):
         found = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
     return int(found[0]) if found else 0
 
 
 def count_sql_rows(address: str, table: str) -> int:
-    """How many rows a table or view at an address has."""
+    """Count the rows of a table or view at an address."""
     from sqlalchemy import func, select
     from sqlalchemy import table as sql_table
 
@@ -154,7 +153,7 @@ def count_sql_rows(address: str, table: str) -> int:
 
 
 def check_table(table: str, known: Sequence[str], shown: Sequence[str], where: str) -> None:
-    """A table or view that the database has."""
+    """Refuse a table or view that the database does not have."""
     if table not in known:
         has = f"it has {', '.join(f'`{name}`' for name in shown[:12])}" if shown else "it has none"
         raise DataError(f"{where} has no table `{table}`; {has}.")
@@ -162,7 +161,7 @@ def check_table(table: str, known: Sequence[str], shown: Sequence[str], where: s
 
 @contextmanager
 def open_sql(address: str) -> Iterator[Engine]:
-    """A database at an SQLAlchemy address, only read; messages do not show its login."""
+    """Open a database at an SQLAlchemy address for reading; messages do not show its login."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -207,7 +206,7 @@ def _refuse(address: str, reason: str) -> DataError:
 
 
 def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
-    """Names of the columns of a table or view."""
+    """Return the names of the columns of a table or view."""
     from sqlalchemy import inspect
 
     schema, name = _split(engine, table)
@@ -220,38 +219,38 @@ def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
 def stream_sql(
     engine: Engine, table: str, columns: Sequence[str], rows: int = BATCH_ROWS
 ) -> Iterator[dict[str, list[Any]]]:
-    """The rows of a table in lots, by a cursor on the server: nothing else is in memory."""
+    """Iterate over the rows of a table in batches, by a server-side cursor: one batch is in memory."""
     from sqlalchemy import select
     from sqlalchemy import table as sql_table
 
     schema, name = _split(engine, table)
-    cut = _cut_texts(engine, name, schema, columns)
-    query: Any = select(*cut).select_from(sql_table(name, schema=schema))
+    shortened = _shorten_texts(engine, name, schema, columns)
+    query: Any = select(*shortened).select_from(sql_table(name, schema=schema))
     with engine.connect() as connection:
         result = connection.execution_options(stream_results=True, yield_per=rows).execute(query)
-        for lot in result.partitions(rows):
-            yield dict(zip(columns, map(list, zip(*lot, strict=True)), strict=True))
+        for batch in result.partitions(rows):
+            yield dict(zip(columns, map(list, zip(*batch, strict=True)), strict=True))
 
 
-def _cut_texts(engine: Engine, table: str, schema: str | None, columns: Sequence[str]) -> list[Any]:
-    """Columns of which no more is sent than one character too many for a label."""
+def _shorten_texts(engine: Engine, table: str, schema: str | None, columns: Sequence[str]) -> list[Any]:
+    """Select expressions that send at most one character more of a text than a label may have."""
     import sqlalchemy as sa
 
     types = {found["name"]: found["type"] for found in sa.inspect(engine).get_columns(table, schema)}
-    cut = []
+    shortened = []
     for name in columns:
         column: Any = sa.column(name)
         part, kind = sa.func.substr(column, 1, LONGEST_TEXT + 1), types.get(name)
-        if engine.dialect.name == "sqlite":  # where the type of a column does not bind its values
+        if engine.dialect.name == "sqlite":  # values may differ from the type of their column
             column = sa.case((sa.func.typeof(column).in_(["text", "blob"]), part), else_=column)
         elif isinstance(kind, (sa.String, sa.LargeBinary)) and not isinstance(kind, sa.Enum):
             column = part
-        cut.append(column.label(name))
-    return cut
+        shortened.append(column.label(name))
+    return shortened
 
 
 def _split(engine: Engine, table: str) -> tuple[str | None, str]:
-    """Schema and name of a table, whose name may have a point in it."""
+    """Schema and name of a table, whose name may contain a dot."""
     from sqlalchemy import inspect
 
     schema, _, name = table.rpartition(".")
@@ -259,14 +258,14 @@ def _split(engine: Engine, table: str) -> tuple[str | None, str]:
 
 
 def read_sql_table(engine: Engine, table: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of a table or view as a frame."""
+    """Read columns of a table or view as a frame."""
     import pandas as pd
 
-    gathered: dict[str, list[Any]] = {name: [] for name in columns}
-    for lot in stream_sql(engine, table, columns):
-        for name, values in lot.items():
-            gathered[name] += values
-    return pd.DataFrame(gathered)
+    loaded: dict[str, list[Any]] = {name: [] for name in columns}
+    for batch in stream_sql(engine, table, columns):
+        for name, values in batch.items():
+            loaded[name] += values
+    return pd.DataFrame(loaded)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Parquet files: columns of one file, or of all files in a folder or matching a pattern."""
+"""Parquet files: read columns of one file, or of all files in a folder or matching a pattern."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Columns of a file as a frame."""
+    """Read columns of a file as a frame."""
     import pyarrow.parquet as pq
 
     with explain_parquet_errors(path):
@@ -41,7 +41,7 @@ def read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
 
 @contextmanager
 def explain_parquet_errors(path: Path) -> Iterator[None]:
-    """Refuse in one sentence what pyarrow cannot read as Parquet."""
+    """Raise a `DataError` that states in one sentence why a file cannot be read as Parquet."""
     import pyarrow as pa
 
     try:
@@ -51,7 +51,7 @@ def explain_parquet_errors(path: Path) -> Iterator[None]:
 
 
 def check_footers(files: Sequence[Path], columns: Sequence[str], name: str) -> int:
-    """How many rows the files say they have; refuse what contradicts itself, or expands out of proportion."""
+    """Return the number of rows by the footers; refuse inconsistent footers and excessive expansion."""
     import pyarrow.parquet as pq
 
     rows = packed = uncompressed = 0
@@ -69,7 +69,7 @@ def check_footers(files: Sequence[Path], columns: Sequence[str], name: str) -> i
 
 
 def _uncompressed(group: pq.RowGroupMetaData, columns: Sequence[str]) -> int:
-    """Bytes of the pages of some columns before they were compressed."""
+    """Uncompressed bytes of the pages of some columns."""
     found = (group.column(place) for place in range(group.num_columns))
     return sum(c.total_uncompressed_size for c in found if c.path_in_schema.partition(".")[0] in columns)
 
@@ -77,7 +77,7 @@ def _uncompressed(group: pq.RowGroupMetaData, columns: Sequence[str]) -> int:
 def check_parquet_texts(path: Path, columns: Sequence[str]) -> int:
     """Refuse long texts in the columns of a file; return the bytes of all texts.
 
-    SQL takes the columns by their places, because it does not tell `A` from `a`.
+    SQL refers to the columns by position, because it does not distinguish `A` from `a`.
     """
     import pyarrow.parquet as pq
 
@@ -92,7 +92,7 @@ def check_parquet_texts(path: Path, columns: Sequence[str]) -> int:
 
 
 def read_parquet_files(place: SourceLocation, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of several files as one frame."""
+    """Read columns of several files as one frame."""
     check_parquet_files(place, columns)
     rows = check_footers(place.files, columns, place.name)
     with explain_read_errors(place.name, "Parquet"):
@@ -103,7 +103,7 @@ def read_parquet_files(place: SourceLocation, columns: Sequence[str]) -> pd.Data
 
 
 def check_parquet_files(place: SourceLocation, columns: Sequence[str]) -> dict[str, str]:
-    """The columns of a folder of Parquet files with their types, as DuckDB names them."""
+    """Check that a folder of Parquet files has these columns; return all columns with DuckDB's types."""
     with (
         explain_read_errors(place.name, "Parquet"),
         connect_duckdb(files=scannable(place.files)) as connection,

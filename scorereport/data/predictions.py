@@ -27,10 +27,12 @@ from scorereport.errors import DataError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+FEWEST_CLASSES = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedRows:
-    """Rows left out, and why."""
+    """The number of rows dropped for one reason."""
 
     reason: str
     rows: int
@@ -38,7 +40,7 @@ class DroppedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingValues:
-    """How many of the rows read lack a column."""
+    """The number of rows read that lack a value in a column."""
 
     column: str
     rows: int
@@ -48,8 +50,8 @@ class MissingValues:
 class RowFlow:
     """How many rows were read, which were dropped and why, and how many were kept.
 
-    A dropped row is counted once, for the first column that it lacks. `missing` counts it for each, and
-    lists every column used; it is empty where no row lacks any.
+    `dropped` counts a row once, for the first column in which it lacks a value. `missing` counts it for each
+    such column, and lists every column used; it is empty if no value is missing.
     """
 
     read: int
@@ -60,7 +62,7 @@ class RowFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cases:
-    """Columns beside outcomes and forecasts, checked when built; kinds of predictions add theirs."""
+    """Rows of predictions of any kind; columns beside outcomes and forecasts are checked when built."""
 
     outcome: NDArray[Any]
     forecasts: Mapping[str, FloatArray]
@@ -74,7 +76,7 @@ class Cases:
     weight_name: str = "weight"
     weight_kind: str = "sampling"
     row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
-    rows: IntArray | None = None  # where kept rows stood in the source, if some were dropped
+    rows: IntArray | None = None  # positions of the kept rows in the source, if some were dropped
     source: str = "arrays"
     file_sha256: str = ""  # of the file they were read from, if there was one
 
@@ -82,7 +84,7 @@ class Cases:
         return len(self.outcome)
 
     def _keep(self, outcome: NDArray[Any], forecasts: Mapping[str, FloatArray]) -> None:
-        """Check the other columns, and keep copies of all that nobody else can change."""
+        """Check the other columns, and keep read-only copies of all."""
         weight = check_weight(self.weight, len(outcome), self.weight_name, kind=self.weight_kind)
         groups = {name: _texts(labels) for name, labels in self.groups.items()}
         others = {
@@ -109,10 +111,10 @@ class Cases:
     def sha256(self) -> str:
         """SHA-256 of all columns: outcomes, forecasts, and any weights, groups, clusters, grades and times.
 
-        Of each column in turn: its name in UTF-8, a zero byte, and its values, as little-endian float64, as
-        text in UTF-8 with a zero byte after each, or as little-endian int64 nanoseconds since 1970. Of
-        classes the column of outcomes holds indices, and each model has a column for each class, named
-        after the model and the class with a zero byte between.
+        For each column in turn, the hash covers its name in UTF-8, a zero byte, and its values: as
+        little-endian float64, as text in UTF-8 with a zero byte after each, or as little-endian int64
+        nanoseconds since 1970. With classes, the column of outcomes holds indices, and each model has a
+        column for each class, named by the model and the class with a zero byte between.
         """
         digest = hashlib.sha256()
         labels = [*self.groups.items(), ("cluster", self.cluster), ("grade", self.grade)]
@@ -138,7 +140,7 @@ def _bytes_of(values: NDArray[Any]) -> bytes | memoryview:
 
 
 def _texts(labels: Any) -> NDArray[Any]:
-    """Labels as text, whatever they were."""
+    """Labels of any type as text."""
     return np.array([label_text(label) for label in labels], dtype=object)
 
 
@@ -150,11 +152,8 @@ def _dates(values: Any, name: str) -> NDArray[np.datetime64]:
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that nobody else can change."""
+    """A read-only copy."""
     return set_read_only(array.copy())
-
-
-FEWEST_CLASSES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,7 +172,7 @@ class Predictions(Cases):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescaledRows:
-    """The probabilities of a model that were divided by their sum: how many rows, and the sum most off."""
+    """Rows of a model that were divided by their sum: their number, and the sum furthest from 1."""
 
     model: str
     rows: int
@@ -182,9 +181,10 @@ class RescaledRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassPredictions(Cases):
-    """Classes that came, as indices, with the probabilities of all K classes; checked when built.
+    """Observed classes, as indices, with the probabilities of all K classes; checked when built.
 
-    The classes stand in a stated order, in which they are `ordered` or not; some may never have come.
+    `classes` lists the classes in the order of the columns, which is meaningful if they are `ordered`. Some
+    may never be observed.
     """
 
     outcome: IntArray
@@ -220,7 +220,7 @@ def _check_forecasts(forecasts: Mapping[str, Any]) -> None:
 
 
 def check_class_names(classes: Any) -> tuple[str, ...]:
-    """At least two names of classes, each once."""
+    """Check that there are at least two class names, each given once; return them as text."""
     is_list = isinstance(classes, Iterable) and not isinstance(classes, str)
     names = tuple(map(label_text, classes)) if is_list else ()
     if len(names) < FEWEST_CLASSES:

@@ -1,4 +1,4 @@
-"""`read_predictions()`: a table becomes checked predictions, with a record of every row.
+"""`read_predictions()`: read a table as checked predictions, with an account of every row.
 
 Rows are counted from 0, the first row below a header.
 """
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 def read_columns(
     source: Any, numbers: Sequence[str], labels: Sequence[str], table: str | None = None
 ) -> pd.DataFrame:
-    """Read the named columns of a frame, file, folder or table; in CSV files labels stay text."""
+    """Read the named columns of a frame, file, folder or table; labels in CSV files stay text."""
     columns = [*numbers, *labels]
     place = locate_source(source, table)
     if place.kind == "CSV":
@@ -84,7 +84,7 @@ def read_columns(
 
 
 def _read_table(source: Any, table: str, place: SourceLocation, columns: list[str]) -> pd.DataFrame:
-    """Columns of a table of a database."""
+    """Read columns of a table of a database."""
     if place.kind == "sql":
         with open_sql(str(source)) as engine:
             check_columns(columns, sql_columns(engine, table, place.name), place.name)
@@ -102,7 +102,7 @@ def _read_table(source: Any, table: str, place: SourceLocation, columns: list[st
 
 
 def as_pandas(source: Any) -> pd.DataFrame:
-    """A frame of any kind as that of pandas, its columns named by text."""
+    """Convert a frame of any library to pandas, with text as column names."""
     import pandas as pd
 
     frame = source.to_pandas() if hasattr(source, "to_pandas") else source  # polars, pyarrow
@@ -111,7 +111,7 @@ def as_pandas(source: Any) -> pd.DataFrame:
     return frame.set_axis([str(column) for column in frame.columns], axis="columns")
 
 
-def read_predictions(  # noqa: PLR0913  # each part that a column may play has its name
+def read_predictions(  # noqa: PLR0913  # one argument for each role of a column
     source: Any,
     *,
     outcome: str,
@@ -129,25 +129,25 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     missing: str = "refuse",
     table: str | None = None,
 ) -> Predictions | ClassPredictions:
-    """Read outcomes and forecast probabilities from a table: of an event or, with `classes`, of K classes.
+    """Read outcomes and forecasts from a table: probabilities of an event or, with `classes`, of K classes.
 
     Parameters
     ----------
     source : a DataFrame (pandas, polars or pyarrow), the path of a .csv, .csv.gz or .parquet file, a folder
-        or pattern of .parquet files, or a database, of which `table` names a table: the path of a .duckdb
-        file, or an address that SQLAlchemy takes
-    outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one; of K
+        or pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
+        address
+    outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one; with K
         classes, the column of their labels
-    forecasts : one column of probabilities for each model; of K classes, the names of the models, whose
-        columns are called `model_class`, or a mapping from each model to its K columns
-    classes : the labels of the K classes, in the order of the columns; a class that never came is kept
+    forecasts : one column of probabilities for each model; with K classes, the names of the models, whose
+        columns are named `model_class`, or a mapping from each model to its K columns
+    classes : the labels of the K classes, in the order of the columns; a class that is never observed is kept
     ordered : whether the classes are ordered, from first to last
     normalize : divide the probabilities of each row by their sum, and record it; otherwise a row that
         does not sum to 1 within 1e-6 is refused
-    weight, group, cluster, grade, time : optional columns of case weights, of subgroups (one or several
+    weight, group, cluster, grade, time : optional columns of case weights, of groups (one or several
         columns), of clusters of dependent rows, of rating grades, and of dates
-    weight_kind : "sampling" weights, of rows that were drawn once and stand for others, or "frequency", how
-        often each row was observed, in whole numbers
+    weight_kind : "sampling" for weights of rows that were drawn once and represent others, or "frequency" for
+        how often each row was observed, in whole numbers
     positive : the label that counts as the event
     missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
     table : the table or view of a database
@@ -196,7 +196,7 @@ def _read_clean(
     positive: object,
     normalize: bool,
 ) -> dict[str, NDArray[Any]]:
-    """All columns of a source as clean arrays; its raw ones, which are as large, are gone by then."""
+    """Read all columns of a source as checked arrays; the raw columns, which are as large, are released."""
     raw = read_columns(source, roles.numbers, roles.labels, table)
     columns = _clean(raw, roles, classes, positive=positive, normalize=normalize)
     del raw
@@ -207,12 +207,12 @@ def _read_clean(
 def _clean(
     frame: pd.DataFrame, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
 ) -> dict[str, NDArray[Any]]:
-    """All columns as arrays that obey their rules, missing values apart."""
-    came = frame[roles.outcome]
+    """Convert all columns to arrays that satisfy their rules, except for missing values."""
+    observed = frame[roles.outcome]
     columns: dict[str, NDArray[Any]] = {
-        roles.outcome: outcome_values(came, roles.outcome, positive)
+        roles.outcome: outcome_values(observed, roles.outcome, positive)
         if classes is None
-        else class_indices(came, roles.outcome, classes)
+        else class_indices(observed, roles.outcome, classes)
     }
     for name in roles.numbers:
         is_bounded = name != roles.weight and not normalize
@@ -231,7 +231,7 @@ def _clean(
 def _collect(
     columns: dict[str, NDArray[Any]], roles: Roles, rows: IntArray, row_flow: RowFlow
 ) -> dict[str, Any]:
-    """The columns beside outcomes and forecasts, with their names, and which rows they are."""
+    """Collect the columns beside outcomes and forecasts, their names, and the positions of the rows."""
     return {
         "weight": None if roles.weight is None else columns[roles.weight],
         "groups": {name: columns[name] for name in roles.groups},
@@ -253,7 +253,7 @@ def _make_tables(
     *,
     normalize: bool,
 ) -> tuple[dict[str, FloatArray], tuple[RescaledRows, ...]]:
-    """A row of K probabilities per case for each model, rescaled if asked for."""
+    """Make a table for each model, with K probabilities per row, rescaled if `normalize`."""
     tables = {
         model: np.column_stack([columns[name] for name in names]) for model, names in columns_of.items()
     }
@@ -274,32 +274,32 @@ def _make_tables(
 
 def _refuse_sums(model: str, total: FloatArray, is_off: NDArray[np.bool_], rows: IntArray) -> None:
     if is_off.any():
-        way_out = " Mend them, or pass normalize=True (--normalize) to divide each row by its sum."
+        hint = " Correct them, or pass normalize=True (--normalize) to divide each row by its sum."
         rule = f"The probabilities of {model} must sum to 1 within {SUM_TOLERANCE:g} in each row"
-        _refuse_at(rows, total, is_off, rule, way_out)
+        _refuse_at(rows, total, is_off, rule, hint)
 
 
 def _refuse_at(
-    rows: IntArray, values: FloatArray, is_bad: NDArray[np.bool_], rule: str, way_out: str = ""
+    rows: IntArray, values: FloatArray, is_bad: NDArray[np.bool_], rule: str, hint: str = ""
 ) -> None:
-    """Refuse by the rows of the source, from which some may have been dropped."""
+    """Refuse rows by their positions in the source, from which some may have been dropped."""
     where = np.zeros(rows[-1] + 1, dtype=bool)
     where[rows] = is_bad
     at_source = np.full(len(where), np.nan)
     at_source[rows] = values
-    refuse_rows(at_source, where, rule, way_out)
+    refuse_rows(at_source, where, rule, hint)
 
 
 def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[IntArray, RowFlow]:
-    """Rows without missing values; a row that lacks several is counted for the first."""
+    """Return the rows without missing values, and the row flow; a row counts for its first missing value."""
     n = len(next(iter(columns.values())))
     is_kept = np.ones(n, dtype=bool)
     dropped, missing = [], []
     for name, values in columns.items():
         lacks = _is_missing(values)
         if lacks.any() and not drop:
-            way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
-            refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", way_out)
+            hint = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+            refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", hint)
         if (newly := lacks & is_kept).any():
             dropped.append(DroppedRows(reason=f"missing `{name}`", rows=int(newly.sum())))
         missing.append(MissingValues(column=name, rows=int(lacks.sum())))

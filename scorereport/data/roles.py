@@ -1,4 +1,4 @@
-"""The roles of columns in a table, and the check that a table has the columns named."""
+"""The roles of columns in a table, and checks of the columns that a caller names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from scorereport._utils.checks import WEIGHT_KINDS, check_option
 from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import DataError, UsageError
 
-#: A column for each model or, of K classes, the columns of each model.
+#: A column for each model or, with K classes, the columns of each model.
 Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
+#: Columns that a message lists.
+_COLUMNS_SHOWN = 12
 
 
 class Roles(NamedTuple):
-    """Which column plays which part; `forecasts` are the columns of all models."""
+    """The column of each role; `forecasts` are the columns of all models."""
 
     outcome: str
     forecasts: tuple[str, ...]
@@ -40,7 +42,7 @@ class Roles(NamedTuple):
         time: str | None,
         weight_kind: str = "sampling",
     ) -> Roles:
-        """Roles from what a caller names; a name that is a number is read as its text."""
+        """Make roles from the names that a caller passes; a name that is a number becomes text."""
         groups = [group] if isinstance(group, (str, int)) else list(group or [])
         cluster, grade, time = (None if name is None else str(name) for name in (cluster, grade, time))
         weight = None if weight is None else str(weight)
@@ -66,17 +68,17 @@ class Roles(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Columns of labels: subgroups, clusters and grades."""
+        """Columns of labels: groups, clusters and grades."""
         return [*self.groups, *(name for name in (self.cluster, self.grade) if name is not None)]
 
 
 def check_forecasts(forecasts: Forecasts) -> None:
-    """At least one model, each once."""
+    """Check that at least one model is named, each once."""
     if isinstance(forecasts, str) or len(forecasts) == 0:
         raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
     for name, times in Counter(map(str, forecasts)).items():
         if times > 1:
-            raise UsageError(f"`{name}` is asked for {times} times; a column has one role.")
+            raise UsageError(f"`{name}` is named {times} times; a column has one role.")
 
 
 def check_kind(
@@ -88,7 +90,7 @@ def check_kind(
     ordered: bool,
     normalize: bool,
 ) -> None:
-    """Refuse what belongs to the other kind of predictions."""
+    """Refuse arguments that belong to the other kind of predictions, binary or of classes."""
     if classes is None and (isinstance(forecasts, Mapping) or ordered or normalize):
         raise UsageError(
             "`classes` must name the classes, in the order of their columns, where a model has several."
@@ -103,7 +105,7 @@ def check_kind(
 
 
 def columns_of_models(forecasts: Forecasts, classes: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:
-    """The columns of each model: one for an event, else one for each class."""
+    """Return the columns of each model: one for an event, or one for each class."""
     if classes is None:
         return {str(name): (str(name),) for name in forecasts}
     if not isinstance(forecasts, Mapping):
@@ -120,15 +122,12 @@ def columns_of_models(forecasts: Forecasts, classes: tuple[str, ...] | None) -> 
     return named
 
 
-_COLUMNS_NAMED = 12
-
-
-def check_columns(wanted: Sequence[str], present: Sequence[str], where: str) -> None:
-    """Columns that are there, once each, and asked for once each."""
-    asked, there = Counter(wanted), Counter(present)
-    for name in wanted:
-        if asked[name] > 1:
-            raise UsageError(f"`{name}` is asked for {asked[name]} times; a column has one role.")
+def check_columns(columns: Sequence[str], present: Sequence[str], where: str) -> None:
+    """Check that a table has each column once, and that each is named once."""
+    named, there = Counter(columns), Counter(present)
+    for name in columns:
+        if named[name] > 1:
+            raise UsageError(f"`{name}` is named {named[name]} times; a column has one role.")
         if there[name] == 0:
             raise DataError(
                 f"{where} has no column `{name}`; it has {_name_some(present)}.{_hint(name, present)}"
@@ -138,8 +137,8 @@ def check_columns(wanted: Sequence[str], present: Sequence[str], where: str) -> 
 
 
 def _name_some(columns: Sequence[str]) -> str:
-    shown = ", ".join(f"`{column}`" for column in columns[:_COLUMNS_NAMED])
-    more = len(columns) - _COLUMNS_NAMED
+    shown = ", ".join(f"`{column}`" for column in columns[:_COLUMNS_SHOWN])
+    more = len(columns) - _COLUMNS_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
 
 

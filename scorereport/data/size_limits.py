@@ -1,7 +1,7 @@
 """Limits on the size of a source: lengths of texts and lines, and the size of compressed data.
 
-A small file may stand for a table that no machine can hold: a label of a megabyte that a dictionary repeats,
-a number that run lengths repeat, lines that gzip repeats. All of it is refused before it is expanded.
+A small file may expand to a table that no machine can hold: a label of a megabyte repeated by a dictionary,
+a number repeated by run lengths, lines repeated by gzip. Such files are refused before they are expanded.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    #: Runs a query of SQL and returns its rows, of which there is at most one.
+    #: Runs an SQL query and returns its rows, at most one.
     Query = Callable[[str], list[tuple[Any, ...]]]
 
 #: Bytes that the header of a CSV file may have; pyarrow refuses rows that are longer.
 LONGEST_LINE = 1 << 20
 #: Bytes up to which every file may expand.
 _FREE = 1 << 30
-#: How many times its size a packed CSV file, and a Parquet file, may expand beyond that.
+#: Beyond that, a packed CSV file and a Parquet file may expand to this many times their size.
 _PACKED_CSV, _PACKED_PARQUET = 250, 10_000
-#: Bytes of a cell, and copies of a column that are in memory at least while it is read.
+#: Bytes of a cell, and the fewest copies of a column that are in memory while it is read.
 _CELL, _COPIES = 8, 2
-#: Bytes that a character takes at most.
+#: The most bytes of a character.
 _WIDEST = 4
 _NESTED = ("STRUCT", "MAP", "UNION", "LIST", "VARIANT")
 
 
 def refuse_long_text(name: str, length: int, row: int) -> NoReturn:
-    """Refuse a text of a row that is longer than any label has to be."""
+    """Refuse a text that is longer than a label may be."""
     raise DataError(
         f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; "
         f"got one of {length:,} characters at row {row}."
@@ -43,7 +43,7 @@ def refuse_long_text(name: str, length: int, row: int) -> NoReturn:
 
 
 def check_unpacked(name: str, packed: int, expanded: int) -> None:
-    """Refuse a packed CSV file if the bytes that are unpacked by now are out of proportion."""
+    """Refuse a packed CSV file if the bytes unpacked so far are out of proportion to its size."""
     if expanded > max(_FREE, _PACKED_CSV * packed):
         raise DataError(
             f"{name} must not expand to more than {_PACKED_CSV} times its {packed:,} bytes; "
@@ -52,7 +52,7 @@ def check_unpacked(name: str, packed: int, expanded: int) -> None:
 
 
 def check_parquet_size(name: str, packed: int, rows: int, columns: int, uncompressed: int) -> None:
-    """Refuse a Parquet file that would expand out of proportion, by what it says of itself."""
+    """Refuse a Parquet file that would expand out of proportion, according to its own footer."""
     expanded = max(rows * columns * _CELL, uncompressed)
     if expanded > max(_FREE, _PACKED_PARQUET * packed):
         raise DataError(
@@ -63,7 +63,7 @@ def check_parquet_size(name: str, packed: int, rows: int, columns: int, uncompre
 
 
 def check_memory(name: str, rows: int, columns: int, text_bytes: int = 0) -> None:
-    """Refuse rows that cannot fit into the memory of this machine, even if nothing else is in it."""
+    """Refuse rows that do not fit into the memory of this machine even if nothing else is in it."""
     needed, there = (rows * columns * _CELL + text_bytes) * _COPIES, machine.physical_memory()
     if needed > there:
         raise DataError(
@@ -74,7 +74,7 @@ def check_memory(name: str, rows: int, columns: int, text_bytes: int = 0) -> Non
 
 
 def check_relation(connection: DuckDBPyConnection, relation: str, columns: Sequence[str]) -> int:
-    """The same as `check_texts` of columns that SQL calls by their own names, of a connection."""
+    """Apply `check_texts` to columns of a connection, which SQL names by their own names."""
     types = columns_of(connection, relation)
     named = {name: quote_name(name) for name in columns}
     return check_texts(lambda sql: connection.execute(sql).fetchall(), relation, named, types)
@@ -117,11 +117,11 @@ class _Text(NamedTuple):
 
     @property
     def bytes(self) -> str:
-        """The bytes of a text, which DuckDB knows without counting."""
+        """SQL for the bytes of a text, which DuckDB stores."""
         return f"octet_length({self.column})" if self.is_binary else f"strlen({self.column}::VARCHAR)"
 
     def find_long(self, relation: str) -> str:
-        """A query for the first row that is too long; characters are counted only if bytes leave it open."""
+        """A query for the first text that is too long; characters are counted only if bytes do not decide."""
         characters = "size" if self.is_binary else "length(text::VARCHAR)"
         return (
             f"SELECT row, {characters} FROM (SELECT row_number() OVER () - 1 AS row, {self.bytes} AS size, "

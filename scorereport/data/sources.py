@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import Event
 
-
-if TYPE_CHECKING:
     TableKind = Literal["CSV", "Parquet"]
 
 _ENDINGS: dict[str, TableKind] = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
-#: How files of other kinds begin, so that a wrong ending can be told by name.
 _GZIP = b"\x1f\x8b"
+#: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
     b"PAR1": "Parquet",
     b"PK\x03\x04": "a zip archive or spreadsheet",
@@ -31,10 +29,19 @@ _SIGNATURES = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
+#: Files with these endings are databases, of which a table is read.
+_DATABASES = (".duckdb", ".ddb")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+#: A text that begins like an address, or takes all of it from the environment.
+_COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
+_ARGUMENT = "FILE"
+_WILD = re.compile(r"[*?\[]")
+#: Bytes that are hashed at a time.
+_CHUNK = 1 << 20
 
 
 def check_table_file(path: Path) -> TableKind:
-    """The kind of a file that exists, holds something, and is what its ending says."""
+    """Return the kind of a table file; refuse one that is absent, empty, or not what its ending says."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
     if path.stat().st_size == 0:
@@ -62,15 +69,9 @@ def _kind_by_content(path: Path) -> str:
 
 
 def unreadable_file(path: Path, kind: TableKind, error: Exception) -> DataError:
-    """The refusal of a file that only looked like its kind, with what its reader says first."""
-    told = str(error).splitlines()[0].removeprefix("CSV parse error: ").rstrip(".")
-    return DataError(f"{path.name} cannot be read as {kind}: {told}.")
-
-
-#: Files of these endings are databases, of which a table is read.
-_DATABASES = (".duckdb", ".ddb")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_WILD = re.compile(r"[*?\[]")
+    """Return the error for a file that cannot be read as its kind, with the first line of the cause."""
+    reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").rstrip(".")
+    return DataError(f"{path.name} cannot be read as {kind}: {reason}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class SourceLocation:
 
 
 def describe_source(source: Any, table: str | None = None) -> str:
-    """Name a source for messages: a file, folder or pattern, a database and its table, or "The frame"."""
+    """Return the name of a source for messages: file, folder, pattern, database and table, or "The frame"."""
     if not isinstance(source, (str, Path)):
         return "The frame"
     if not is_address(source):
@@ -111,7 +112,7 @@ def is_address(source: Any) -> bool:
 
 
 def locate_source(source: Any, table: str | None = None) -> SourceLocation:
-    """Find out what a source is; whatever it is must be there."""
+    """Return the kind, name and files of a source, which must exist."""
     is_path = isinstance(source, (str, Path))
     if isinstance(source, str) and not source.strip():
         raise UsageError(f"Predictions must be a DataFrame or a file; got {source!r}.")
@@ -145,7 +146,7 @@ def _locate_database(source: Any, table: str | None) -> SourceLocation:
 
 
 def _visible_parquet(folder: Path) -> Iterator[Path]:
-    """Parquet files at any depth; what begins with a dot or an underscore is somebody's work in progress."""
+    """Parquet files at any depth; names that begin with a dot or underscore mean work in progress."""
     for file in folder.rglob("*.parquet"):
         if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts):
             yield file
@@ -170,11 +171,6 @@ def _locate_several(name: str, files: list[Path], folder: Path, if_none: str) ->
     return SourceLocation(kind="folder", name=name, files=tuple(files), folder=folder)
 
 
-#: What begins like an address, or comes from the environment as a whole.
-_COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
-_ARGUMENT = "FILE"
-
-
 def is_command_address(text: str) -> bool:
     """Whether a text is the address of a database rather than a path.
 
@@ -186,17 +182,17 @@ def is_command_address(text: str) -> bool:
 
 @contextmanager
 def open_command_source(text: str) -> Iterator[str]:
-    """A source for the block: a path as it is, an address with its variables put in.
+    """Provide a source for the block: a path unchanged, an address with its variables expanded.
 
-    What goes wrong in the block is told without the values of these variables.
+    Errors raised in the block do not show the values of these variables.
     """
     if not is_command_address(text):
         yield text
         return
     if find_literal_secret(text):
         raise UsageError(
-            f"`{_ARGUMENT}` must not hold a password, because reports carry the command that made them: write "
-            "${NAME} in its place, in single quotes, and set the environment variable NAME."
+            f"`{_ARGUMENT}` must not hold a password, because reports carry the command that made them: "
+            "write ${NAME} in its place, in single quotes, and set the environment variable NAME."
         )
     secrets = expand_variables(text, key=_ARGUMENT)[1]
     with _redacted_errors(Redactor(secrets)):
@@ -212,20 +208,16 @@ def _redacted_errors(redactor: Redactor) -> Iterator[None]:
         error.__cause__ = error.__context__ = None
         raise
     except Exception as error:  # a driver may raise anything, with the address in it
-        told = redactor.redact(f"{type(error).__name__}: {error}")
-        raise ScoreReportError(f"The source cannot be read. {told}") from None
-
-
-#: Bytes that are hashed at a time.
-_CHUNK = 1 << 20
+        reason = redactor.redact(f"{type(error).__name__}: {error}")
+        raise ScoreReportError(f"The source cannot be read. {reason}") from None
 
 
 def hash_file(source: Any, table: str | None = None, *, is_over: Event | None = None) -> str:
-    """SHA-256 of a file, as `sha256sum` prints it; empty for what is none.
+    """Return the SHA-256 of a file, as `sha256sum` prints it; empty for a source that is not a file.
 
-    Of several files it is that of the lines that `sha256sum` prints for them, with their paths below the
-    folder, or below the part of a pattern without wildcards, in ascending order. Once `is_over` is set
-    nobody waits for the result, and the rest is not read.
+    For several files it is the SHA-256 of the lines that `sha256sum` prints for them, with their paths below
+    the folder, or below the part of a pattern without wildcards, in ascending order. Once `is_over` is set
+    the result is not needed, and the rest is not read.
     """
     if not isinstance(source, (str, Path)):
         return ""

@@ -33,18 +33,20 @@ NAEINI_2015 = "Naeini, Cooper, Hauskrecht (2015), AAAI 29, doi:10.1609/aaai.v29i
 KUMAR_2019 = "Kumar, Liang, Ma (2019), NeurIPS 32, doi:10.48550/arXiv.1909.10155"
 STRATEGIES = ("uniform", "quantile")
 NORMS = ("l1", "l2", "max")
-#: Numbers of bins whose values stand in the warning.
+#: Numbers of bins whose values the warning shows.
 OTHER_BINS = (5, 10, 20)
-_BIASED = "Noise makes it too large; the corrected value is less by the estimated bias."
-_TARGET = "The interval is for the value of these bins in an endless sample, not for what bins hide."
+_BIASED = "Noise makes the value too large; the corrected value subtracts the estimated bias."
+_TARGET = (
+    "The interval is for the value with these bins in an infinite sample, not for miscalibration within bins."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BinnedError:
     """A binned calibration error with its bins: forecasts in (lower, upper], empty bins left out.
 
-    `bins` is how many were asked for, `n` how many cases are in each that has any. `corrected` is the value
-    less its bias by noise, of the norm "l1" only; `interval` is that of the value.
+    `bins` is the number requested, `n` the number of cases in each bin kept. `corrected` is the value minus
+    its bias from noise, for the norm "l1" only; `interval` is the interval of the value.
     """
 
     value: float
@@ -76,21 +78,21 @@ def expected_calibration_error(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> BinnedError:
-    """Distance between event rate and mean forecast in bins: ECE, which depends on the bins.
+    """Compute the expected calibration error (ECE): the distance of event rate and mean forecast in bins.
 
-    Noise makes it too large. The corrected value is 2 ECE - E, cut at 0, with E what the ECE is on average
-    if normal noise is added to the observed event rates: the bias of that stands for its own.
+    It depends on the bins, and noise makes it too large. The corrected value is 2 ECE - E, cut at 0, where E
+    is the mean ECE if normal noise is added to the observed event rates: E - ECE estimates the bias of ECE.
 
     Parameters
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    bins : how many bins to make
-    strategy : "uniform", of equal width; or "quantile", where a bin ends at the forecast that completes
+    bins : number of bins
+    strategy : "uniform", bins of equal width; or "quantile", where a bin ends at the forecast that completes
         its share of the cases, so that equal forecasts stay together
     norm : "l1", the mean distance over cases; "l2", the root of the mean square; or "max"
-    level : the probability with which the interval covers
-    draws, seed : how many samples of the bins are drawn for the interval, and where they start
+    level : confidence level of the interval
+    draws, seed : number of draws of the bins for the interval, and their seed
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
@@ -127,7 +129,7 @@ def bin_errors(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> BinnedError:
-    """The binned error of the only forecast of a panel, with its correction and its interval."""
+    """Compute the binned error of a panel's only forecast, with its correction and its interval."""
     found, cells = _bin_cases(panel, bins, strategy, norm), _cells(panel, bins, strategy)
     share, expected = cells.weight / cells.weight.sum(), _expect(panel, cells)
     drawn = DrawnCurve(
@@ -158,22 +160,22 @@ def bin_errors(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _BinnedDistance:
-    """The binned error of distances of bins with these shares of the cases."""
+    """The binned error as a function of the distances of bins, which have these shares of the cases."""
 
     share: FloatArray
     norm: str
 
     def values(self, distance: FloatArray) -> FloatArray:
-        """A row, with a column for each draw."""
+        """The errors as one row, with a column for each draw."""
         return _combine(distance, self.share[:, None], self.norm)[None]
 
     def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
-        """Which draws are as large as that found."""
+        """Which draws are at least as large as the value found, as 0 and 1."""
         return (self.values(distance) >= found).astype(np.float64)
 
 
 def _cells(panel: ForecastPanel, bins: int, strategy: str) -> ForecastCells:
-    """The bins that have cases, numbered without those that have none."""
+    """The bins that have cases, numbered without gaps."""
     edges = _edges(panel, bins, strategy)
     return ForecastCells.of(
         panel, np.unique(np.searchsorted(edges[1:-1], panel.only), return_inverse=True)[1]
@@ -181,14 +183,14 @@ def _cells(panel: ForecastPanel, bins: int, strategy: str) -> ForecastCells:
 
 
 def _expect(panel: ForecastPanel, cells: ForecastCells) -> FloatArray:
-    """Event rates of the bins as probabilities, none of them certain."""
+    """Event rates of the bins, shrunk so that none of them is 0 or 1."""
     return shrink(cells.event_rate, cells.weight / panel.units.case_weight)
 
 
 def _calibrated(panel: ForecastPanel, cells: ForecastCells, expected: FloatArray) -> FloatArray:
-    """The probability of each bin that has the variance of calibrated outcomes: p(1 - p) on average.
+    """The probability that gives each bin the variance of calibrated outcomes, the mean of p(1 - p).
 
-    Clusters show their variance by residuals, which are those of the observed event rates.
+    With clusters the variance comes from residuals, which are those of the observed event rates.
     """
     if panel.cluster is not None:
         return expected
@@ -197,7 +199,7 @@ def _calibrated(panel: ForecastPanel, cells: ForecastCells, expected: FloatArray
 
 
 def _correct(found: BinnedError, share: FloatArray, spread: FloatArray) -> float:
-    """2 ECE - E, cut at 0: E is the mean of |d + noise| over bins, that of folded normal distributions."""
+    """2 ECE - E, cut at 0, where E is the mean of |d + noise| over bins: of folded normal distributions."""
     d = np.abs(found.event_rate - found.mean_forecast)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(spread > 0, d / spread, np.inf)
@@ -244,7 +246,7 @@ def _sums(index: IntArray, values: FloatArray, bins: int) -> FloatArray:
 
 
 def _combine(distance: FloatArray, share: FloatArray, norm: str) -> FloatArray:
-    """A distance of all bins, or one for each column of them."""
+    """Combine the distances of all bins by the norm, separately for each column if there are several."""
     if norm == "max":
         return np.asarray(distance.max(axis=0))
     sums = (share * (distance if norm == "l1" else distance**2)).sum(axis=0)

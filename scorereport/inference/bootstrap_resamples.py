@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel, PanelRows
 
+#: The statistics of a calibration line, in the order of their columns.
+LINE = ("slope", "intercept", "intercept_at_slope_one")
+
 
 class ResampledScores:
     """Mean scores, and the skill and uncertainty that follow from them and from the prevalence."""
@@ -45,7 +48,7 @@ class ResampledScores:
         self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
 
     def score(self, rows: slice) -> FloatArray:
-        """What is summed, for some rows: 1, outcomes, and each score of each model."""
+        """The columns that are summed, for some rows: 1, outcomes, and each score of each model."""
         y = self.panel.outcome[rows]
         columns = np.ones((2 + len(self.keys), len(y)))
         columns[1] = y
@@ -55,20 +58,20 @@ class ResampledScores:
 
     @cached_property
     def _columns(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """All of it, with 0 for scores that are infinite somewhere, and which are not."""
+        """The columns of all rows, 0 for scores that are infinite somewhere, and which columns are finite."""
         columns = self.score(slice(None))
         are_finite = np.array([np.isfinite(column).all() for column in columns])
         columns[~are_finite] = 0.0
         return columns, are_finite
 
     def values(self, weight: FloatArray) -> FloatArray:
-        """Weighted sums: of nothing but the weight, of outcomes, of each score."""
+        """Sums under these weights: of the weights themselves, of outcomes, and of each score."""
         return np.einsum("ji,i->j", self._columns[0], weight)  # no BLAS: its sums depend on its threads
 
     def finish(self, sums: FloatArray, observed: FloatArray | None = None) -> Iterator[Statistic]:
         """Prevalence, and for each measure uncertainty and every model's score and skill.
 
-        Those of the sample may have been summed elsewhere.
+        `observed` are the sums of the sample, if they are known already.
         """
         if observed is None:
             observed = np.where(self._columns[1], self.values(self.panel.units.row_weight.copy()), np.inf)
@@ -83,20 +86,22 @@ class ResampledScores:
             at_constant = partial(self._score_of_constant, measure, prevalence[0])
             yield make_statistic("", f"{measure.label}{UNCERTAINTY}", reference, at_constant)
         for column, (model, measure) in enumerate(self.keys, start=1):
-            yield from self._of_model(model, measure, prevalence, means[:, column])
+            yield from self._model_statistics(model, measure, prevalence, means[:, column])
 
-    def _of_model(
+    def _model_statistics(
         self, model: str, measure: Measure, prevalence: FloatArray, mean: FloatArray
     ) -> Iterator[Statistic]:
         scores = partial(self._scores_of, model, measure)
         reference = expected_score(measure, prevalence, prevalence)
-        way = reference - expected_score(measure, prevalence, None)
-        skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
+        perfect_gain = reference - expected_score(measure, prevalence, None)
+        skill = np.divide(
+            reference - mean, perfect_gain, out=np.full(len(perfect_gain), np.nan), where=perfect_gain != 0
+        )
 
         def skill_influence() -> FloatArray:
             y = self.panel.outcome
             constant = self._score_of_constant(measure, prevalence[0])
-            return ((constant - scores()) - skill[0] * (constant - measure.score(y, y))) / way[0]
+            return ((constant - scores()) - skill[0] * (constant - measure.score(y, y))) / perfect_gain[0]
 
         rare = RareOutcomes(self.panel, model, measure)
         of_skill = partial(rare.bound_skill, float(skill[0]))
@@ -109,9 +114,6 @@ class ResampledScores:
     def _score_of_constant(self, measure: Measure, constant: float) -> FloatArray:
         y = self.panel.outcome
         return measure.score(y, np.full(len(y), constant))
-
-
-LINE = ("slope", "intercept", "intercept_at_slope_one")
 
 
 class ResampledLines:
@@ -196,7 +198,7 @@ def bootstrap(
     """Resample rows, or whole clusters, and compute every statistic of every model on each resample.
 
     Statistics are each score, its skill and its uncertainty, the AUC (`roc_auc`), and slope, intercept
-    and intercept at slope 1 of the calibration line. Miscalibration and discrimination are left out:
+    and intercept at slope 1 of the calibration line. Miscalibration and discrimination are not among them:
     see `component_intervals`.
 
     Parameters
@@ -250,7 +252,7 @@ def bootstrap_parts(
     resamples: int,
     seed: int,
 ) -> Bootstrap:
-    """Compute all parts on each resample, and collect their statistics."""
+    """Compute the statistics of all parts on the same resamples."""
 
     def resample(number: int) -> list[FloatArray]:
         weight = panel.units.draw(random_stream(seed, number))

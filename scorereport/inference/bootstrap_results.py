@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 class Statistic(NamedTuple):
-    """A number, its value in every resample, and how much each row moves it.
+    """A statistic: its value in the sample and in every resample, and the influence of each row on it.
 
-    `rare` gives, for a level, the interval that cases ask for which resamples cannot hold.
+    `rare` returns, for a level, the interval that allows for rare cases, which resamples cannot contain.
     """
 
     model: str
@@ -53,27 +53,27 @@ def make_statistic(
     influence: Callable[[], FloatArray],
     rare: Callable[[float], tuple[float, float]] | None = None,
 ) -> Statistic:
-    """A statistic from its value in the sample, first, and in the resamples."""
+    """Make a statistic from its values: the first of the sample, the others of the resamples."""
     return Statistic(model, measure, float(values[0]), values[1:], influence, rare)
 
 
 class ResampledStatistics(Protocol):
-    """Some of the statistics: values under the weights of a resample, and what all resamples amount to."""
+    """A group of statistics: their values under the weights of a resample, and their results."""
 
     def values(self, weight: FloatArray) -> FloatArray:
-        """Values under these weights of the rows."""
+        """Values under these weights of rows."""
 
     def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
         """Statistics from the values of all resamples, a row for each."""
 
 
-#: Scales on which intervals are widened: the way there, the way back, and how steep the way there is.
+#: Scales on which intervals are widened: the transformation, its inverse, and its derivative.
 _SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float], float]]] = {
     "plain": (np.positive, np.positive, lambda _: 1.0),
     "score": (np.log, np.exp, lambda score: 1 / score),
     "skill": (
         lambda skill: np.log(1 - skill),
-        lambda turned: 1 - np.exp(turned),
+        lambda transformed: 1 - np.exp(transformed),
         lambda skill: 1 / (1 - skill),
     ),
     "odds": (logit, expit, lambda rate: 1 / (rate * (1 - rate))),
@@ -85,7 +85,7 @@ _LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bootstrap:
-    """All statistics of all models on the same resamples; intervals and differences come from here."""
+    """All statistics of all models on the same resamples, with their intervals and differences."""
 
     panel: PanelRows
     measures: Mapping[str, Measure]
@@ -102,19 +102,19 @@ class Bootstrap:
         method: str = "bca",
         allow_for_rare: bool = True,
     ) -> Estimate:
-        """The interval of one statistic; uncertainty belongs to no model, its `model` is "".
+        """Return the interval of one statistic; prevalence and uncertainty have the `model` "".
 
         Parameters
         ----------
-        allow_for_rare : widen intervals of mean scores, skills and uncertainties by what cases that hardly
-            happened, or not at all, could change; else they are what the resamples give
+        allow_for_rare : widen intervals of mean scores, skills and uncertainties to allow for cases that the
+            sample holds few or none of; otherwise they are those of the resamples
         """
         return self._estimate(self._find(model, measure), level, method, allow_for_rare=allow_for_rare)
 
     def difference(
         self, first: str, second: str, measure: str, *, level: float = 0.95, method: str = "bca"
     ) -> Estimate:
-        """The interval of the difference of two models, first minus second, paired by resample."""
+        """Return the interval of the difference of two models, first minus second, paired by resample."""
         if first == second:
             raise UsageError(f"`first` and `second` must be two models; got {first!r} twice.")
         a, b = self._find(first, measure), self._find(second, measure)
@@ -128,7 +128,7 @@ class Bootstrap:
         return self._estimate(pair, level, method, "plain", allow_for_rare=False)
 
     def table(self, *, level: float = 0.95, method: str = "bca") -> pd.DataFrame:
-        """All intervals: a row for each model and measure."""
+        """Return all intervals as a frame: a row for each model and measure."""
         import pandas as pd
 
         estimates = [self._estimate(s, level, method, allow_for_rare=True) for s in self.statistics]
@@ -185,12 +185,12 @@ class Bootstrap:
     ) -> tuple[float, float]:
         """Bounds of a statistic; those of an uncertainty come from the prevalence, of which it is a function.
 
-        Its own replicates mislead near the prevalence at which it is largest: all lie on one side.
+        Replicates of the uncertainty mislead near the prevalence at which it is largest: all are smaller.
         """
         if statistic.measure.endswith(UNCERTAINTY):
             prevalence = self._find("", PREVALENCE)
             bounds = self._interval(prevalence, prevalence.replicates, level, method, "odds")
-            return image_of_prevalence(self._uncertain(statistic), *bounds)
+            return image_of_prevalence(self._measure_of_uncertainty(statistic), *bounds)
         units, influence = self.panel.units, statistic.influence()
         acceleration = units.acceleration(influence) if method == "bca" else 0.0
         bounds = _bounds(statistic.value, known, level, method, acceleration)
@@ -201,7 +201,7 @@ class Bootstrap:
         return _widen_for_clusters(statistic.value, bounds, factor, reach, scale)
 
     def _scale_of(self, measure: str) -> str:
-        """On which scale an interval is widened so that it stays among possible values."""
+        """The scale on which an interval is widened so that its bounds remain possible values."""
         if measure in (PREVALENCE, "roc_auc"):
             return "odds"
         if measure.endswith(_SKILL):
@@ -211,21 +211,22 @@ class Bootstrap:
     def _allow_for_rare(
         self, statistic: Statistic, bounds: tuple[float, float], level: float, method: str
     ) -> tuple[float, float]:
-        """Bounds that allow for cases which resamples cannot hold."""
+        """Widen bounds to allow for rare cases, which resamples cannot contain."""
         if statistic.measure.endswith(UNCERTAINTY):
             known = self._find("", PREVALENCE)
             prevalence = self._interval(known, known.replicates, level, method, "odds")
             return image_of_prevalence(
-                self._uncertain(statistic), *self._allow_for_rare(known, prevalence, level, method)
+                self._measure_of_uncertainty(statistic),
+                *self._allow_for_rare(known, prevalence, level, method),
             )
         return bounds if statistic.rare is None else widen(bounds, statistic.rare(level))
 
-    def _uncertain(self, statistic: Statistic) -> Measure:
+    def _measure_of_uncertainty(self, statistic: Statistic) -> Measure:
         return self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
 
 
 def _error(statistic: Statistic, replicates: FloatArray, units: SamplingUnits) -> float:
-    """The deviation of replicates; over clusters, where that is too small, the bias-reduced error."""
+    """The standard deviation of replicates; over clusters, where it is too small, the bias-reduced error."""
     drawn = float(replicates.std(ddof=1))
     if units.cluster is None:
         return drawn
@@ -236,27 +237,27 @@ def _error(statistic: Statistic, replicates: FloatArray, units: SamplingUnits) -
 def _widen_for_clusters(
     value: float, bounds: tuple[float, float], factor: float, reach: float, scale: str
 ) -> tuple[float, float]:
-    """Widen an interval over clusters by a factor, and at least to that of t, which reaches so far.
+    """Widen an interval over clusters by a factor, and at least to the t interval, of half-width `reach`.
 
-    Both are taken on a scale on which all distances from the value are possible.
+    Both are computed on a scale on which all distances from the value are possible.
     """
-    given = np.array([value, *bounds])
-    there, back, slope = _SCALES["plain" if scale == "score" and given.min() <= 0 else scale]
+    points = np.array([value, *bounds])
+    transform, invert, derivative = _SCALES["plain" if scale == "score" and points.min() <= 0 else scale]
     with np.errstate(divide="ignore"):
-        turned = there(given)
-    if not np.isfinite([*turned, factor, reach]).all():
+        transformed = transform(points)
+    if not np.isfinite([*transformed, factor, reach]).all():
         return bounds
-    away = factor * (turned[1:] - turned[0])
-    half = reach * slope(value)
-    with np.errstate(over="ignore"):  # beyond all numbers a score has no upper bound
-        possible = back(turned[0] + np.array([*away, -half, half]))
+    away = factor * (transformed[1:] - transformed[0])
+    half = reach * derivative(value)
+    with np.errstate(over="ignore"):  # a bound that overflows is infinite
+        possible = invert(transformed[0] + np.array([*away, -half, half]))
     return float(min(possible.min(), bounds[0])), float(max(possible.max(), bounds[1]))
 
 
 def _bounds(
     value: float, replicates: FloatArray, level: float, method: str, acceleration: float
 ) -> tuple[float, float]:
-    """Quantiles of the replicates: at the level, or shifted for bias and skewness."""
+    """Quantiles of the replicates: those of the level, or shifted for bias and skewness (BCa)."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
         below = exceeds(value, replicates).mean() + are_equal(value, replicates).mean() / 2

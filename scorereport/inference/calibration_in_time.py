@@ -1,7 +1,7 @@
 """Tests of calibration and the calibration line for rows that depend on each other in time.
 
-Sums over rows, and the influence of rows on a fit, are added up at each time; their long-run covariance comes
-from the slowest cosines, as that of means does, and statistics are compared with t and F.
+Sums over rows, and the influence of rows on a fit, are summed at each time; their long-run covariance is
+estimated with the slowest cosines, as for means, and statistics are compared with t and F.
 
 References
 ----------
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
     from scorereport.inference.panel import ForecastPanel, PanelRows
     from scorereport.inference.recalibration_lines import CalibrationLine
 
-#: What tests say that do not allow for dependence in time though there are times.
-INDEPENDENT = "Takes rows as independent, in time as well."
+#: The note of tests that do not allow for dependence in time although rows have times.
+INDEPENDENT = "Treats rows as independent, also in time."
 
 
 def needs_time(panel: PanelRows) -> bool:
-    """Whether rows have times and no clusters, which would say how they depend on each other."""
+    """Whether rows have times and no clusters; clusters would define which rows depend on each other."""
     return panel.time is not None and panel.cluster is None
 
 
 def allow_for_time(
     panel: ForecastPanel, line: CalibrationLine, tests: Sequence[HypothesisTest]
 ) -> tuple[CalibrationLine, list[HypothesisTest]]:
-    """Errors of the line and tests of calibration that allow for dependence in time, and a test of it.
+    """Return the line and the tests of calibration with errors over time, and a test of autocorrelation.
 
     Parameters
     ----------
     panel : outcomes and one forecast with their times
-    line, tests : those of independent rows; tests that nothing is known of keep their numbers with a note
+    line, tests : those of independent rows; tests without a version over time keep their numbers, with a note
     """
     cases = CheckedCases(panel.outcome, panel.only, panel.weight)
     blocks = pool_cases(order_cases(cases, binary=True), binary=True)
@@ -67,16 +67,16 @@ def allow_for_time(
     if number_of_times(panel) < FEWEST_TIMES:
         return line, [*map(note_independence, tests), dependence]
     fits = _Fits(panel, line)
-    return fits.line(), [*(fits.examine(test) for test in tests), dependence]
+    return fits.line(), [*(fits.retest(test) for test in tests), dependence]
 
 
 def note_independence(test: HypothesisTest) -> HypothesisTest:
-    """A test that says that it takes rows as independent."""
+    """Add a note to a test that it treats rows as independent."""
     return replace(test, note=f"{test.note} {INDEPENDENT}".strip())
 
 
 class _Fits:
-    """The sums and fits of one model, with covariances over the times."""
+    """The sums and fits of one model, with covariances over time."""
 
     def __init__(self, panel: ForecastPanel, line: CalibrationLine) -> None:
         self._panel, self._line = panel, line
@@ -89,7 +89,7 @@ class _Fits:
         self._offset = self._covariance((line.intercept_at_slope_one.value,)) if is_fit else None
 
     def _covariance(self, value: tuple[float, ...]) -> FloatArray:
-        """Covariance of a fit from how much each time moves its coefficients."""
+        """Covariance of a fit from the influence of each time on its coefficients."""
         x, weight = logit(self._panel.only), self._panel.units.row_weight
         columns = np.stack([np.ones_like(x), x])[: len(value)]
         log_odds = combine(value, columns) if len(value) == 2 else x + value[0]
@@ -97,7 +97,7 @@ class _Fits:
         return long_run_covariance(sum_by_time(self._panel, moved)) / self._panel.units.total**2
 
     def line(self) -> CalibrationLine:
-        """The line with errors and intervals over the times."""
+        """The line with errors and intervals over time."""
         if self._joint is None or self._offset is None:
             return self._line
         line = self._line
@@ -120,14 +120,14 @@ class _Fits:
             method=f"{what}; Wald interval by t, {self._how}",
         )
 
-    def examine(self, test: HypothesisTest) -> HypothesisTest:
-        """A test again over the times; one that cannot be had so keeps its numbers, with a note."""
+    def retest(self, test: HypothesisTest) -> HypothesisTest:
+        """Repeat a test with errors over time; a test without such a version only gets a note."""
         p = self._panel.only
         factors = {SPIEGELHALTER.name: 1 - 2 * p, IN_THE_LARGE.name: np.ones_like(p)}
         if not isfinite(test.statistic):
             return test
         if test.name in factors:
-            return self._examine_sum(test, factors[test.name])
+            return self._retest_sum(test, factors[test.name])
         if self._joint is None or self._offset is None:
             return note_independence(test)
         if test.name == "Calibration slope":
@@ -135,9 +135,9 @@ class _Fits:
         if test.name == "Calibration intercept at slope 1":
             value = self._line.intercept_at_slope_one.value
             return self._by_t(test, value / sqrt(self._offset[0, 0]))
-        return self._examine_line(test) if test.name == "Unreliability" else note_independence(test)
+        return self._retest_line(test) if test.name == "Unreliability" else note_independence(test)
 
-    def _examine_sum(self, test: HypothesisTest, factor: FloatArray) -> HypothesisTest:
+    def _retest_sum(self, test: HypothesisTest, factor: FloatArray) -> HypothesisTest:
         rows = self._panel
         terms = rows.units.row_weight * factor * (rows.outcome - rows.only)
         variance = float(long_run_covariance(sum_by_time(rows, terms))[0, 0])
@@ -153,8 +153,8 @@ class _Fits:
             note=f"{test.note} {self._slow}".strip(),
         )
 
-    def _examine_line(self, test: HypothesisTest) -> HypothesisTest:
-        """Wald's test of intercept and slope by F, with as many degrees of freedom as cosines less one."""
+    def _retest_line(self, test: HypothesisTest) -> HypothesisTest:
+        """Wald's test of intercept and slope by F, whose degrees of freedom are the cosines minus one."""
         off = np.array([self._line.intercept.value, self._line.slope.value - 1])
         wald = float(off @ np.linalg.solve(np.asarray(self._joint), off))
         df = self._cosines - 1

@@ -1,4 +1,4 @@
-"""Tests of calibration that need no fit: Spiegelhalter's z, Hosmer and Lemeshow's χ², the mean."""
+"""Tests of calibration that need no fit: Spiegelhalter's z, the mean, and Hosmer and Lemeshow's χ²."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ VAN_CALSTER_2019 = (
     "Van Calster, McLernon, van Smeden, Wynants, Steyerberg (2019), BMC Med. 17, "
     "doi:10.1186/s12916-019-1466-7"
 )
-#: A group with fewer expected events or non-events than this is small for a χ² law.
+#: A group with fewer expected events or non-events than this is small for a χ² distribution.
 _SMALL_COUNT = 5
 #: The sum of a cluster is 0 if it is smaller than this, relative to its terms.
 _ROUNDING = 1e-13
 
 
 class SumTest(NamedTuple):
-    """What a test by a sum over all cases is called, what it tests, and where it is from."""
+    """The name, null hypothesis and reference of a test by a sum over all cases."""
 
     name: str
     null_hypothesis: str
@@ -62,9 +62,9 @@ def spiegelhalter_test(
 ) -> HypothesisTest:
     """Test by the Brier score: z = Σ (y - p)(1 - 2p) / √Σ (1 - 2p)² p(1 - p), two-sided.
 
-    Cases with p = 1/2 carry no weight, and too high forecasts below 1/2 can hide too low ones
-    above it. With clusters the variance is that of the cluster sums, bias-reduced (CR2), and the test is of
-    t with Satterthwaite's degrees of freedom.
+    Cases with p = 1/2 do not count, and forecasts below 1/2 that are too high can hide forecasts above 1/2
+    that are too low. With clusters the variance is that of the cluster sums, bias-reduced (CR2), and the
+    test is a t test with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def mean_calibration_test(
 ) -> HypothesisTest:
     """Test calibration in the large: z = Σ (y - p) / √Σ p(1 - p), two-sided; z > 0 if p is too low.
 
-    With clusters the variance is that of the cluster sums, bias-reduced (CR2), and the test is of t with
+    With clusters the variance is that of the cluster sums, bias-reduced (CR2), and the test is a t test with
     Satterthwaite's degrees of freedom.
 
     Parameters
@@ -135,15 +135,15 @@ def hosmer_lemeshow_test(
     """Compare events with forecasts in groups of about equal size: Σ (O - E)² / (n p̄(1 - p̄)).
 
     A group ends at the forecast that completes its share of the cases, so equal forecasts stay
-    together and there may be fewer groups than asked for. Dependent rows have no such test.
+    together and there may be fewer groups than requested. There is no such test for dependent rows.
 
     Parameters
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    groups : how many groups to make
-    in_sample : whether the forecasts were fitted to these outcomes by logistic regression; it
-        takes two degrees of freedom
+    groups : number of groups
+    in_sample : whether the forecasts were fitted to these outcomes by logistic regression, which
+        costs two degrees of freedom
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
 
@@ -186,7 +186,7 @@ def _test_sum(panel: ForecastPanel, factor: FloatArray, about: SumTest) -> Hypot
 
 
 def _sum_and_variance(panel: ForecastPanel, factor: FloatArray) -> tuple[float, float]:
-    """Σ w factor (y - p) and its variance: by the forecasts, or bias-reduced over clusters, NaN for one."""
+    """Σ w factor (y - p) and its variance: by the forecasts, or bias-reduced over clusters (NaN for one)."""
     p, units = panel.only, panel.units
     terms = units.row_weight * factor * (panel.outcome - p)
     if units.cluster is None:
@@ -204,9 +204,9 @@ def _sums(group: IntArray, values: FloatArray) -> FloatArray:
 
 
 def _squared_weight(panel: ForecastPanel) -> FloatArray:
-    """What a row adds to a variance: a repeated row once each time, a weighted one its weight squared.
+    """What each row adds to a variance: its count if rows are repeated, else its weight squared.
 
-    Where weights go with outcomes, it is the square that gives a calibrated forecast its variance.
+    Where weights depend on outcomes, it is the square under which a calibrated forecast has its variance.
     """
     if panel.units.are_repeated_rows:
         return panel.units.row_weight
@@ -226,17 +226,17 @@ def _describe_weight(panel: ForecastPanel) -> str:
 
 def _why_no_variance(panel: ForecastPanel, variance: float) -> str:
     if np.isnan(variance):
-        return "There is one cluster only, so its sum has no variance to be compared with."
+        return "There is only one cluster, so the variance of the sum is not known."
     if variance == 0:
-        where = "The clusters leave" if panel.cluster is not None else "The forecasts leave"
-        return f"{where} the sum no variance, so there is nothing to compare it with."
+        given = "clusters" if panel.cluster is not None else "forecasts"
+        return f"With these {given} the sum has no variance, so there is nothing to compare it with."
     return ""
 
 
 def note_impossible(count: int) -> str:
-    """Say how often happened what the forecast held to be impossible; empty if it never did."""
+    """Describe how many rows have an outcome of forecast probability 0; empty if none."""
     rows = "1 row" if count == 1 else f"{count} rows"
-    return f"In {rows} happened what had probability 0, which alone refutes calibration." * (count > 0)
+    return f"In {rows} an outcome with probability 0 occurred, which alone refutes calibration." * (count > 0)
 
 
 def _note_impossible(panel: ForecastPanel) -> str:
@@ -276,7 +276,7 @@ def _test_groups(panel: ForecastPanel, group: IntArray, *, in_sample: bool) -> H
 
 
 def _chi_square_terms(excess: FloatArray, variance: FloatArray) -> FloatArray:
-    """One term per group; without variance NaN if all is as forecast, which tells nothing, else infinity."""
+    """One term per group; without variance NaN if all outcomes are as forecast, else infinity."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return excess**2 / variance
 
@@ -291,10 +291,10 @@ def _note_groups(terms: FloatArray, smaller: FloatArray, freedom: int) -> str:
     certain = int(np.count_nonzero(np.isnan(terms)))
     small = int(np.count_nonzero((smaller < _SMALL_COUNT) & ~np.isnan(terms)))
     return _join(
-        f"{certain} groups of certain and true forecasts do not count." * (certain > 0),
+        f"{certain} groups whose forecasts are certain and correct do not count." * (certain > 0),
         "There are too few groups for a test." * (freedom <= 0),
         f"In {small} of {len(terms)} groups fewer than {_SMALL_COUNT} events or non-events are "
-        "expected; the χ² law is rough there and rejects too often." * (small > 0),
+        "expected; the χ² distribution is inexact there and the test rejects too often." * (small > 0),
     )
 
 

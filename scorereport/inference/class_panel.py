@@ -41,13 +41,13 @@ class ClassPanel(PanelRows):
 
     @cached_property
     def class_weight(self) -> FloatArray:
-        """How much the cases of each class weigh together."""
+        """The total weight of the cases of each class."""
         sums = np.bincount(self.outcome, weights=self.units.row_weight, minlength=self.n_classes)
         return sums.astype(np.float64)
 
     @cached_property
     def labels(self) -> Mapping[str, IntArray]:
-        """The class that each model calls likeliest; the first of those that tie."""
+        """The predicted class of each model: the likeliest, and the first of those that tie."""
         return {name: p.argmax(axis=1) for name, p in self.forecasts.items()}
 
 
@@ -81,7 +81,7 @@ def make_class_panel(
 
 
 class DrawnClasses(NamedTuple):
-    """Which class came in which row, and its weight; a row may stand here more than once."""
+    """The observed or drawn class of each row, and its weight; a row may appear more than once."""
 
     row: NDArray[np.intp]
     label: NDArray[np.intp]
@@ -90,7 +90,10 @@ class DrawnClasses(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassDistribution:
-    """Probabilities of classes as the law that classes come by; what came tells how cases go together."""
+    """Class probabilities as the distribution from which classes are drawn.
+
+    The observed classes determine how much rows of a cluster depend on each other.
+    """
 
     given: FloatArray
     outcome: IntArray
@@ -98,11 +101,11 @@ class ClassDistribution:
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
-        """The numbers of the rows."""
+        """The positions of the rows."""
         return np.arange(len(self.outcome))
 
     def draw(self, rng: np.random.Generator) -> DrawnClasses:
-        """What might have come if the forecasts were right; repeated rows each have a class of their own.
+        """Draw classes from the forecasts; each repetition of a repeated row has a class of its own.
 
         Rows of a cluster depend on each other as much as they do in the sample: with probability √ρ a row
         takes the random number of its cluster.
@@ -121,7 +124,7 @@ class ClassDistribution:
 
     @cached_property
     def _correlation(self) -> float:
-        """How much rows of a cluster go together: the mean over the classes."""
+        """The correlation of rows of a cluster: the mean over the classes."""
         units = self.units
         fits = (
             corp(self.outcome == k, p, units.weight, weight_kind=units.weight_kind, cluster=units.cluster)
@@ -131,12 +134,12 @@ class ClassDistribution:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """The probabilities, over their sum."""
+        """The probabilities divided by their sum."""
         return self.given / self.given.sum(axis=1, keepdims=True)
 
     @cached_property
     def _inner_ends(self) -> FloatArray:
-        """Where in [0, 1) one class ends and the next begins; after the last possible one, nowhere."""
+        """The boundaries of the classes in [0, 1); 2 after the last class that is possible."""
         ends = np.cumsum(self.shares, axis=1)[:, :-1]
         later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
         return np.where(later > 0, ends, 2.0)

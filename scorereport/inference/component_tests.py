@@ -62,12 +62,12 @@ def miscalibration_test(
     """Test that the forecast is calibrated, by its miscalibration under any proper score.
 
     Forecasts are kept, outcomes are drawn from them, and p = (1 + #{MCB* >= MCB})/(B + 1), which is
-    exact for independent cases. The test sees any departure but is weak against a mere slope: read it
-    beside Spiegelhalter's.
+    exact for independent cases. The test detects any departure from calibration but is weak against a mere
+    slope: read it together with Spiegelhalter's.
 
     Parameters
     ----------
-    rule : "exact", or "r" as the R package does: forecasts are drawn anew and p = #/B, which rejects
+    rule : "exact", or "r" for that of the R package: forecasts are drawn anew and p = #/B, which rejects
         too often
     options : passed on to the score
 
@@ -96,12 +96,12 @@ def component_intervals(
 ) -> tuple[ComponentEstimate, ComponentEstimate]:
     """Bracket intervals of miscalibration and discrimination, corrected for the overfit of the fit.
 
-    Of forecasts that take few distinct values they are wider, and exact if there is one value only.
+    Intervals of forecasts with few distinct values are wider, and exact if there is only one value.
 
     Parameters
     ----------
-    draws : of outcomes from a smoothed curve, to estimate the overfit
-    resamples : of the miscalibration test, which decides whether the interval starts at 0
+    draws : number of draws of outcomes from a smoothed curve, to estimate the overfit
+    resamples : number of draws of the miscalibration test, which decides whether the interval starts at 0
 
     >>> from scorereport import corp
     >>> fit = corp([0, 0, 1, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
@@ -137,14 +137,14 @@ def component_intervals(
 def judge_miscalibration(
     fit: Corp, measures: Sequence[Measure], *, resamples: int, seed: int, rule: str = "exact"
 ) -> list[HypothesisTest]:
-    """One test for each measure, all from the same draws."""
+    """Test miscalibration under each measure, all from the same draws."""
     simulation = fit.sample.simulation(fit.distinct.x_min)
     null = draw_excess(simulation, measures, draws=resamples, seed=seed, redraw_cases=rule == "r")
     drawn = "forecasts and outcomes" if rule == "r" else "outcomes"
-    rule_of_p = "#/B" if rule == "r" else "(1 + #)/(B + 1)"
+    formula = "#/B" if rule == "r" else "(1 + #)/(B + 1)"
     dependence = "" if fit.cluster is None else ", dependent within clusters"
     dependence += "" if fit.sample.units.are_repeated_rows else ", with sampling weights of the outcome drawn"
-    method = f"{resamples} draws of {drawn} from the forecast{dependence}, seed {seed}; p = {rule_of_p}"
+    method = f"{resamples} draws of {drawn} from the forecast{dependence}, seed {seed}; p = {formula}"
     return [
         HypothesisTest(
             name=f"miscalibration ({measure.label})",
@@ -160,7 +160,7 @@ def judge_miscalibration(
 
 
 def is_miscalibrated(test: HypothesisTest, level: float, resamples: int) -> bool:
-    """Whether the test rejects on the side of the interval's lower end, or as clearly as its draws can."""
+    """Whether the test rejects at the level of the interval's lower limit, or has the smallest p possible."""
     return test.p_value <= max((1 - level) / 2, 1 / (resamples + 1))
 
 
@@ -177,7 +177,7 @@ def _p_value(null: FloatArray, observed: float, rule: str) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredModel:
-    """A model's losses under one score, case by case, and how much its isotonic fit overfits."""
+    """A model's losses under one score, case by case, and the overfit of its isotonic fit."""
 
     name: str
     losses: Losses
@@ -202,7 +202,7 @@ def component_differences(
 
     >>> y, p = [0, 1, 0, 1, 1, 0], [0.2, 0.6, 0.4, 0.7, 0.9, 0.1]
     >>> mcb, dsc = component_differences(y, [x**2 for x in p], p)
-    >>> dsc.value  # the same order of cases
+    >>> dsc.value  # both models order the cases in the same way
     0.0
     """
     level = check_inside(level, "level", 0, 1, closed="neither")
@@ -229,7 +229,7 @@ def component_differences(
 def contrast_components(
     first: ScoredModel, second: ScoredModel, panel: PanelRows, choice: ErrorChoice
 ) -> tuple[Difference, Difference]:
-    """Differences in miscalibration and in discrimination of two models scored on the same cases."""
+    """Return the differences of two models in miscalibration and in discrimination on the same cases."""
     mcb, dsc = (contrast_component(first, second, component, panel, choice) for component in COMPONENTS)
     return mcb, dsc
 
@@ -237,15 +237,15 @@ def contrast_components(
 def contrast_component(
     first: ScoredModel, second: ScoredModel, component: str, panel: PanelRows, choice: ErrorChoice
 ) -> Difference:
-    """The difference of two models in one component."""
-    law, units, measure = error_distribution(panel, choice), panel.units, first.losses.measure
+    """Return the difference of two models in one component."""
+    distribution, units, measure = error_distribution(panel, choice), panel.units, first.losses.measure
     bracket = component_difference(
         first.losses,
         second.losses,
         component,
         (first.overfit, second.overfit),
         units,
-        lambda gain: (mean_error(panel, gain, choice), law),
+        lambda gain: (mean_error(panel, gain, choice), distribution),
         choice.level,
     )
     return Difference(
@@ -264,7 +264,7 @@ def contrast_component(
         higher_is_better=component == "discrimination",
         null_hypothesis=f"Both models have the same {component} ({measure}).",
         method=f"{describe_bracket(first.overfit)}; {describe_errors(panel, choice)}",
-        reference="Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118",
+        reference=_CORP_REFERENCE,
         n=units.total,
         note=bracket.note or describe_few(panel, choice),
     )

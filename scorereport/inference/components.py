@@ -29,13 +29,13 @@ COMPONENTS = ("miscalibration", "discrimination")
 METHOD = "bracket: raw value less the overfit of isotonic regression, closed form and resampled"
 #: With fewer events or non-events than this an interval says little.
 FEW_EVENTS = 20
-#: A number of cases this near to a whole one is whole.
+#: A number of cases this near to a whole number counts as whole.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentEstimate:
-    """A raw component, what is left without the overfit of the fit, and the interval of the true one.
+    """A raw component, the overfit-corrected component, and the interval of the true component.
 
     The raw values add up to the mean score; the interval is for the population and may exclude them.
     """
@@ -57,7 +57,7 @@ class ComponentEstimate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CaseLosses:
-    """Losses of each case: of the forecast, of the recalibrated one and of the prevalence."""
+    """Losses of each case: of the forecast, of the recalibrated forecast and of the prevalence."""
 
     measure: str
     forecast: FloatArray
@@ -65,7 +65,7 @@ class CaseLosses:
     prevalence: FloatArray
 
     def gain(self, component: str) -> FloatArray:
-        """What recalibration gains in each case, over the forecast or over the prevalence."""
+        """Loss of the forecast, or of the prevalence, minus that of the recalibrated forecast, by case."""
         worse = self.forecast if component == "miscalibration" else self.prevalence
         return worse - self.recalibrated
 
@@ -75,7 +75,7 @@ class CaseLosses:
 
 
 class FittedLosses:
-    """The same of a forecast with a fitted curve, found when asked for: of many rows all would take room."""
+    """Losses of each case, computed from a fitted curve when needed: to keep them would take memory."""
 
     def __init__(self, measure: Measure, outcome: FloatArray, forecast: FloatArray, blocks: Blocks) -> None:
         self.measure = measure.label
@@ -84,14 +84,14 @@ class FittedLosses:
         self._kept: tuple[str, FloatArray] = ("", np.empty(0))
 
     def gain(self, component: str) -> FloatArray:
-        """What recalibration gains in each case, over the forecast or over the prevalence."""
+        """Loss of the forecast, or of the prevalence, minus that of the recalibrated forecast, by case."""
         if self._kept[0] != component:
             self._kept = ("", np.empty(0))
             self._kept = (component, self._find_gain(component))
         return self._kept[1]
 
     def recalibrates_like(self, other: FittedLosses) -> bool:
-        """Whether both fits give the same losses; most that do not differ soon."""
+        """Whether both fits give the same losses; chunk by chunk, as most differences show early."""
         parts = row_chunks(len(self._outcome))
         return all(np.array_equal(self._recalibrated(part), other._recalibrated(part)) for part in parts)
 
@@ -101,7 +101,7 @@ class FittedLosses:
             y = self._outcome[part]
             over_forecast = component == "miscalibration"
             worse = self._forecast[part] if over_forecast else np.full(len(y), self._prevalence)
-            with np.errstate(invalid="ignore"):  # weights that lose an outcome to rounding leave ∞ - ∞
+            with np.errstate(invalid="ignore"):  # ∞ - ∞ where rounding of weights loses an outcome
                 np.subtract(self._loss(y, worse), self._recalibrated(part), out=gain[part])
         return gain
 
@@ -134,7 +134,7 @@ def component_interval(
     is_shown: bool,
     note: str,
 ) -> ComponentEstimate:
-    """The bracket interval; that of miscalibration starts at 0 unless a test has shown some."""
+    """Return the bracket interval; that of miscalibration starts at 0 unless a test shows miscalibration."""
     gain = losses.gain(component)
     raw = units.mean(gain)
     error = units.standard_error(gain) if np.isfinite(raw) else np.nan
@@ -158,11 +158,11 @@ def component_interval(
 
 
 def reach_on_root_scale(bound: ComponentEstimate, reach: float) -> ComponentEstimate:
-    """The upper end of a miscalibration over clusters, as far away as on the scale of its root.
+    """Move the upper limit of a miscalibration over clusters to where it is on the square-root scale.
 
-    It is a mean square, whose error grows with it. By simulation with 8 to 20 clusters the plain end lies
-    below the truth in 5 to 8 % of samples, this one in 1.5 to 2.5 %; few clusters hide a small centre, which
-    counts as a quarter of the reach or more.
+    Miscalibration is a mean square, whose error grows with it. In simulations with 8 to 20 clusters the plain
+    limit is below the true value in 5 to 8 % of samples, this limit in 1.5 to 2.5 %. With few clusters the
+    centre may be too small: it counts as at least a quarter of the reach.
     """
     if not (reach > 0 and np.isfinite(bound.upper)):
         return bound
@@ -183,7 +183,7 @@ def bound_component(
     method: str,
     note: str,
 ) -> ComponentEstimate:
-    """Put a bracket around a raw component: less either estimate of its overfit, and its error beyond."""
+    """Bracket a raw component: minus either estimate of its overfit, plus a standard error on each side."""
     closed, resampled = _overfits(overfit, component)
     reach = quantile * error
     return ComponentEstimate(
@@ -204,18 +204,18 @@ def bound_component(
 
 
 def describe_bracket(overfit: Overfit) -> str:
-    """Name the method, with its draws."""
+    """Describe the method and its draws."""
     return f"{METHOD} ({overfit.drawn})" if overfit.drawn else METHOD
 
 
 def _overfits(overfit: Overfit, component: str) -> tuple[float, float]:
-    """Both estimates; for discrimination less that of the constant, which overfits as well."""
-    less = overfit.constant if component == "discrimination" else 0.0
-    return max(overfit.closed - less, 0.0), max(overfit.resampled - less, 0.0)
+    """Both estimates; for discrimination minus the overfit of the constant forecast, which overfits too."""
+    constant = overfit.constant if component == "discrimination" else 0.0
+    return max(overfit.closed - constant, 0.0), max(overfit.resampled - constant, 0.0)
 
 
 def _cut(bound: float) -> float:
-    """A bound of what is never negative; NaN stays NaN."""
+    """Cut a bound of a non-negative number at 0; NaN stays NaN."""
     return float(np.maximum(bound, 0.0))
 
 
@@ -247,25 +247,30 @@ def component_difference(
     errors: Callable[[FloatArray], tuple[float, ErrorDistribution]],
     level: float,
 ) -> BracketDifference:
-    """The bracket interval of first minus second on the same cases.
+    """Return the bracket interval of first minus second on the same cases.
 
-    Where both forecasts give the same fit, overfits cancel and no correction is made. `errors` gives the
-    standard error of a mean and the law of a mean over it.
+    Where both forecasts give the same fit, overfits cancel and no correction is made. `errors` returns the
+    standard error of a mean, and the distribution of the mean divided by it.
     """
     means = [units.mean(losses.gain(component)) for losses in (first, second)]
     if not np.isfinite(means).all():
         return no_difference(*means)
     gain = first.gain(component) - second.gain(component)
-    error, law = errors(gain)
+    error, distribution = errors(gain)
     is_same = first.recalibrates_like(second)  # type: ignore[arg-type]  # both are of the same kind
     bounds = (0.0, 0.0) if is_same else overfit_difference(*overfits)
     return bound_difference(
-        units.mean(gain), error, bounds, law=law, level=level, note=_why_no_test(error, units)
+        units.mean(gain),
+        error,
+        bounds,
+        distribution=distribution,
+        level=level,
+        note=_why_no_test(error, units),
     )
 
 
 def no_difference(first: float, second: float) -> BracketDifference:
-    """What is left to say where a component is infinite."""
+    """Return the difference where a component is infinite: without interval or test."""
     value = np.nan if np.isinf([first, second]).all() else first - second
     return BracketDifference(value=value, note="A score is infinite: there is no test.")
 
@@ -275,13 +280,13 @@ def bound_difference(
     error: float,
     overfits: tuple[float, float],
     *,
-    law: ErrorDistribution,
+    distribution: ErrorDistribution,
     level: float,
     note: str,
 ) -> BracketDifference:
-    """The bracket of a raw difference, from the least and the most that it overfits."""
+    """Bracket a raw difference by the smallest and the largest estimate of its overfit."""
     least, most = overfits
-    reach = law.critical_value(level) * error
+    reach = distribution.critical_value(level) * error
     distance = max(raw - most, 0.0) + min(raw - least, 0.0)  # of the bracket from 0
     statistic = distance / error if error > 0 else np.nan
     return BracketDifference(
@@ -290,7 +295,7 @@ def bound_difference(
         lower=raw - most - reach,
         upper=raw - least + reach,
         statistic=statistic,
-        p_value=law.p_value(statistic),
+        p_value=distribution.p_value(statistic),
         note=note,
     )
 
@@ -310,9 +315,9 @@ def overfit_difference(first: Overfit, second: Overfit) -> tuple[float, float]:
 def warn_of_few_events(
     events: float, non_events: float, enough: int = FEW_EVENTS, *, are_effective: bool = False
 ) -> str:
-    """A warning where events or non-events are too few for the interval to say much.
+    """Warn that events or non-events are too few for an informative interval; empty if they are enough.
 
-    Numbers that are effective, as all that are not whole, are named so.
+    Effective numbers, and all that are not whole, are named as effective.
     """
     fewest = min(events, non_events)
     if fewest >= enough:
@@ -323,7 +328,7 @@ def warn_of_few_events(
 
 
 def describe_few_cases(cases: float, noun: str, *, are_effective: bool) -> str:
-    """A number of cases, rounded down to one decimal, and whether it is that of weighted rows."""
+    """Format a number of cases, rounded down to one decimal, and note if it is effective."""
     shown = np.floor(10 * cases + _ROUNDING) / 10
     is_whole = float(shown).is_integer() and not are_effective
     return format_counted(shown, noun) + ("" if is_whole else " (effective number of weighted rows)")

@@ -1,8 +1,9 @@
 """Intervals of the results of decisions at thresholds: rates, net benefit and regret.
 
-All of them are made of four sums of weights: true and false positives, false and true negatives. Rates have
-Wilson's interval; net benefit and regret add two shares of all cases, and their limits are combined from
-those of the shares. With sampling weights or clusters the four sums have a covariance over what was drawn.
+All of them follow from four sums of weights: true and false positives, false and true negatives. Rates have
+Wilson's interval; net benefit and regret are sums of two shares of all cases, and their limits are combined
+from those of the shares. With sampling weights or clusters the covariance of the four sums is estimated over
+the sampling units.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
 ThresholdSide = Literal["left", "right"]
 
 ZOU_DONNER_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"
-#: Sums of weights this small against all of them are rounding.
+#: Sums of weights this small relative to their total are rounding errors.
 _ROUNDING = 1e-13
 #: Places of the four sums.
 _TP, _FP, _FN, _TN = range(4)
-#: For each of them, whether it is of events, 0, or of non-events, 1.
+#: For each of them, 0 if it is a sum over events, 1 if over non-events.
 _CLASS_OF = np.array([0, 1, 0, 1])
-#: Each rate: of which sums its cases are, and which other cases could count.
+#: For each rate, the sums of its numerator, and the other sums of its denominator.
 _RATES = {
     "flagged": ((_TP, _FP), (_FN, _TN)),
     "sensitivity": ((_TP,), (_FN,)),
@@ -65,10 +66,10 @@ class DecisionLimits(NamedTuple):
 class Decisions:
     """Decisions at some thresholds: the four sums, and how much they vary.
 
-    `sums` has a row for each of the four. `moments` sums the products of every two over what was drawn,
-    rows or clusters, `draws` of them; None if cases are independent and counted. `size` is the number of
-    cases, or of what stands for them; NaN if nothing is known of it. `class_weights` are what an event and a
-    non-event weigh, if they differ.
+    `sums` has a row for each of the four. `moments` are the products of every two, summed over the `draws`
+    sampling units, rows or clusters; None if cases are independent and counted. `size` is the effective
+    number of cases; NaN if it is not known. `class_weights` are the weights of an event and of a non-event,
+    if they differ.
     """
 
     sums: FloatArray
@@ -83,7 +84,7 @@ class Decisions:
 
     @property
     def total(self) -> FloatArray:
-        """Sum of all weights at each threshold, which is the same at all."""
+        """Sum of all weights, which is the same at each threshold."""
         return self.sums.sum(axis=0)
 
     def rate(self, measure: str) -> DecisionLimits:
@@ -95,7 +96,7 @@ class Decisions:
         return self._combine((_TP, np.ones_like(odds)), (_FP, -odds))
 
     def over_treat_all(self, odds: FloatArray) -> DecisionLimits:
-        """Net benefit minus that of treating all: what sparing cases brings."""
+        """Net benefit minus that of treating all: the benefit of sparing cases."""
         return self._combine((_TN, odds), (_FN, -np.ones_like(odds)))
 
     def regret(self, threshold: FloatArray) -> DecisionLimits:
@@ -104,7 +105,7 @@ class Decisions:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _bound_share(self, top: tuple[int, ...], rest: tuple[int, ...]) -> DecisionLimits:
-        """The share of some sums in themselves and others: Wilson's limits, or on log-odds."""
+        """The share of the sums `top` in all of `top` and `rest`, with limits by Wilson or on log-odds."""
         happened = self.sums[list(top)].sum(axis=0)
         counted = happened + self.sums[list(rest)].sum(axis=0)
         rate = happened / counted
@@ -121,7 +122,7 @@ class Decisions:
         )
 
     def _count_cases(self, parts: list[int]) -> FloatArray:
-        """The number of cases in some of the sums: their part of all, or Kish's by what each class weighs."""
+        """The number of cases in some of the sums: by share, or Kish's number from the class weights."""
         sums = self.sums[parts]
         counted = sums.sum(axis=0)
         if self.class_weights is None:
@@ -133,8 +134,8 @@ class Decisions:
     def _combine(self, first: tuple[int, FloatArray], second: tuple[int, FloatArray]) -> DecisionLimits:
         """The sum of two shares of all cases, each times a factor.
 
-        The reach of each share towards the limit asked for is that of its own limits; both are added in
-        quadrature, with the correlation of the shares.
+        The distance of each share to its own limit, on the side of the limit sought, is added in quadrature,
+        with the correlation of the shares.
 
         References
         ----------
@@ -168,25 +169,29 @@ class Decisions:
         return np.where(np.isfinite(found), found, 0.0)
 
     def _covariance(self, one: FloatArray, two: FloatArray) -> FloatArray:
-        """Of two sums with these factors, over what was drawn; not negative for a sum with itself."""
+        """Covariance of two sums with these factors, over sampling units; a variance is not negative."""
         moments = np.zeros((4, 4, 1)) if self.moments is None else self.moments
         found = np.einsum("it,jt,ijt->t", one, two, moments) * self.draws / (self.draws - 1)
         return np.maximum(found, 0.0) if one is two else found
 
 
+#: Counts decisions at thresholds; forecasts equal to a threshold are flagged ("left") or not ("right").
+DecisionTally = Callable[[FloatArray, ThresholdSide], Decisions]
+
+
 def threshold_intervals(
     fit: Corp, *, thresholds: ArrayLike, level: float = 0.95
 ) -> tuple[ThresholdResult, ...]:
-    """Decisions at each threshold with intervals of their rates, of net benefit and of regret.
+    """Compute decisions at each threshold with intervals of rates, net benefit and regret.
 
-    Rates have Wilson's interval. Net benefit and regret add shares of all cases; their limits are combined
-    from Wilson's limits of the shares. With clusters or sampling weights limits are on log-odds.
+    Rates have Wilson's interval. Net benefit and regret are sums of shares of all cases; their limits are
+    combined from Wilson's limits of the shares. With clusters or sampling weights limits are on log-odds.
 
     Parameters
     ----------
-    fit : of outcomes 0 and 1
-    thresholds : in [0, 1]; a case is decided for if its forecast is at least the threshold
-    level : the probability with which each interval covers, at its threshold alone
+    fit : a fit of outcomes 0 and 1
+    thresholds : in [0, 1]; a case is flagged if its forecast is at least the threshold
+    level : confidence level of each interval, at its threshold alone
 
     References
     ----------
@@ -203,14 +208,10 @@ def threshold_intervals(
     return add_threshold_intervals(threshold_table(fit, thresholds=thresholds), tally_rows(fit, level))
 
 
-#: Makes decisions at thresholds, at which forecasts are decided for ("left") or not ("right").
-DecisionTally = Callable[[FloatArray, ThresholdSide], Decisions]
-
-
 def add_threshold_intervals(
     results: tuple[ThresholdResult, ...], tally: DecisionTally
 ) -> tuple[ThresholdResult, ...]:
-    """Intervals for all numbers of a threshold table."""
+    """Add intervals of all numbers to the rows of a threshold table."""
     t = np.array([result.threshold for result in results])
     found = tally(t, "left")
     with np.errstate(divide="ignore"):
@@ -229,7 +230,7 @@ def add_threshold_intervals(
 def _describe(measure: str, limits: DecisionLimits, place: int, found: Decisions) -> ThresholdInterval:
     value, lower, upper = (float(column[place]) for column in limits)
     combined = "" if measure in _RATES else "limits of two shares combined (Zou, Donner): "
-    missing = "" if np.isfinite(value) else "No case could count: there is no interval."
+    missing = "" if np.isfinite(value) else "The denominator has no cases: there is no interval."
     return ThresholdInterval(
         measure=measure,
         value=value,
@@ -242,7 +243,7 @@ def _describe(measure: str, limits: DecisionLimits, place: int, found: Decisions
 
 
 def add_decision_band(curve: DecisionCurve, tally: DecisionTally) -> DecisionCurve:
-    """Pointwise intervals along a decision curve."""
+    """Add pointwise intervals of net benefit to a decision curve."""
     odds = curve.threshold / (1 - curve.threshold)
     at, beyond = (tally(curve.threshold, side) for side in ("left", "right"))
     here, there = at.net_benefit(odds), beyond.net_benefit(odds)
@@ -258,11 +259,11 @@ def add_decision_band(curve: DecisionCurve, tally: DecisionTally) -> DecisionCur
     return replace(curve, band=band)
 
 
-# Where decisions come from
+# Counting decisions
 
 
 def tally_rows(fit: Corp, level: float) -> DecisionTally:
-    """Decisions of a fit whose rows are in memory."""
+    """Return the tally of decisions of a fit whose rows are in memory."""
     units, rows = fit.sample.units, _Rows.of(fit)
     if rows is None:
         return tally_counts(fit, level)
@@ -291,7 +292,10 @@ def tally_counts(
     class_weights: tuple[float, float] | None = None,
     clustered: bool = False,
 ) -> DecisionTally:
-    """Decisions of cases that are counted; weights count Kish's number of cases, clusters nothing."""
+    """Return the tally of decisions from counts of cases.
+
+    Class weights lead to Kish's number of cases; with clusters there are no intervals.
+    """
     note = "Counts do not show how much clusters vary: there is no interval." if clustered else ""
 
     def tally(t: FloatArray, side: ThresholdSide) -> Decisions:
@@ -319,14 +323,14 @@ def _count(fit: IsotonicFit, t: FloatArray, side: ThresholdSide) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Rows:
-    """Weighted rows by forecast, highest first, and products summed over what was drawn up to each.
+    """Weighted rows by forecast, highest first, and cumulative sums of products over sampling units.
 
-    `products` has columns for the products of every two of the sums of events and of others above a
-    threshold, and of all events and all others; `whole` has the products of the last two.
+    `products` has a row for each product of two of these sums in a unit: events above a threshold, others
+    above it, all events and all others; `whole` has the products of the last two.
     """
 
     forecast: FloatArray  # ascending
-    products: FloatArray  # of what is above, highest first: seven columns, 0 in front
+    products: FloatArray  # seven rows, cumulated from the highest forecast, 0 in front
     whole: FloatArray
 
     @classmethod
@@ -345,7 +349,7 @@ class _Rows:
         return cls(forecast=fit.cases.y_prob, products=sums, whole=whole)
 
     def moments(self, t: FloatArray, side: ThresholdSide) -> FloatArray:
-        """Products of every two of the four sums at each threshold, summed over what was drawn."""
+        """Products of every two of the four sums at each threshold, summed over sampling units."""
         above = len(self.forecast) - np.searchsorted(self.forecast, t, side=side)
         of = np.empty((4, 4, len(t)))  # above: events, others; in all: events, others
         (of[0, 0], of[0, 1], of[1, 1], of[0, 2], of[0, 3], of[1, 2], of[1, 3]) = self.products[:, above]
@@ -360,14 +364,14 @@ _FOUR_SUMS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, 1
 
 
 def _weigh(cases: CheckedCases, units: SamplingUnits) -> tuple[FloatArray, FloatArray]:
-    """Weights of events and of others, for each row, highest forecast first; and those in row order."""
+    """Weights of each row as event and as other case: highest forecast first, and in row order."""
     event = cases.y_true.astype(np.float64)
     everything = np.stack([units.row_weight * event, units.row_weight * (1 - event)])
     return everything[:, ::-1], everything
 
 
 def _products_of_rows(above: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Each row by itself: events and others do not meet."""
+    """The products of single rows, in which an event and another case never meet."""
     events, others = above**2
     nothing = np.zeros_like(events)
     whole = np.array([events.sum(), 0.0, others.sum()])
@@ -377,7 +381,7 @@ def _products_of_rows(above: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _products_of_clusters(
     above: FloatArray, everything: FloatArray, units: SamplingUnits
 ) -> tuple[FloatArray, FloatArray]:
-    """What each row adds to the products of the sums of its cluster, once the rows above it are in."""
+    """What each row adds to the products of the sums of its cluster, after the rows above it."""
     cluster: IntArray = units.cluster if units.cluster is not None else np.arange(units.rows)
     totals = np.stack([np.bincount(cluster, weights=part) for part in everything])
     code = cluster[::-1]
@@ -389,7 +393,7 @@ def _products_of_clusters(
 
 
 def _sum_before(values: FloatArray, code: IntArray) -> FloatArray:
-    """For each row the sum over earlier rows of its cluster."""
+    """For each row, the sum over earlier rows of its cluster."""
     order = np.argsort(code, kind="stable")
     ordered, codes = values[order], code[order]
     sums = np.cumsum(ordered) - ordered

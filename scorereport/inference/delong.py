@@ -1,7 +1,7 @@
 """The AUC with DeLong's standard error, for rows and, after Obuchowski, for clusters of rows.
 
-All follows from placements: for an event the share of non-events that it outdoes, for a non-event
-the share of events that outdo it. Their class means are the AUC, and their spread is its error.
+All of it follows from placements: for an event the share of non-events with a lower forecast, for a non-event
+the share of events with a higher forecast. Their class means are the AUC, and their spread gives its error.
 
 References
 ----------
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from scorereport.inference.panel import ForecastPanel
 
 SCALES = ("score", "plain", "logit")
-#: DeLong's variance outweighs Newcombe's where it rests on more wrongly ordered cases than this.
+#: DeLong's variance counts more than Newcombe's where more wrongly ordered cases than this support it.
 _FEW_WRONG = 5
-
-#: Rounds in which a common AUC and the errors that weigh it settle.
+#: Rounds after which a common AUC and the errors that weight it have converged.
 _MOST_ROUNDS = 20
 
 
@@ -53,19 +52,20 @@ def auc_interval(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> Estimate:
-    """The AUC with its interval; bounds stay in [0, 1].
+    """Compute the AUC with its interval; bounds stay in [0, 1].
 
-    The score interval holds all AUCs whose own standard error reaches the value. It has the shape of
-    Newcombe's, scaled to DeLong's variance, and a quantile of t with Welch's degrees of freedom, so that it
-    covers with few events and near 1. Where no spread can be seen (an AUC of 0 or 1, or one case of a
-    class) it is Newcombe's, and the note says so. With one class only everything is NaN.
+    The score interval contains all AUCs that are within reach of the value by their own standard error. It
+    has the shape of Newcombe's interval, scaled to DeLong's variance, and a quantile of t with Welch's
+    degrees of freedom, so that it covers with few events and near 1. Where the sample shows no spread (an AUC
+    of 0 or 1, or one case of a class) it is Newcombe's interval, and the note states this. With only one
+    class everything is NaN.
 
     Parameters
     ----------
     y_true, y_prob : outcomes 0 or 1, and any probabilities that order them
-    level : the probability with which the interval covers
-    scale : "score"; or that on which a normal interval is symmetric, "plain" or "logit", which cover less
-        often than they say where events or non-events are few or the AUC is near 1
+    level : confidence level of the interval
+    scale : "score"; or "plain" or "logit", the scale on which a normal interval is symmetric; both cover less
+        often than their level where events or non-events are few or the AUC is near 1
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : rows of the same cluster depend on each other, the clusters do not
@@ -82,7 +82,7 @@ def auc_interval(
 
 
 def estimate_auc(panel: ForecastPanel, level: float, scale: str = "score") -> Estimate:
-    """The AUC of a panel's only forecast with its interval."""
+    """Compute the AUC of a panel's only forecast with its interval."""
     shares = placements(panel.outcome, panel.only, panel.weight)
     value = mean_placement(panel, shares)
     error, freedom = (
@@ -114,7 +114,7 @@ def estimate_auc(panel: ForecastPanel, level: float, scale: str = "score") -> Es
 
 
 def placements(outcome: FloatArray, forecast: FloatArray, weight: FloatArray | None = None) -> FloatArray:
-    """Share of the other class that each case is ordered rightly against; ties count half.
+    """Return the share of the other class that each case is correctly ordered against; ties count half.
 
     NaN where the other class is absent.
 
@@ -132,10 +132,10 @@ def placements(outcome: FloatArray, forecast: FloatArray, weight: FloatArray | N
 
 
 def auc_influence(outcome: FloatArray, forecast: FloatArray, weight: FloatArray | None = None) -> FloatArray:
-    """How much each case moves the AUC: deviations whose mean is 0.
+    """Return the influence of each case on the AUC: deviations whose mean is 0.
 
     The standard error of their mean is that of the AUC, up to DeLong's m/(m - 1) within classes.
-    NaN if only one class is there.
+    NaN if only one class occurs.
     """
     shares = placements(outcome, forecast, weight)
     w = np.ones(len(outcome)) if weight is None else weight
@@ -149,7 +149,7 @@ def auc_influence(outcome: FloatArray, forecast: FloatArray, weight: FloatArray 
 
 
 def mean_placement(panel: ForecastPanel, shares: FloatArray) -> float:
-    """The AUC, or with differences of placements that of two AUCs; NaN if a class is absent."""
+    """Return the AUC or, from differences of placements, the difference of AUCs; NaN if a class is absent."""
     is_event, _ = _classes(panel.outcome)
     w = panel.units.row_weight[is_event]
     return float((w * shares[is_event]).sum() / w.sum()) if len(w) else np.nan
@@ -167,7 +167,7 @@ def placement_error(panel: ForecastPanel, shares: FloatArray) -> float:
 
 
 class PlacementSpread(NamedTuple):
-    """Standard error of a mean of placements, and the degrees of freedom of t that it leaves."""
+    """Standard error of a mean of placements, and the degrees of freedom of its t distribution."""
 
     error: float
     freedom: float
@@ -176,7 +176,7 @@ class PlacementSpread(NamedTuple):
 def placement_spread(panel: ForecastPanel, shares: FloatArray) -> PlacementSpread:
     """Standard error of a mean of placements, or of their differences, with its degrees of freedom.
 
-    Of rows it is DeLong's, with Welch's degrees of freedom of two class means; of clusters it is the
+    For rows it is DeLong's, with Welch's degrees of freedom of two class means; for clusters it is the
     bias-reduced error of the sum of both class means, with Satterthwaite's. NaN if a class has fewer than
     two independent draws.
     """
@@ -199,7 +199,7 @@ def placement_spread(panel: ForecastPanel, shares: FloatArray) -> PlacementSprea
 
 
 def _freedom_of_mean(units: SamplingUnits) -> float:
-    """Those of the variance of a mean over independent draws."""
+    """Degrees of freedom of the variance of a mean over independent draws."""
     if units.are_repeated_rows:
         return units.total - 1
     return sums_of_mean(units.row_weight, np.zeros(units.rows), units.case_weight).degrees_of_freedom(
@@ -218,14 +218,14 @@ def _cluster_sums(panel: ForecastPanel, shares: FloatArray) -> ClusterSums:
 
 
 def describe_method(panel: ForecastPanel) -> str:
-    """Whose variance it is."""
+    """Describe the method of the variance."""
     if panel.cluster is None:
         return "DeLong"
     return f"DeLong with bias-reduced cluster errors ({panel.units.size:g} clusters)"
 
 
 def describe_interval(panel: ForecastPanel, scale: str) -> str:
-    """Whose variance, and which interval."""
+    """Describe the method of the variance and of the interval."""
     if scale == "score":
         return f"{describe_method(panel)}, score interval of Newcombe's shape, quantile of t"
     of_clusters = f" with Obuchowski's cluster errors ({panel.units.size:g} clusters)"
@@ -244,7 +244,7 @@ def _classes(outcome: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def _delong_variance(panel: ForecastPanel, shares: FloatArray) -> float:
-    """Sum of the variances of the two class means."""
+    """DeLong's variance: the sum of the variances of the two class means."""
     return sum(units.standard_error(of_class) ** 2 for units, of_class in _by_class(panel, shares))
 
 
@@ -259,10 +259,10 @@ def _by_class(panel: ForecastPanel, shares: FloatArray) -> Iterator[tuple[Sampli
 
 
 def _obuchowski_variance(panel: ForecastPanel, shares: FloatArray) -> float:
-    """Both classes' sums of deviations in each cluster, with their covariance.
+    """Obuchowski's variance: of both classes' sums of deviations in each cluster, with their covariance.
 
-    With one row in each cluster it is DeLong's. It is never negative, as each class has at most as
-    many clusters as there are, and so at least their factor G/(G - 1).
+    With one row in each cluster it is DeLong's. It is never negative: a class occurs in at most G clusters,
+    so its factor is at least G/(G - 1).
     """
     clusters = int(panel.units.size)
     sums, variance = [], 0.0
@@ -275,12 +275,12 @@ def _obuchowski_variance(panel: ForecastPanel, shares: FloatArray) -> float:
 
 
 def _unbiased(n: int) -> float:
-    """Give n/(n - 1), and NaN for one."""
+    """Return n/(n - 1), NaN for n = 1."""
     return n / (n - 1) if n > 1 else np.nan
 
 
 def cases_by_class(panel: ForecastPanel) -> tuple[float, float]:
-    """Number of events and of non-events, as many as weights leave (Kish); clusters do not count here."""
+    """Return the effective numbers of events and of non-events (Kish); clusters are not considered."""
     events, others = (
         units.total / units.case_weight for units, _ in _by_class(panel, np.empty(panel.units.rows))
     )
@@ -288,7 +288,7 @@ def cases_by_class(panel: ForecastPanel) -> tuple[float, float]:
 
 
 def _draws_by_class(panel: ForecastPanel) -> tuple[float, float]:
-    """Number of independent draws with events and with non-events; of clusters, how many they count as."""
+    """Numbers of independent draws with events and with non-events; for clusters their effective number."""
     events, others = (panel.units.count_draws(chosen) for chosen in _classes(panel.outcome))
     return events, others
 
@@ -309,11 +309,11 @@ def score_bounds(
     error: float | None = None,
     freedom: float = np.inf,
 ) -> tuple[float, float]:
-    """All AUCs whose own standard error reaches the value.
+    """Return the bounds of all AUCs that are within reach of the value by their own standard error.
 
-    The error is Newcombe's (his method 5) for these numbers of events and non-events. It is scaled to one
-    that was estimated: fully to a larger one, and to a smaller one the more, the more cases are ordered
-    wrongly, because few give a variance that is often too small. The quantile is of t if there are degrees
+    The error is Newcombe's (his method 5) for these numbers of events and non-events. It is scaled to the
+    estimated error: fully if that is larger; if it is smaller, the more so the more cases are wrongly
+    ordered, because few such cases often give too small a variance. The quantile is of t if there are degrees
     of freedom.
     """
     if error == 0 and 0 < value < 1:
@@ -325,7 +325,7 @@ def score_bounds(
 
 
 def _scale_to(error: float, value: float, cases: tuple[float, float]) -> float:
-    """By how much Newcombe's variance is multiplied."""
+    """The factor by which Newcombe's variance is multiplied."""
     ratio = error**2 / score_variance(value, cases)
     if ratio >= 1:
         return ratio
@@ -334,7 +334,7 @@ def _scale_to(error: float, value: float, cases: tuple[float, float]) -> float:
 
 
 def score_variance(auc: float, cases: tuple[float, float]) -> float:
-    """The variance of an AUC for given numbers of events and non-events, after Newcombe."""
+    """Return the variance of an AUC for given numbers of events and non-events, after Newcombe."""
     events, others = cases
     spread = 1 + ((events + others) / 2 - 1) * ((1 - auc) / (2 - auc) + auc / (1 + auc))
     return auc * (1 - auc) * spread / (events * others)
@@ -343,10 +343,10 @@ def score_variance(auc: float, cases: tuple[float, float]) -> float:
 def errors_at_common_auc(
     values: FloatArray, errors: FloatArray, cases: Sequence[tuple[float, float]]
 ) -> FloatArray:
-    """Standard errors of the AUCs of groups, were their common AUC the true one in each.
+    """Return the standard errors of the AUCs of groups under the hypothesis that all have the common AUC.
 
-    With few events an AUC that is high by chance has a small error by chance too, and Cochran's Q takes it
-    for certain. Each error is Newcombe's at the common AUC, scaled as in an interval.
+    With few events an AUC that is high by chance also has a small error by chance, and Cochran's Q treats it
+    as precise. Each error is Newcombe's at the common AUC, scaled as in an interval.
     """
     is_seen = (values > 0) & (values < 1) & (errors > 0)
     scales = np.array(
@@ -358,7 +358,7 @@ def errors_at_common_auc(
     common = float(values.mean())
     for _ in range(_MOST_ROUNDS):
         variances = scales * [score_variance(common, numbers) for numbers in cases]
-        if not variances.all():  # all groups are ordered perfectly, or none
+        if not variances.all():  # the common AUC is 0 or 1
             break
         common = float(np.average(values, weights=1 / variances))
     return np.sqrt(variances)
@@ -375,7 +375,7 @@ def _lower_score_bound(value: float, cases: tuple[float, float], reach: float) -
 
 
 def _describe_limits(panel: ForecastPanel, value: float, error: float) -> str:
-    """Why the interval is not DeLong's, or has no width; empty if nothing is wrong."""
+    """Describe why the interval is not DeLong's, or has no width; empty if neither applies."""
     if np.isnan(value):
         return f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
     if value in {0, 1}:
@@ -387,7 +387,7 @@ def _describe_limits(panel: ForecastPanel, value: float, error: float) -> str:
         )
     if np.isnan(error):
         return f"One {_unit(panel)} of a class has no spread: bounds after Newcombe."
-    return "Nothing varies, so that the interval has no width." if error == 0 else ""
+    return "The placements do not vary, so the interval has no width." if error == 0 else ""
 
 
 def _unit(panel: ForecastPanel) -> str:

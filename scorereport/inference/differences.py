@@ -1,6 +1,6 @@
 """Paired differences between models: each with its interval, its test and its notes.
 
-The models forecast the same cases, so it is the difference case by case that is averaged and tested.
+The models forecast the same cases, so the differences case by case are averaged and tested.
 
 References
 ----------
@@ -84,23 +84,23 @@ def score_difference(
     """Test whether two models have the same expected score (Diebold and Mariano).
 
     The difference is the mean of S(first) - S(second), with the normal quantile. A score keeps its
-    sign: of losses negative favours the first model, of net benefit positive does.
+    sign: for losses a negative difference favours the first model, for net benefit a positive one.
 
     Where one model has an infinite score the difference is infinite and there is no test. Where
     both score the same in every case the difference is 0 for certain: the interval is [0, 0], and
-    statistic and p-value are NaN, as there is nothing to test. The note tells.
+    statistic and p-value are NaN, as there is nothing to test. The note states the reason.
 
     Parameters
     ----------
     y_true, first, second : outcomes 0 or 1 and the forecasts of two models for them
     score : the name of a binary score, or a function of (y_true, y_prob) with one value per case
-    level : the probability with which the interval covers
+    level : confidence level of the interval
     errors : "iid" for independent rows; "cluster" for rows that depend within clusters; "hac" for rows
         ordered in time that depend on those shortly before; "auto" is "cluster" if clusters are given,
-        else "hac" if times are, else "iid". What is given beyond is not used.
+        else "hac" if times are, else "iid". Clusters or times that the choice does not need are ignored.
     lags : how many time points back dependence reaches, for Newey and West's errors of "hac"; by default
-        the errors come from the ¾ T^(1/3) slowest cosines over T times (Lazarus and others), which also see
-        dependence that reaches far, and the distribution is that of t with as many degrees of freedom
+        the errors come from the ¾ T^(1/3) slowest cosines over T times (Lazarus and others), which also
+        capture long-range dependence, and the distribution is t with as many degrees of freedom
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster, time : one label and one date or number per row
@@ -110,8 +110,8 @@ def score_difference(
     -----
     HAC errors are Newey and West's, with Bartlett weights 1 - l/(L + 1) and the factor T/(T - 1), so that
     no lags give the iid error: statsmodels' `cov_type="HAC"` with `use_correction=True`. Rows of the same
-    time are added up first and the lags run over the times, so that rows of one date may depend in any
-    way (Driscoll and Kraay).
+    time are summed first and the lags run over the times, so that rows of one date may depend on each other
+    in any way (Driscoll and Kraay).
 
     >>> d = score_difference([0, 1, 1, 0, 1], [0.1, 0.8, 0.7, 0.3, 0.9], [0.3, 0.6, 0.7, 0.6, 0.4])
     >>> round(d.value, 4), round(d.lower, 4), round(d.upper, 4), round(d.p_value, 4)
@@ -171,7 +171,7 @@ def compare_models(
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
 ) -> tuple[Difference, ...]:
-    """Compare every pair of models by every measure, with p-values that Holm adjusts over the pairs.
+    """Compare every pair of models by every measure, with p-values adjusted over the pairs (Holm).
 
     Parameters
     ----------
@@ -339,26 +339,26 @@ def _cut(bound: float) -> float:
 def _describe_infinite(
     panel: PanelRows, pair: tuple[str, str], values: tuple[FloatArray, FloatArray], measure: str
 ) -> str:
-    """Which scores are not finite, and in how many cases; empty if all are."""
+    """Describe which scores are not finite, and in how many cases; empty if all are finite."""
     parts = []
     for name, scores in zip(pair, values, strict=True):
         cases = float(panel.units.row_weight[~np.isfinite(scores)].sum())
         if cases:
             parts.append(f"of {name} in {cases:g} {'case' if cases == 1 else 'cases'}")
-    return f"The {measure} is not finite: {' and '.join(parts)}, so that there is no test." if parts else ""
+    return f"The {measure} is not finite: {' and '.join(parts)}, so there is no test." if parts else ""
 
 
 def describe_spread(
     panel: PanelRows, pair: tuple[str, str], value: float, error: float, settings: ErrorChoice
 ) -> str:
-    """Why there is no test, or that its errors are rough; empty otherwise."""
+    """Describe why there is no test, or that its errors are approximate; empty otherwise."""
     if error > 0:
         return describe_few(panel, settings)
     if np.isnan(error):
         unit = {"hac": "time", "cluster": "cluster"}.get(settings.errors, "row")
-        return f"One {unit}, or one {unit} of a class, cannot tell how much the difference varies."
+        return f"One {unit}, or one {unit} of a class, does not show how much the difference varies."
     if np.array_equal(panel.forecasts[pair[0]], panel.forecasts[pair[1]]):
         return "The forecasts are the same in every case: there is nothing to test."
     if value == 0:
         return "The forecasts do equally well in every case: there is nothing to test."
-    return "The difference does not vary, so that there is no test."
+    return "The difference does not vary, so there is no test."

@@ -1,14 +1,14 @@
 """Intervals of distances between forecasts and observed frequencies: ICI, E50, E90, Emax and ECE.
 
-Distances are not negative, and noise makes them larger: a calibrated forecast has the distance 0, and every
-sample of it one above. The percentile bootstrap therefore never covers 0, and the basic bootstrap covers too
-rarely. Here distances of a family of curves are drawn: the forecast plus λ times the observed deviation,
-λ from 0, which is calibrated, to 1, which is observed, and beyond.
+Distances are not negative, and noise makes them larger: a calibrated forecast has the distance 0, but every
+sample of it has a larger one. The percentile bootstrap therefore never covers 0, and the basic bootstrap
+covers too rarely. Here distances of a family of curves are drawn: the forecast plus λ times the observed
+deviation, with λ from 0, the calibrated curve, to 1, the observed curve, and beyond.
 
-- The lower limit is the smallest λ under which a distance as large as the observed one is not too rare; it is
-  0 where that holds for the calibrated forecast.
-- The upper limit is the largest λ under which one as small is not too rare or, if larger, the quantile of
-  the draws at λ = 1.
+- The lower limit belongs to the smallest λ under which a distance as large as the observed one is not too
+  rare; it is 0 where that holds for the calibrated forecast.
+- The upper limit belongs to the largest λ under which a distance as small as the observed one is not too rare
+  or, if larger, is the quantile of the draws at λ = 1.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from scorereport.reliability.sampling import SamplingUnits
 
 CARPENTER_1999 = "Carpenter (1999), J. R. Stat. Soc. B 61, doi:10.1111/1467-9868.00169"
-#: Curves are drawn this many times.
+#: Number of draws of curves.
 DRAWS = 400
-#: Multiples of the observed deviation at which curves are drawn; more are where limits are expected.
+#: Multiples of the observed deviation at which curves are drawn; more are added where limits are expected.
 _MULTIPLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 20.0)
 _NEAR_LIMITS = np.array([-1.4, -1.15, -0.95, -0.7, 0.7, 0.95, 1.15, 1.4])
-#: More clusters than these are put together at random, which leaves their covariance what it is.
+#: More clusters than this are merged at random into groups, which does not change their covariance.
 _MOST_GROUPS = 1000
-#: Which of the random numbers of a seed are drawn here.
+#: Key of the random streams of this module.
 _KEY = 19
 #: Distances that differ by less than this, relative to them, are equal.
 _ROUNDING = 1e-9
@@ -49,14 +49,14 @@ class DistanceSummary(Protocol):
         """A row for each statistic, a column for each draw."""
 
     def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
-        """Which statistics of the draws are as large as those found, as numbers 0 and 1."""
+        """Which statistics of the draws are at least as large as those found, as 0 and 1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForecastCells:
-    """Cases put together by their forecasts: a cell for each distinct one, or for some neighbours.
+    """Cases grouped by forecast: a cell for each distinct forecast, or for neighbouring ones.
 
-    `index` has the cell of each row.
+    `index` is the cell of each row.
     """
 
     index: IntArray
@@ -66,7 +66,7 @@ class ForecastCells:
 
     @classmethod
     def of(cls, panel: ForecastPanel, index: IntArray) -> ForecastCells:
-        """Sums of weights, mean forecasts and event rates by cell."""
+        """Compute weights, mean forecasts and event rates by cell."""
         weight = panel.units.row_weight
         n, forecast, events = (
             np.bincount(index, weight * values).astype(np.float64)
@@ -82,10 +82,11 @@ class ForecastCells:
     def noise(
         self, panel: ForecastPanel, expected: FloatArray, draws: int, seed: int, level: float
     ) -> FloatArray:
-        """Deviations of each cell by chance, a column for each draw, where events are so probable.
+        """Random deviations of each cell, a column for each draw, if events have the `expected` probability.
 
-        Outcomes of independent rows vary as their probability says; those of clusters as their sums do.
-        With clusters draws are scaled by the quantile of t over that of the normal distribution.
+        Outcomes of independent rows have the variance of their probability; those of clusters have the
+        variance of the cluster sums, and draws are scaled by the quantile of t over that of the normal
+        distribution.
         """
         units, rng = panel.units, random_stream(seed, 0, _KEY)
         if units.cluster is None or units.size < 2:
@@ -97,7 +98,7 @@ class ForecastCells:
         return scale * drawn / self.weight[:, None]
 
     def noise_error(self, panel: ForecastPanel, expected: FloatArray) -> FloatArray:
-        """The standard deviation of the deviation of each cell by chance."""
+        """The standard deviation of the random deviation of each cell."""
         units = panel.units
         if units.cluster is None or units.size < 2:
             squares = np.bincount(self.index, _squares(units)).astype(np.float64)
@@ -116,7 +117,7 @@ class ForecastCells:
 
 
 def _squares(units: SamplingUnits) -> FloatArray:
-    """What each row adds to the variance of a sum of weights; of repeated rows, as often as they are."""
+    """What each row adds to the variance of a sum of weights: its count if rows are repeated."""
     return units.row_weight if units.are_repeated_rows else units.row_weight**2
 
 
@@ -126,7 +127,7 @@ def _normal(level: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawnCurve:
-    """A curve of what happened at some forecasts, and its noise if calibrated and if as observed."""
+    """A curve of event rates at some forecasts, and draws of its noise if calibrated and if as observed."""
 
     forecast: FloatArray
     curve: FloatArray
@@ -145,7 +146,7 @@ class DrawnCurve:
 class DistanceLimits:
     """A statistic of the drawn curve, its limits, and the standard deviation of its draws.
 
-    `most` is the largest that the forecasts allow.
+    `most` is the largest value that is possible for the forecasts.
     """
 
     value: float
@@ -155,7 +156,7 @@ class DistanceLimits:
     standard_error: float
 
     def scaled_to(self, value: float) -> DistanceLimits:
-        """Limits of the statistic of the whole sample, which differs a little from that of its cells."""
+        """Rescale the limits to the statistic of the whole sample, which differs a little."""
         scale = float(np.clip(value / self.value, 0.5, 2.0)) if self.value > 0 else 1.0
         return DistanceLimits(
             value=value,
@@ -167,7 +168,7 @@ class DistanceLimits:
 
 
 def bound_distances(drawn: DrawnCurve, summary: DistanceSummary, level: float) -> list[DistanceLimits]:
-    """The limits of each statistic that a summary makes of distances.
+    """Compute the limits of each statistic of distances.
 
     References
     ----------
@@ -193,13 +194,13 @@ def bound_distances(drawn: DrawnCurve, summary: DistanceSummary, level: float) -
 
 
 def _compare(distance: FloatArray, summary: DistanceSummary, found: FloatArray) -> FloatArray:
-    """The shares of draws whose statistics are as large as those found, and as small."""
+    """The shares of draws whose statistics are at least, and at most, as large as those found."""
     as_large = summary.reach(distance, found * (1 - _ROUNDING)).mean(axis=1)
     return np.stack([as_large, 1 - summary.reach(distance, found * (1 + _ROUNDING)).mean(axis=1)])
 
 
 def _choose_multiples(found: FloatArray, here: FloatArray, level: float) -> FloatArray:
-    """Multiples from 0 to far beyond 1, and some about where the normal distribution has the limits."""
+    """Multiples from 0 to far beyond 1, and some near the limits of the normal distribution."""
     some = found > 0
     spread = _normal(level) * here[some].std(axis=1) / found[some]
     near = 1 + np.outer(spread[spread < 1], _NEAR_LIMITS).ravel()
@@ -207,24 +208,24 @@ def _choose_multiples(found: FloatArray, here: FloatArray, level: float) -> Floa
 
 
 def _smallest(multiples: FloatArray, share: FloatArray, tail: float) -> float:
-    """The smallest multiple at which the share of draws as large as observed is that of a tail."""
+    """The smallest multiple at which the share of draws as large as observed is `tail`."""
     rising = np.maximum.accumulate(share)
     return 0.0 if rising[0] >= tail else float(np.interp(tail, rising, multiples))
 
 
 def _largest(multiples: FloatArray, share: FloatArray, tail: float) -> float:
-    """The largest multiple at which the share of draws as small as observed is that of a tail."""
+    """The largest multiple at which the share of draws as small as observed is `tail`."""
     falling = np.minimum.accumulate(share)
     return 0.0 if falling[0] <= tail else float(np.interp(-tail, -falling, multiples))
 
 
 def shrink(rate: FloatArray, n: FloatArray | float) -> FloatArray:
-    """Rates of n cases with half an event and half a non-event added: none of them is certain."""
+    """Return rates of n cases with half an event and half a non-event added, so that none is 0 or 1."""
     return (n * rate + 0.5) / (n + 1)
 
 
 def reach_of_prevalence(panel: ForecastPanel, level: float) -> float:
-    """How far the mean forecast may be from the probability of an event: no mean distance is smaller."""
+    """Return how far the mean forecast may be from the event probability; no mean distance is smaller."""
     prevalence = rate_interval("prevalence", panel.outcome, panel.units, level)
     mean = panel.units.mean(panel.only)
     return max(prevalence.upper - mean, mean - prevalence.lower)
@@ -242,7 +243,7 @@ def describe_distance(
     seed: int,
     note: str,
 ) -> Estimate:
-    """A distance with its interval, which holds the value and reaches as far as the prevalence allows."""
+    """Make the estimate of a distance; the interval contains the value and reaches at least `least_upper`."""
     found = limits.scaled_to(value)
     is_known = panel.cluster is None or panel.units.size > 1
     error, lower, upper = found.standard_error, min(found.lower, value), max(found.upper, value, least_upper)

@@ -39,9 +39,12 @@ if TYPE_CHECKING:
 
 
 def describe_dominance(
-    names: tuple[str, str], dominant: str, theta: FloatArray, told: NDArray[np.int_], level: float
+    names: tuple[str, str], dominant: str, theta: FloatArray, sign: NDArray[np.int_], level: float
 ) -> str:
-    """One sentence: what was measured, and what the simultaneous band can tell of it."""
+    """Describe in one sentence the measured dominance, and what the simultaneous band shows of it.
+
+    `sign` is -1 or 1 at costs where the band is below or above 0, else 0.
+    """
     first, second = names
     measured = {
         "first": f"{first} is at least as good as {second} at every cost",
@@ -51,19 +54,22 @@ def describe_dominance(
     }[dominant]
     if dominant == "both":
         return f"In these data {measured}"
-    better = [_range(theta, told == sign) for sign in (-1, 1)]
+    better = [_range(theta, sign == side) for side in (-1, 1)]
     return f"In these data {measured}, {_describe_band(names, better, format_level(level))}."
 
 
 def _describe_band(names: tuple[str, str], better: list[str], level: str) -> str:
     if not any(better):
-        return f"but the {level} simultaneous band cannot tell them apart at any cost"
-    told = [f"{name} is better at {where}" for name, where in zip(names, better, strict=True) if where]
-    return f"and the {level} simultaneous band tells that {' and that '.join(told)}; elsewhere it cannot tell"
+        return f"but the {level} simultaneous band of the difference contains 0 at every cost"
+    shown = [f"{name} is better at {where}" for name, where in zip(names, better, strict=True) if where]
+    return (
+        f"and the {level} simultaneous band shows that {' and that '.join(shown)}; "
+        "at other costs it contains 0"
+    )
 
 
 def _range(theta: FloatArray, chosen: NDArray[np.bool_]) -> str:
-    """The costs chosen, in words; empty if none."""
+    """Describe the costs chosen; empty if none."""
     where = np.flatnonzero(chosen)
     if len(where) == 0:
         return ""
@@ -74,7 +80,7 @@ def _range(theta: FloatArray, chosen: NDArray[np.bool_]) -> str:
 
 
 def choose_costs(panel: ForecastPanel, points: int) -> FloatArray:
-    """Half of the costs evenly on [0, 1], half evenly among the distinct forecasts."""
+    """Choose costs: half of them evenly spaced on [0, 1], half among the distinct forecasts."""
     knots = np.concatenate(list(panel.forecasts.values()))
     knots.sort()
     is_first = np.append(True, knots[1:] != knots[:-1])
@@ -84,7 +90,7 @@ def choose_costs(panel: ForecastPanel, points: int) -> FloatArray:
 
 
 def _places(chosen: NDArray[np.bool_], numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where the places with these numbers, counted among those that are chosen, stand among all."""
+    """The positions of the chosen elements with these numbers, which count chosen elements only."""
     parts = row_chunks(len(chosen))
     before = np.cumsum([0, *(np.count_nonzero(chosen[part]) for part in parts)])
     part = np.searchsorted(before, numbers, side="right") - 1
@@ -99,8 +105,8 @@ def _places(chosen: NDArray[np.bool_], numbers: NDArray[np.intp]) -> NDArray[np.
 class MurphyDifference:
     """Mean elementary score of the first model minus that of the second, at the costs `theta`.
 
-    Negative favours the first model. `lower` and `upper` cover at a cost, the simultaneous bounds at all
-    of `theta` together. `dominant` is what was measured, at every cost and not only at those listed:
+    Negative favours the first model. `lower` and `upper` are a pointwise band, the simultaneous bounds cover
+    at all of `theta` together. `dominant` is the measured result at every cost, not only at those listed:
     "first" or "second" is nowhere worse, "neither", or "both" if the curves are the same.
     """
 
@@ -135,23 +141,24 @@ def murphy_difference(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> MurphyDifference:
-    """Compare two models at every cost, with a bootstrap band and a sentence on who dominates.
+    """Compare two models at every cost, with a bootstrap band and a sentence on which model dominates.
 
     Rows, or clusters, are drawn for both models together. With s the bootstrap standard deviation at
-    a cost, the simultaneous bounds are c s away, c the quantile of the largest |deviation| / s over all costs
-    (sup-t); the pointwise ones take the quantile at the cost itself. Both are at least the normal
-    quantile. Two things keep the band from being too narrow where the models seldom decide differently:
-    each resample is divided by its own s, which follows its mean square difference, and s² contains
-    the square of what one more row would move. From one row or cluster there is no band (NaN).
+    a cost, the half-width of the simultaneous band is c s, where c is the quantile of the largest
+    |deviation| / s over all costs (sup-t); the pointwise band takes the quantile at the cost itself. Both
+    quantiles are at least the normal one. Two things keep the band from being too narrow where the models
+    seldom decide differently: each resample is divided by its own s, which follows its mean square
+    difference, and s² contains the square of the change that one more row could make. With one row or cluster
+    there is no band (NaN).
 
     Parameters
     ----------
     y_true, first, second : outcomes 0 or 1 and the forecasts of two models for them
-    names : how the two models are called in the result
-    level : the probability with which the bands cover
-    points : the band is computed at so many costs at most, half of them evenly spaced on [0, 1], half
+    names : names of the two models in the result
+    level : confidence level of the bands
+    points : the band is computed at up to this many costs, half of them evenly spaced on [0, 1], half
         evenly spaced among the distinct forecasts
-    resamples, seed : of the bootstrap
+    resamples, seed : number of resamples of the bootstrap, and its seed
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : rows of the same cluster are drawn together
@@ -159,8 +166,8 @@ def murphy_difference(
     >>> y, p = [0, 0, 1, 0, 1, 1] * 20, [0.1, 0.2, 0.7, 0.3, 0.8, 0.9] * 20
     >>> curve = murphy_difference(y, p, [0.5] * 120, names=("model", "coin"), resamples=99)
     >>> print(curve.sentence)
-    In these data model is at least as good as coin at every cost, and the 90 % simultaneous band tells
-    that model is better at costs between 0.101 and 0.899; elsewhere it cannot tell.
+    In these data model is at least as good as coin at every cost, and the 90 % simultaneous band shows
+    that model is better at costs between 0.101 and 0.899; at other costs it contains 0.
     """
     if len(names) != 2:
         raise UsageError(f"`names` must be those of the two models; got {names!r}.")
@@ -185,7 +192,7 @@ def _with_band(
     measured, _ = average_differences(sample.cells, sample.weight)
     pointwise, simultaneous = half_widths(sample, panel, level, resamples, seed)
     dominant = find_dominant(panel)
-    told = np.where(measured + simultaneous < 0, -1, 0) + np.where(measured - simultaneous > 0, 1, 0)
+    sign = np.where(measured + simultaneous < 0, -1, 0) + np.where(measured - simultaneous > 0, 1, 0)
     return MurphyDifference(
         first=names[0],
         second=names[1],
@@ -196,7 +203,7 @@ def _with_band(
         simultaneous_lower=read_only(measured - simultaneous),
         simultaneous_upper=read_only(measured + simultaneous),
         dominant=dominant,
-        sentence=describe_dominance(names, dominant, theta, told, level),
+        sentence=describe_dominance(names, dominant, theta, sign, level),
         level=level,
         resamples=resamples,
         seed=seed,

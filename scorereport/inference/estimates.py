@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Estimate:
     """A number with its standard error and interval; NaN where they are not defined, see the note.
 
-    `degrees_of_freedom` are those of t, where the quantile of the interval is of it; None otherwise.
+    `degrees_of_freedom` are those of t if the interval has a quantile of t; None otherwise.
     """
 
     measure: str
@@ -42,8 +42,8 @@ class Estimate:
 class HypothesisTest:
     """A statistic and its p-value, with the null hypothesis in words; NaN where not defined, see the note.
 
-    `p_value_holm` is adjusted for the number of models, or of groups, that were tested alike, and None if
-    the test stands alone.
+    `p_value_holm` is adjusted for the number of models, or of groups, to which the same test was applied, and
+    None if there is only one.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Difference:
     """A measure of the first model minus that of the second; NaN where not defined, see the note.
 
     Negative favours the first model, unless `higher_is_better`. `p_value_holm` is adjusted over all
-    pairs that were compared by the same measure, and None if the pair stands alone.
+    pairs that were compared by the same measure, and None if there is only one.
     """
 
     first: str
@@ -88,9 +88,10 @@ class Difference:
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Adjust p-values for their number; NaN stays NaN and does not count.
+    """Adjust p-values for their number by Holm's method; NaN stays NaN and does not count.
 
-    As in statsmodels, whose function collects garbage at every call and takes ten thousand times as long.
+    The result is that of statsmodels, whose function runs the garbage collector at every call and takes ten
+    thousand times as long.
 
     References
     ----------
@@ -114,7 +115,7 @@ def adjust_by_holm(differences: Sequence[Difference]) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """The place of a model by one measure, and the models that the data cannot tell it from."""
+    """The rank of a model by one measure, and the models that do not differ from it significantly."""
 
     model: str
     measure: str
@@ -124,13 +125,13 @@ class Rank:
 
 
 def rank_models(differences: Iterable[Difference], *, alpha: float = 0.05) -> tuple[Rank, ...]:
-    """Rank models by each measure, with ties where the data cannot tell.
+    """Rank models by each measure, with ties where the difference is not significant.
 
-    The rank of a model is 1 plus the number of models that are told to be better: by the sign of the
-    difference, if its p-value (Holm's, where there is one) is at most `alpha`, or if the difference is
-    infinite, as one refuted certainty is enough for an infinite expectation. Any two models that are not
-    told apart are tied, though one may still rank behind a third from which the other cannot be told.
-    Models of the same rank stand in the order of their values, then of their names.
+    The rank of a model is 1 plus the number of models that are better by a significant difference: its
+    p-value (Holm's, where there is one) is at most `alpha`, or it is infinite, as one refuted certainty is
+    enough for an infinite expectation. Any two models without a significant difference are tied, though one
+    may still rank behind a third from which the other does not differ. Models of the same rank are in the
+    order of their values, then of their names.
 
     >>> from scorereport.inference import compare_models
     >>> models = {"a": [0.1, 0.8, 0.7, 0.3], "b": [0.3, 0.6, 0.7, 0.6], "c": [0.5, 0.5, 0.6, 0.5]}
@@ -144,11 +145,11 @@ def rank_models(differences: Iterable[Difference], *, alpha: float = 0.05) -> tu
     alpha = check_inside(alpha, "alpha", 0, 1, closed="neither")
     if not pairs:
         raise UsageError("`differences` must hold at least one difference.")
-    by_measure = {measure: [d for d in pairs if d.measure == measure] for measure in _names(pairs)}
+    by_measure = {measure: [d for d in pairs if d.measure == measure] for measure in _measures(pairs)}
     return tuple(rank for found in by_measure.values() for rank in _rank_by_one_measure(found, alpha))
 
 
-def _names(differences: Sequence[Difference]) -> dict[str, None]:
+def _measures(differences: Sequence[Difference]) -> dict[str, None]:
     """All measures, in the order of their first appearance."""
     return dict.fromkeys(d.measure for d in differences)
 
@@ -159,7 +160,7 @@ def _rank_by_one_measure(differences: Sequence[Difference], alpha: float) -> lis
     ties: dict[str, list[str]] = {}
     for d in differences:
         values |= {d.first: d.first_value, d.second: d.second_value}
-        if not _is_distinguished(d, alpha):
+        if not _is_significant(d, alpha):
             ties.setdefault(d.first, []).append(d.second)
             ties.setdefault(d.second, []).append(d.first)
         else:
@@ -180,7 +181,7 @@ def _rank_by_one_measure(differences: Sequence[Difference], alpha: float) -> lis
     return sorted(ranks, key=lambda r: (r.rank, np.isnan(r.value), places[r.model], r.model))
 
 
-def _is_distinguished(difference: Difference, alpha: float) -> bool:
-    """Whether the data tell which of the two is better."""
+def _is_significant(difference: Difference, alpha: float) -> bool:
+    """Whether the difference is significant at `alpha`, or infinite."""
     p = difference.p_value if difference.p_value_holm is None else difference.p_value_holm
     return bool(p <= alpha) or bool(np.isinf(difference.value))

@@ -1,11 +1,12 @@
 """Intervals of miscalibration and discrimination where forecasts take few distinct values.
 
-With few values the fit overfits little, and the spread of the cases misleads: where rates happen to meet
-forecasts, the difference of their scores has no spread, and the bracket is too narrow. With one value the
-exact interval (Clopper and Pearson) of its rate q gives that of the miscalibration d(x, q). With several,
-Σ s d(x, r) over shares s and observed rates r is a scaled noncentral chi-square variable, whose noncentrality
-stands for the true component: intervals reach to where the observed value lies in a tail of it. A value
-nearer to 0 than three of four samples of a calibrated forecast have counts as theirs.
+With few values the fit overfits little, and the spread of the cases misleads: where observed rates happen to
+equal forecasts, the difference of their scores has no spread, and the bracket is too narrow. With one value
+the exact interval (Clopper and Pearson) of its rate q gives that of the miscalibration d(x, q). With several
+values, Σ s d(x, r) over shares s and observed rates r is approximately a scaled noncentral chi-square
+variable, whose noncentrality corresponds to the true component: the limits are the noncentralities that put
+the observed value into either tail. A value below the lower quartile for a calibrated forecast counts as that
+quartile.
 
 References
 ----------
@@ -36,17 +37,17 @@ if TYPE_CHECKING:
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fitted_sample import FittedSample
 
-#: With more distinct forecasts the bracket covers as it should.
+#: With more distinct forecasts the bracket has its nominal coverage.
 MOST_VALUES = 5
 ONE_VALUE = "exact: from the interval of the event rate at the only forecast (Clopper and Pearson)"
-FEW_VALUES = "widened for few distinct forecasts by what their event rates allow"
+FEW_VALUES = "widened for few distinct forecasts to what their event rates allow"
 #: A statistic below this quantile of a calibrated forecast counts as the quantile.
 _QUARTILE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FewValues:
-    """The distinct forecasts, the share of the cases at each, their event rate, and independent cases."""
+    """The distinct forecasts, with share of cases, event rate and effective number of cases of each."""
 
     x: FloatArray
     share: FloatArray
@@ -58,7 +59,7 @@ class FewValues:
 
 
 def find_few_values(sample: FittedSample, level: float) -> FewValues | None:
-    """The distinct forecasts of a sample if they are few, with the effective number of cases at each."""
+    """Return the distinct forecasts of a sample with effective numbers of cases; None if not few."""
     distinct, units = sample.distinct, sample.units
     if len(distinct) > MOST_VALUES:
         return None
@@ -76,7 +77,7 @@ def find_few_values(sample: FittedSample, level: float) -> FewValues | None:
 def _count_clustered(
     sample: FittedSample, clusters: IntArray, chosen: NDArray[np.bool_], most: float, level: float
 ) -> float:
-    """The independent cases at one forecast, from the spread of its clusters around their rate."""
+    """The effective number of cases at one forecast, from the spread of its clusters around their rate."""
     y, weight = sample.cases.y_true[chosen], sample.units.row_weight[chosen]
     cluster = np.unique(clusters[chosen], return_inverse=True)[1]
     size, rate = int(cluster.max()) + 1, float((weight * y).sum() / weight.sum())
@@ -88,7 +89,7 @@ def _count_clustered(
 
 
 def tabulate_values(distinct: Blocks, cases: FloatArray) -> FewValues:
-    """Distinct forecasts with the independent cases of each."""
+    """Make the table of distinct forecasts with these effective numbers of cases."""
     n = distinct.n.astype(np.float64)
     return FewValues(x=distinct.x_min, share=n / n.sum(), rate=distinct.events / n, cases=cases)
 
@@ -96,29 +97,29 @@ def tabulate_values(distinct: Blocks, cases: FloatArray) -> FewValues:
 def allow_for_few_values(
     bound: ComponentEstimate, few: FewValues | None, measure: Measure
 ) -> ComponentEstimate:
-    """The interval of a component that few distinct forecasts ask for; as it is if there are many."""
+    """Widen the interval of a component for few distinct forecasts; return it unchanged if there are many."""
     if few is None or not np.isfinite(bound.lower + bound.upper):
         return bound
     is_miscalibration = bound.component == "miscalibration"
     if len(few) == 1:
-        if not is_miscalibration:  # one forecast discriminates nothing
+        if not is_miscalibration:  # one forecast does not discriminate
             return replace(bound, lower=0.0, upper=0.0, method=ONE_VALUE)
         lower, upper = _bound_one(few, measure, bound.level)
         return replace(bound, lower=lower, upper=upper, method=ONE_VALUE)
     if measure.name in OVERFIT_WEIGHTS:
-        asked = _bound_several(few, measure, bound.level, is_miscalibration=is_miscalibration)
+        bounds = _bound_several(few, measure, bound.level, is_miscalibration=is_miscalibration)
     else:
-        asked = np.nan, _bound_by_rates(few, measure, bound.level) if is_miscalibration else np.nan
+        bounds = np.nan, _bound_by_rates(few, measure, bound.level) if is_miscalibration else np.nan
     if is_miscalibration:
-        asked = np.nan, asked[1]  # the test decides where the interval starts
-    lower, upper = widen((bound.lower, bound.upper), asked)
+        bounds = np.nan, bounds[1]  # the test decides where the interval starts
+    lower, upper = widen((bound.lower, bound.upper), bounds)
     if (lower, upper) == (bound.lower, bound.upper):
         return bound
     return replace(bound, lower=lower, upper=upper, method=f"{bound.method}; {FEW_VALUES}")
 
 
 def divergence(measure: Measure, x: FloatArray, q: FloatArray) -> FloatArray:
-    """What the forecast x loses in the mean against the event probability q."""
+    """Return the expected loss of the forecast x minus that of the event probability q."""
     loss = np.zeros(np.broadcast(x, q).shape)
     x, q = np.broadcast_to(x, loss.shape), np.broadcast_to(q, loss.shape)
     for outcome, probability in ((1.0, q), (0.0, 1 - q)):
@@ -129,7 +130,7 @@ def divergence(measure: Measure, x: FloatArray, q: FloatArray) -> FloatArray:
 
 
 def _bound_one(few: FewValues, measure: Measure, level: float) -> tuple[float, float]:
-    """From the smallest to the largest divergence at a rate of the exact interval."""
+    """The smallest and the largest divergence at a rate of the exact interval."""
     x = float(few.x[0])
     ends = exact_share(float(few.rate[0]), float(few.cases[0]), level)
     rates = np.array([*ends, np.clip(x, *ends)])
@@ -138,7 +139,7 @@ def _bound_one(few: FewValues, measure: Measure, level: float) -> tuple[float, f
 
 
 def _bound_by_rates(few: FewValues, measure: Measure, level: float) -> float:
-    """The largest miscalibration at rates that all lie in their exact intervals (Šidák), for rough scores."""
+    """The largest miscalibration at rates in their exact intervals (Šidák), for non-smooth scores."""
     each = level ** (1 / len(few))
     ends = [exact_share(rate, cases, each) for rate, cases in zip(few.rate, few.cases, strict=True)]
     worst = np.max([divergence(measure, few.x, np.array(end)) for end in zip(*ends, strict=True)], axis=0)
@@ -148,7 +149,7 @@ def _bound_by_rates(few: FewValues, measure: Measure, level: float) -> float:
 def _bound_several(
     few: FewValues, measure: Measure, level: float, *, is_miscalibration: bool
 ) -> tuple[float, float]:
-    """Where the observed component lies in either tail of its scaled noncentral distribution."""
+    """The components whose scaled noncentral distribution has the observed value in either tail."""
     prevalence = float((few.share * few.rate).sum())
     reference = few.x if is_miscalibration else np.full(len(few), prevalence)
     observed = float((few.share * divergence(measure, reference, few.rate)).sum())
@@ -166,7 +167,7 @@ def _bound_several(
 
 
 def _noncentrality(statistic: float, freedom: float, probability: float) -> float:
-    """The noncentrality at which a statistic no larger has a probability; 0 if it is less likely at 0."""
+    """The noncentrality at which P(X <= statistic) is `probability`; 0 if it is smaller already at 0."""
 
     def excess(noncentrality: float) -> float:
         return float(chndtr(statistic, freedom, noncentrality)) - probability

@@ -23,23 +23,23 @@ VAN_CALSTER_2016 = (
     "Van Calster, Nieboer, Vergouwe, De Cock, Pencina, Steyerberg (2016), J. Clin. Epidemiol. 74, "
     "doi:10.1016/j.jclinepi.2015.12.005"
 )
-#: Quantiles of the log-odds of the knots, by their number, after Harrell (2015).
+#: Quantiles of the log-odds at which knots are placed, by the number of knots, after Harrell (2015).
 _KNOTS = {
     5: (0.05, 0.275, 0.5, 0.725, 0.95),
     4: (0.05, 0.35, 0.65, 0.95),
     3: (0.1, 0.5, 0.9),
 }
-#: Events, and non-events, that each coefficient but the intercept needs.
+#: Events, and non-events, needed for each coefficient except the intercept.
 _CASES_PER_COEFFICIENT = 10
 _POINTWISE = (
-    "The band is pointwise and taken as if the spline could follow the true curve; beyond the outer knots "
+    "The band is pointwise and assumes that the spline can follow the true curve; beyond the outer knots "
     "the curve is a line in log-odds."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FlexibleCurve:
-    """A smooth calibration curve with a pointwise band; no points, and why in the note, if none fits.
+    """A smooth calibration curve with a pointwise band; without points, and the reason noted, if none fits.
 
     `knots` are those of the spline, as forecasts; a line in log-odds has none.
     """
@@ -66,18 +66,19 @@ def flexible_curve(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> FlexibleCurve:
-    """Fit logit P(y = 1) by a restricted cubic spline of logit p, and bound it at each forecast.
+    """Fit logit P(y = 1) by a restricted cubic spline of logit p, with a pointwise band.
 
-    There are 5 knots at Harrell's quantiles; 4, 3 or none, a line, if events, non-events or distinct
-    forecasts are few, ten for each coefficient. Forecasts of 0 or 1 have infinite log-odds and are left
-    out, which the note says. With clusters or sampling weights errors come from the sandwich.
+    There are 5 knots at Harrell's quantiles; 4, 3 or none (a line) if events, non-events or distinct
+    forecasts are too few. Each coefficient needs ten events and ten non-events. Forecasts of 0 or 1 have
+    infinite log-odds and are left out, which the note states. With clusters or sampling weights errors come
+    from the sandwich.
 
     Parameters
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    level : the probability with which the band covers at any one forecast
-    points : the largest number of forecasts, half of them quantiles and half evenly spread
+    level : confidence level of the band at each forecast
+    points : the largest number of forecasts of the curve, half of them quantiles and half evenly spread
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
@@ -100,7 +101,7 @@ def flexible_curve(
 
 
 def fit_flexible(panel: ForecastPanel, *, level: float, points: int = 101) -> FlexibleCurve:
-    """The flexible curve of the only forecast of a panel, ordered by it."""
+    """Fit the flexible curve of a panel's only forecast."""
     is_inside = (panel.only > 0) & (panel.only < 1)
     left_out = _note_left_out(is_inside)
     if not is_inside.any():
@@ -109,12 +110,12 @@ def fit_flexible(panel: ForecastPanel, *, level: float, points: int = 101) -> Fl
     why = _why_no_curve(inner)
     if why:
         return _no_curve(panel, level, " ".join(filter(None, (left_out, why))))
-    return _fit_some(inner, level, points, left_out)
+    return _fit_most_knots(inner, level, points, left_out)
 
 
-def _fit_some(panel: ForecastPanel, level: float, points: int, left_out: str) -> FlexibleCurve:
-    """The curve with as many knots as the sample bears, fewer where the fit fails."""
-    for number in (*(k for k in _KNOTS if _bears(panel, k)), 0):
+def _fit_most_knots(panel: ForecastPanel, level: float, points: int, left_out: str) -> FlexibleCurve:
+    """Fit the curve with as many knots as the sample allows, fewer where the fit fails."""
+    for number in (*(k for k in _KNOTS if _has_enough_cases(panel, k)), 0):
         knots = _place_knots(panel, number)
         if knots is None:
             continue
@@ -122,12 +123,12 @@ def _fit_some(panel: ForecastPanel, level: float, points: int, left_out: str) ->
         columns = basis.columns(logit(panel.only))
         value = fit_columns(columns, panel.outcome, panel.units.row_weight)
         if np.isfinite(value).all() and np.isfinite(covariance := _covariance(panel, columns, value)).all():
-            return _draw(panel, basis, (value, covariance), level, points, left_out)
+            return _compute_curve(panel, basis, (value, covariance), level, points, left_out)
     return _no_curve(panel, level, " ".join(filter(None, (left_out, "The fit did not converge."))))
 
 
 def _covariance(panel: ForecastPanel, columns: FloatArray, value: FloatArray) -> FloatArray:
-    """Of the coefficients: from the likelihood, or bias-reduced over clusters or weighted rows."""
+    """Covariance of the coefficients: from the likelihood, or bias-reduced over clusters or weighted rows."""
     units, log_odds = panel.units, combine(value, columns)
     if panel.cluster is None and units.are_repeated_rows:
         return invert(information(columns, log_odds, units.row_weight))
@@ -136,7 +137,7 @@ def _covariance(panel: ForecastPanel, columns: FloatArray, value: FloatArray) ->
     return sum_over_draws(columns, log_odds, panel.outcome, units).covariance
 
 
-def _draw(
+def _compute_curve(
     panel: ForecastPanel,
     basis: _Basis,
     fit: tuple[FloatArray, FloatArray],
@@ -190,7 +191,7 @@ def _note_left_out(is_inside: NDArray[np.bool_]) -> str:
 
 
 def _why_no_curve(panel: ForecastPanel) -> str:
-    """Why not even a line fits; empty if one does."""
+    """Describe why not even a line fits; empty if one does."""
     p, is_event = panel.only, panel.outcome == 1
     if is_event.all() or not is_event.any():
         return f"All outcomes are {panel.outcome[0]:g}: no curve fits."
@@ -216,14 +217,14 @@ def _describe_errors(panel: ForecastPanel) -> str:
 # The spline
 
 
-def _bears(panel: ForecastPanel, knots: int) -> bool:
+def _has_enough_cases(panel: ForecastPanel, knots: int) -> bool:
     """Whether events and non-events are enough for the coefficients of this number of knots."""
     fewest = min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
     return fewest >= _CASES_PER_COEFFICIENT * (knots - 1)
 
 
 def _place_knots(panel: ForecastPanel, number: int) -> FloatArray | None:
-    """Knots at quantiles of the log-odds; None if some of them fall together."""
+    """Knots at quantiles of the log-odds; None if some of them coincide."""
     if number == 0:
         return np.empty(0)
     reached = find_reached(np.cumsum(panel.units.row_weight), np.array(_KNOTS[number]))
@@ -234,7 +235,7 @@ def _place_knots(panel: ForecastPanel, number: int) -> FloatArray | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Basis:
-    """A restricted cubic spline about a centre: 1, z, and terms that are lines beyond the outer knots."""
+    """A restricted cubic spline of standardized log-odds z: 1, z, and terms linear beyond the outer knots."""
 
     knots: FloatArray
     centre: float
@@ -263,11 +264,11 @@ def _cube(x: FloatArray) -> FloatArray:
 
 
 def _choose_points(panel: ForecastPanel, points: int) -> FloatArray:
-    """Forecasts of the sample: all, or half quantiles and half the nearest to evenly spread ones."""
+    """Forecasts of the sample: all, or half quantiles and half those nearest to evenly spread values."""
     p = np.unique(panel.only)
     if len(p) <= points:
         return p
     reached = np.cumsum(panel.units.row_weight)
-    crowded = panel.only[find_reached(reached, np.linspace(0, 1, points // 2 + 1)[1:])]
+    quantiles = panel.only[find_reached(reached, np.linspace(0, 1, points // 2 + 1)[1:])]
     even = p[np.searchsorted(p, np.linspace(p[0], p[-1], points - points // 2))]
-    return np.union1d(crowded, even)
+    return np.union1d(quantiles, even)

@@ -25,9 +25,9 @@ _NULL = "The probability of an event in this grade is not higher than forecast."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeTest:
-    """A grade with its n cases and d events, the two one-sided p-values and the light they turn on.
+    """A grade with its n cases and d events, two one-sided p-values and a traffic light.
 
-    Small p-values say that the forecast is too low. `light` goes by the Jeffreys test: "red" below
+    Small p-values are evidence that the forecast is too low. `light` follows the Jeffreys test: "red" below
     the level `red`, "yellow" below the level `yellow`, else "green".
     """
 
@@ -50,10 +50,10 @@ class GradeTest:
 def grade_test(
     n: int, d: int, probability: float, *, grade: str = "", yellow: float = 0.05, red: float = 0.01
 ) -> GradeTest:
-    """Test whether d events among n cases say that their forecast probability is too low.
+    """Test whether the forecast probability of n cases with d events is too low.
 
     The Jeffreys p-value is the posterior probability, from the prior Beta(1/2, 1/2), that the true
-    probability is at most the forecast. The binomial p-value is the chance of d events or more.
+    probability is at most the forecast. The binomial p-value is the probability of d events or more.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def grade_test(
     d : number of events among them
     probability : their forecast
     grade : a name for the grade
-    yellow, red : levels of the Jeffreys p-value below which the light turns
+    yellow, red : levels of the Jeffreys p-value below which the light is yellow or red
 
     References
     ----------
@@ -97,7 +97,7 @@ def grade_tests(
     y_true : outcomes 0 or 1
     y_prob : probabilities
     grade : a label per row
-    yellow, red : levels of the Jeffreys p-value below which the light turns
+    yellow, red : levels of the Jeffreys p-value below which the light is yellow or red
     sample_weight, weight_kind : weights must be of the kind "frequency", how often each row was observed
 
     References
@@ -124,7 +124,7 @@ def grade_tests(
 
 
 def _count_by_grade(panel: ForecastPanel) -> list[FloatArray]:
-    """Cases, events and sum of forecasts in each grade, which the panel carries as its cluster."""
+    """Cases, events and sum of forecasts in each grade; the panel holds grades as its clusters."""
     if panel.cluster is None:
         raise UsageError("`grade` must have one label per case; got None.")
     weighted = [panel.units.row_weight * column for column in (1.0, panel.outcome, panel.only)]
@@ -132,7 +132,7 @@ def _count_by_grade(panel: ForecastPanel) -> list[FloatArray]:
 
 
 def _labels_with_weight(grade: ArrayLike, sample_weight: ArrayLike | None) -> list[str]:
-    """The distinct grades of rows that count, in the order in which a panel numbers them."""
+    """The distinct grades of rows with a weight, in the order in which a panel numbers them."""
     labels: Any = np.asarray(grade)
     if sample_weight is not None:
         labels = labels[np.asarray(sample_weight, dtype=np.float64) > 0]
@@ -160,5 +160,5 @@ def _test_grade(n: int, d: int, probability: float, grade: str, yellow: float, r
         light="red" if p_value < red else "yellow" if p_value < yellow else "green",
         yellow=yellow,
         red=red,
-        note="" if probability > 0 else "The Jeffreys test refutes a forecast of 0 whatever happens.",
+        note="" if probability > 0 else "The Jeffreys test rejects a forecast of 0 for any outcome.",
     )

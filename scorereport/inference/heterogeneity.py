@@ -51,9 +51,9 @@ def cochran_q(
 ) -> HypothesisTest:
     """Test whether groups share one value, from an estimate and its standard error in each.
 
-    Q = Σ (v - m)²/s² with m the mean weighted by 1/s², chi-squared with one degree of freedom less than
-    there are groups. The note gives I² = max(0, 1 - df/Q), the share of the spread that chance does not
-    explain. Where errors rest on few cases or clusters each, give their degrees of freedom: Q is then
+    Q = Σ (v - m)²/s², where m is the mean weighted by 1/s², is compared with a chi-squared distribution with
+    df = groups - 1. The note gives I² = max(0, 1 - df/Q), the share of the spread that chance does not
+    explain. Where errors come from few cases or clusters each, pass their degrees of freedom: Q is then
     compared with Welch's F distribution.
 
     >>> test = cochran_q([0.70, 0.80, 0.75], [0.02, 0.03, 0.05])
@@ -88,12 +88,12 @@ def group_calibration_test(
     """Test whether calibration is the same in all groups: by its intercept, then by intercept and slope.
 
     Logistic models of the outcome, logit P(y = 1) = a + logit p and a + b logit p, are fitted with one set of
-    coefficients and with one for each group, and compared by their likelihood ratio. Clusters and
-    fractional weights have no likelihood; they are tested by Wald's statistic with bias-reduced covariance
-    over clusters, or rows, as Hotelling's T-squared.
+    coefficients and with one for each group, and compared by their likelihood ratio. With clusters or
+    fractional weights there is no likelihood; the test is then Wald's, with bias-reduced covariance over
+    clusters, or rows, as Hotelling's T-squared.
 
-    Groups whose coefficients do not exist leave the test, and forecasts of 0 or 1, whose log-odds
-    are infinite, leave no test (NaN); the note names them.
+    Groups whose coefficients do not exist are left out, and there is no test (NaN) if forecasts are 0 or 1,
+    whose log-odds are infinite; the note states both.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def group_calibration_test(
     code = check_clusters(group, n, "group")
     if code is None:
         raise UsageError("`group` must have one label per case; got None.")
-    # the group stands where time would: rows are ordered by it first
+    # the group takes the place of the time, so that rows are ordered by it first
     panel = make_panel(
         y_true,
         {"y_prob": y_prob},
@@ -127,7 +127,7 @@ def group_calibration_test(
 
 
 def compare_values(value: FloatArray, error: FloatArray, freedom: FloatArray) -> HypothesisTest:
-    """Cochran's Q of checked numbers; errors that are certain have infinite degrees of freedom."""
+    """Compute Cochran's Q of checked numbers; known errors have infinite degrees of freedom."""
     order = np.lexsort((freedom, error, value))
     value, error, freedom = value[order], error[order], freedom[order]
     weight = (error.min() / error) ** 2  # relative, so that no square overflows
@@ -137,7 +137,7 @@ def compare_values(value: FloatArray, error: FloatArray, freedom: FloatArray) ->
         q = float((((value - mean) / error) ** 2).sum())
     df = len(value) - 1
     excess = max(0.0, 1 - df / q) if q > 0 else 0.0
-    p_value, distribution = _refer_q(q, df, float(((1 - share) ** 2 / freedom).sum()))
+    p_value, distribution = _compare_q(q, df, float(((1 - share) ** 2 / freedom).sum()))
     return HypothesisTest(
         name="Cochran's Q",
         statistic=q,
@@ -151,13 +151,13 @@ def compare_values(value: FloatArray, error: FloatArray, freedom: FloatArray) ->
     )
 
 
-def _refer_q(q: float, df: int, unsure: float) -> tuple[float, str]:
-    """The p-value of Q, and of which distribution: Welch's F if the errors are unsure, else chi-squared."""
-    if unsure == 0:
+def _compare_q(q: float, df: int, uncertainty: float) -> tuple[float, str]:
+    """The p-value of Q, and its distribution: Welch's F if the errors are uncertain, else chi-squared."""
+    if uncertainty == 0:
         return float(chdtrc(df, q)), f"chi-squared, {df} degrees of freedom"
     groups = df + 1
-    second = (groups**2 - 1) / (3 * unsure)
-    ratio = q / df / (1 + 2 * (groups - 2) / (groups**2 - 1) * unsure)
+    second = (groups**2 - 1) / (3 * uncertainty)
+    ratio = q / df / (1 + 2 * (groups - 2) / (groups**2 - 1) * uncertainty)
     return float(fdtrc(df, second, ratio)), f"Welch's F, {df} and {second:.1f} degrees of freedom"
 
 
@@ -180,7 +180,7 @@ _SLOPE = _Model(name="intercept and slope", has_slope=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fit:
-    """Coefficients, log-likelihood, and sums over the draws."""
+    """Coefficients, log-likelihood, and sums over sampling units."""
 
     coefficients: FloatArray
     log_likelihood: float
@@ -191,23 +191,23 @@ def _test_groups(panel: ForecastPanel, labels: dict[int, str], model: _Model) ->
     """Compare one set of coefficients with one for each group."""
     certain = int(((panel.only == 0) | (panel.only == 1)).sum())
     if certain:
-        return _outcome(
-            panel, model, note=f"{certain} forecasts are 0 or 1, so that their log-odds are infinite."
+        return _make_test(
+            panel, model, note=f"{certain} forecasts are 0 or 1, so their log-odds are infinite."
         )
     left_out = [code for code in _codes(panel) if not _is_estimable(_of_group(panel, code), model)]
     kept = panel.select(~np.isin(np.asarray(panel.time), left_out))
     codes, note = _codes(kept), _describe_left_out([labels[code] for code in left_out], model)
     if len(codes) < 2:
-        note = f"{note} No two groups are left to compare." if note else "There is one group only."
-        return _outcome(panel, model, note=note)
+        note = f"{note} No two groups are left to compare." if note else "There is only one group."
+        return _make_test(panel, model, note=note)
     fits = [_fit(_of_group(kept, code), model) for code in codes]
     if _has_likelihood(kept):
         ratio = 2 * (sum(fit.log_likelihood for fit in fits) - _fit(kept, model).log_likelihood)
-        return _outcome(kept, model, max(ratio, 0.0), len(codes), note)
+        return _make_test(kept, model, max(ratio, 0.0), len(codes), note)
     return _wald(kept, codes, fits, model, note)
 
 
-def _outcome(
+def _make_test(
     panel: ForecastPanel,
     model: _Model,
     statistic: float = np.nan,
@@ -237,10 +237,10 @@ def _outcome(
 
 
 def _labels(group: ArrayLike, code: NDArray[np.int64]) -> dict[int, str]:
-    """The label behind each number."""
-    numbers, first = np.unique(code, return_index=True)
-    given = np.asarray(group)
-    return {int(number): str(given[row]) for number, row in zip(numbers, first, strict=True)}
+    """The label of each code."""
+    codes, first = np.unique(code, return_index=True)
+    labels = np.asarray(group)
+    return {int(number): str(labels[row]) for number, row in zip(codes, first, strict=True)}
 
 
 def _codes(panel: ForecastPanel) -> list[int]:
@@ -252,12 +252,12 @@ def _of_group(panel: ForecastPanel, code: int) -> ForecastPanel:
 
 
 def _has_likelihood(panel: ForecastPanel) -> bool:
-    """Whether rows were drawn one by one, each as often as it is counted."""
+    """Whether rows are independent, and weights count repetitions."""
     return panel.cluster is None and panel.units.are_repeated_rows
 
 
 def _is_estimable(panel: ForecastPanel, model: _Model) -> bool:
-    """Whether both outcomes are there, for a slope with forecasts that overlap, and enough clusters."""
+    """Whether both outcomes occur, with overlapping forecasts for a slope, and clusters are enough."""
     events, others = panel.only[panel.outcome == 1], panel.only[panel.outcome == 0]
     if len(events) == 0 or len(others) == 0:
         return False
@@ -296,7 +296,7 @@ def _wald(
     size = model.size * (len(codes) - 1)
     difference = np.concatenate([fit.coefficients - fits[0].coefficients for fit in fits[1:]])
     if np.isnan(difference).any():
-        return _outcome(panel, model, note=note)
+        return _make_test(panel, model, note=note)
     others = len(codes) - 1
     contrast = np.kron(np.column_stack([-np.ones(others), np.eye(others)]), np.eye(model.size)).astype(
         np.float64
@@ -306,16 +306,16 @@ def _wald(
     freedom = degrees_of_freedom(parts, contrasts)
     if not freedom > size - 1 or np.linalg.matrix_rank(covariance, hermitian=True) < size:
         few = f"{panel.units.size:g} {panel.units.describes} are too few to compare {len(codes)} groups."
-        return _outcome(panel, model, note=f"{note} {few}".strip())
+        return _make_test(panel, model, note=f"{note} {few}".strip())
     statistic = float(difference @ np.linalg.solve(covariance, difference))
     note = " ".join(filter(None, (note, describe_few_draws(panel.units))))
-    return _outcome(panel, model, statistic, len(codes), note, freedom)
+    return _make_test(panel, model, statistic, len(codes), note, freedom)
 
 
 def _independent_parts(
     panel: ForecastPanel, codes: list[int], fits: list[_Fit], contrast: FloatArray
 ) -> tuple[list[ClusterSums], list[FloatArray]]:
-    """Sums over the draws of each group with its columns of the contrast; in one if clusters span groups."""
+    """Sums of each group with its columns of the contrast; one part for all if clusters span groups."""
     weights = [fit.sums.information[:, 0, 0].sum() for fit in fits]
     case = float(np.average([fit.sums.case for fit in fits], weights=weights))
     sums = [replace(fit.sums, case=case) for fit in fits]

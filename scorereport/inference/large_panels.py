@@ -1,7 +1,7 @@
 """Panels of many rows: sums over resamples in chunks of rows, and fits that are made one at a time.
 
-How many of all draws fall on each stretch is drawn first, then which rows of it they hit: together that is
-the law of drawing rows with replacement.
+The number of draws from each chunk is drawn first, then the rows drawn within the chunk: together they have
+the distribution of drawing rows with replacement.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 #: Up to this many rows each resample is drawn at once.
 MANY_ROWS = 100_000
-#: Rows of a stretch: few enough to stay in the cache of a processor.
+#: Rows of a chunk: few enough to stay in the cache of a processor.
 CHUNK_ROWS = 1 << 16
-#: Which of the random numbers of a seed are drawn here.
+#: Key of the random streams of this module.
 _KEY = 3
 
 
 class ResampledSums(NamedTuple):
-    """Sums over all rows, and over each resample of them, a row for each."""
+    """Sums over all rows, and over each resample: a row for each resample."""
 
     observed: FloatArray
     drawn: FloatArray
 
 
 def are_many_alike(panel: PanelRows) -> bool:
-    """Whether rows are many, without weights or clusters: then only how often each is drawn counts."""
+    """Whether rows are many and have neither weights nor clusters, so that only counts of draws matter."""
     return len(panel.outcome) > MANY_ROWS and panel.weight is None and panel.cluster is None
 
 
 def row_chunks(n: int, size: int = CHUNK_ROWS) -> list[slice]:
-    """Consecutive stretches of n rows."""
+    """Return consecutive chunks of n rows."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-@np.errstate(invalid="ignore")  # what is infinite somewhere is so in sum
+@np.errstate(invalid="ignore")  # a column with an infinite value has an infinite sum
 def resample_sums(
     columns_of: Callable[[slice], FloatArray], n: int, *, resamples: int, seed: int, what: str
 ) -> ResampledSums:
-    """Sum columns of n rows over all of them and over resamples; `columns_of` gives those of a stretch."""
+    """Sum columns of n rows, over all rows and over resamples; `columns_of` returns those of a chunk."""
     parts = row_chunks(n)
     shares = [(part.stop - part.start) / n for part in parts]
     times = random_stream(seed, 0, _KEY).multinomial(n, shares, resamples)
@@ -72,7 +72,7 @@ def resample_sums(
 
 
 class PanelFits(Mapping[str, Corp]):
-    """A CORP fit for each forecast, made when it is asked for and kept if rows are not many."""
+    """A CORP fit for each forecast, made on first use and kept if rows are not many."""
 
     def __init__(self, panel: ForecastPanel) -> None:
         self._panel = panel

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """How much each row moves each coefficient of a fit."""
+    """Return the influence of each row on each coefficient of a fit."""
     inverse = invert(information(columns, log_odds, weight))
     moved = weight.sum() * columns * (y - expit(log_odds))
     return np.array([combine(row, moved) for row in inverse])
@@ -27,14 +27,14 @@ def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: 
 def sum_over_draws(
     columns: FloatArray, log_odds: FloatArray, y: FloatArray, units: SamplingUnits
 ) -> ClusterSums:
-    """Information and score of each cluster, or of each row, at a fit; the first column is 1 in every row."""
+    """Sum information and score over each cluster, or row, at a fit; the first column must be all ones."""
     mean, weight = expit(log_odds), units.row_weight
     spread = mean * (1 - mean)
     rows = weight * spread
-    informed, score = sum_over_clusters(columns, rows, weight * (y - mean), units.cluster)
+    informations, score = sum_over_clusters(columns, rows, weight * (y - mean), units.cluster)
     of_case = spread if units.are_repeated_rows else rows
     return ClusterSums(
-        information=informed,
+        information=informations,
         score=score,
         common=np.eye(len(columns))[0],
         case=float((rows * of_case).sum() / rows.sum()),
@@ -61,13 +61,13 @@ def gram(columns: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def combine(coefficients: ArrayLike, columns: FloatArray) -> FloatArray:
-    """Columns times their coefficients, summed."""
+    """Return the sum of the columns times their coefficients."""
     terms = [value * column for value, column in zip(np.asarray(coefficients), columns, strict=True)]
     return np.asarray(sum(terms))
 
 
 def invert(matrix: FloatArray) -> FloatArray:
-    """The inverse of a small matrix, NaN if it has none."""
+    """Return the inverse of a small matrix, NaN if it has none."""
     try:
         return np.linalg.inv(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
@@ -76,6 +76,6 @@ def invert(matrix: FloatArray) -> FloatArray:
 
 @np.errstate(all="ignore")
 def log_likelihood(log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    """Logarithm of the probability of the observed outcomes."""
+    """Return the logarithm of the probability of the observed outcomes."""
     parts = row_chunks(len(y))
     return -float(sum((weight[p] * np.logaddexp(0, (1 - 2 * y[p]) * log_odds[p])).sum() for p in parts))

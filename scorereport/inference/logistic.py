@@ -1,12 +1,12 @@
 """Logistic regression of an outcome on the log-odds of its forecast: kernels for fits and resamples.
 
-They agree with statsmodels' GLM, and are our own for two reasons: a bootstrap calls them thousands of
-times from a start next to the answer, and their sums are numpy's own, which do not change in the last
-bits with the number of threads, as those of BLAS do.
+They agree with statsmodels' GLM. They exist for two reasons: a bootstrap calls them thousands of times with a
+start close to the solution, and their sums are numpy's own, whose last bits do not depend on the number of
+threads, unlike those of BLAS.
 
-Whether there is a maximum is decided by comparing log-odds, not by whether a search ends. It is sought by
-Newton's method, and where that fails by bracketing, which cannot. Every answer is put into the score
-equations before it is returned.
+Whether a maximum exists is decided by comparing log-odds, not by whether a search converges. It is sought by
+Newton's method and, where that fails, by bracketing, which cannot fail. Every solution is checked against the
+score equations before it is returned.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
 
-#: Newton's method stops after a step this small; as steps shrink quadratically, it was the last that counts.
+#: Newton's method stops after a step this small; as steps shrink quadratically, later ones do not count.
 _LAST_STEP = 1e-8
-#: After this many steps Newton's method is given up: every step may move log-odds by one only.
+#: Newton's method is given up after this many steps: every step may move log-odds by only one.
 _MOST_STEPS = 60
 #: A bracket is widened by doubling it up to this many times: log-odds may differ by 1e-300.
 _MOST_DOUBLINGS = 1100
-#: Weights are scaled if the exponent of the largest one, to the base 2, is beyond this.
+#: Weights are scaled if the binary exponent of the largest one is beyond this.
 _USUAL = 500
-#: Probabilities below this may have underflowed: their logarithm is taken of the log-odds, which is slower.
+#: Probabilities below this may have underflowed: their logarithm is computed from log-odds, which is slower.
 _TINY = 1e-290
-#: A likelihood has not fallen unless by more than this, relative to its size.
+#: A likelihood counts as lower only if it is lower by more than this, relative to its size.
 _ROUNDING = 1e-10
-#: Score equations hold if their positive and negative terms balance up to this share.
+#: Score equations hold if their sums are at most this share of the information.
 _BALANCE = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Log-odds `middle` + `slope` (x - `centre`): the centre is where the fit has its information.
+    """Log-odds `middle` + `slope` (x - `centre`), where the centre is that of the information of the fit.
 
-    There both coefficients are uncorrelated, and digits survive that an intercept far away would lose.
+    There both coefficients are uncorrelated, and an intercept far from the data does not lose digits.
     """
 
     centre: float
@@ -71,9 +71,10 @@ class _Line:
 def fit_line(
     logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
-    """Intercept and slope of the joint fit, quickest from a start near it; NaN where there is none.
+    """Fit intercept and slope together, fastest from a start near them; NaN where no fit exists.
 
-    There is one exactly if some event has a lower forecast than some other case, and some a higher one.
+    A fit exists if and only if some event has a lower forecast than some non-event, and some event a higher
+    forecast than some non-event.
 
     >>> a, b = fit_line(np.array([-2.0, -1, 1, 3]), np.array([0.0, 1, 0, 1]), np.ones(4))
     >>> round(a, 4), round(b, 4)
@@ -96,9 +97,9 @@ def fit_line(
 
 @np.errstate(all="ignore")
 def fit_offset(logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0) -> float:
-    """Intercept with the slope held at 1, quickest from a start near it; NaN where there is none.
+    """Fit the intercept with the slope held at 1, fastest from a start near it; NaN where no fit exists.
 
-    There is one exactly if both outcomes occur and no log-odds is infinite.
+    A fit exists if and only if both outcomes occur and all log-odds are finite.
 
     >>> round(fit_offset(np.array([-2.0, -1, 1, 2]), np.array([0.0, 1, 1, 1]), np.ones(4)), 4)
     1.6879
@@ -118,9 +119,9 @@ def fit_offset(logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: fl
 
 @np.errstate(all="ignore")
 def fit_slope(x: FloatArray, y: FloatArray, weight: FloatArray, intercept: float, start: float) -> float:
-    """Slope with the intercept held: where the likelihood, which rises before and falls after, is flat.
+    """Fit the slope with the intercept held, as the root of the derivative of the likelihood.
 
-    There is one exactly if some outcomes favour a larger slope and some a smaller one; else it is NaN.
+    A fit exists if and only if some outcomes favour a larger slope and some a smaller one; else it is NaN.
     """
     signed = x[weight > 0] * (2 * y[weight > 0] - 1)
     if not (len(signed) and signed.min() < 0 < signed.max()):
@@ -134,7 +135,7 @@ def fit_slope(x: FloatArray, y: FloatArray, weight: FloatArray, intercept: float
 
 @np.errstate(all="ignore")
 def fit_columns(columns: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """Coefficients of a logistic regression on columns, the first of ones; NaN where no maximum is found.
+    """Fit a logistic regression on columns, the first all ones; NaN where no maximum is found.
 
     >>> fit_columns(np.array([[1.0, 1, 1, 1], [-2, -1, 1, 3]]), np.array([0.0, 1, 0, 1]), np.ones(4)).round(4)
     array([-0.0976,  0.4447])
@@ -143,15 +144,15 @@ def fit_columns(columns: FloatArray, y: FloatArray, weight: FloatArray) -> Float
     start[0] = _level(y, weight)
     at, _ = _climb(lambda rows: columns[:, rows], None, y, weight, start)
     _, slopes, curvature = _derive(columns, None, y, weight, at)
-    left = np.abs(_solve(curvature, slopes))  # what another step would change
-    return at if (left <= _BALANCE * (1 + np.abs(at))).all() else np.full(len(columns), np.nan)
+    next_step = np.abs(_solve(curvature, slopes))
+    return at if (next_step <= _BALANCE * (1 + np.abs(at))).all() else np.full(len(columns), np.nan)
 
 
 @np.errstate(all="ignore")
 def line_influence(logit_p: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """Influence of each row on the slope, the intercept and the intercept at slope 1: three rows of n.
+    """Return the influence of each row on the slope, the intercept and the intercept at slope 1: three rows.
 
-    An estimate moves by the weighted mean of its influence, so its error is `Units.standard_error`.
+    The standard error of an estimate is `SamplingUnits.standard_error` of its influence.
     """
     a, b = fit_line(logit_p, y, weight)
     columns = np.stack([np.ones_like(logit_p), logit_p])
@@ -161,12 +162,12 @@ def line_influence(logit_p: FloatArray, y: FloatArray, weight: FloatArray) -> Fl
     return np.stack([slope, intercept, intercept_at_one])
 
 
-# Where there is a maximum
+# Existence of a maximum
 
 
 @dataclass(frozen=True, slots=True)
 class _Classes:
-    """Ranges of the log-odds of events and of other cases, those without weight left out.
+    """Ranges of the log-odds of events and of non-events, without rows of weight 0.
 
     A class without cases has the range from infinity to minus infinity.
     """
@@ -190,12 +191,12 @@ class _Classes:
 
     @property
     def both_occur(self) -> bool:
-        """Whether there are events and other cases, all with finite log-odds."""
+        """Whether there are events and non-events, all with finite log-odds."""
         return all(map(isfinite, (*self.events, *self.others)))
 
     @property
     def overlap(self) -> bool:
-        """Whether neither class lies all above the other."""
+        """Whether neither class is entirely above the other."""
         is_mixed = self.events[0] < self.others[1] and self.others[0] < self.events[1]
         return is_mixed and self.both_occur
 
@@ -214,26 +215,26 @@ def _find_ranges(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[floa
 
 
 def _scale(weight: FloatArray) -> FloatArray:
-    """Weights whose sums neither overflow nor vanish: by a power of 2, which leaves their digits alone."""
+    """Scale weights so that sums neither overflow nor vanish, by a power of 2, which keeps their digits."""
     exponent = frexp(weight.max())[1]
     return weight if abs(exponent) < _USUAL else np.ldexp(weight, -exponent)
 
 
 def _level(y: FloatArray, weight: FloatArray) -> float:
-    """Log-odds of the share of events, which may round to 1."""
+    """Log-odds of the share of events, finite even if the share rounds to 1."""
     return float(np.log((weight * y).sum()) - np.log((weight * (1 - y)).sum()))
 
 
-# How it is found
+# Search for the maximum
 
 
 def _residuals(
     log_odds: FloatArray, y: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weighted outcomes less their probabilities, as a sum of two parts; and the information of each case.
+    """Weighted outcomes minus their probabilities, as a sum of two parts; and the information of each case.
 
-    The first part is the weight of cases on the wrong side, and 0 of others. These weights may cancel each
-    other, and then it is the second parts, however small, that decide: added to the first, they are lost.
+    The first part is the signed weight of cases on the wrong side, and 0 for others. These weights may cancel
+    each other; then the second parts decide, however small: added to the first parts, they would be lost.
     """
     signed = weight * (2 * y - 1)
     is_wrong = signed * log_odds < 0
@@ -245,7 +246,7 @@ def _residuals(
 def _sum_residuals(
     log_odds: FloatArray, y: FloatArray, weight: FloatArray, column: FloatArray | None = None
 ) -> float:
-    """The sum of residuals, or of their products with a column; that of the first parts is exact."""
+    """The sum of residuals, or of their products with a column; the sum of the first parts is exact."""
     first, second, _ = _residuals(log_odds, y, weight)
     if column is not None:
         first, second = column * first, column * second
@@ -253,10 +254,10 @@ def _sum_residuals(
 
 
 def _is_top(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray, equations: int = 2) -> bool:
-    """Whether the likelihood is greatest at a line: the score equations hold, of the middle and of the slope.
+    """Whether the likelihood is greatest at a line: the score equations of middle and slope hold.
 
-    Their sums are compared with the information, so that another step of Newton's method would move no
-    log-odds that matters; residuals alone can balance far from the maximum.
+    Their sums are compared with the information, so that another step of Newton's method would not change
+    any log-odds noticeably; residuals alone can balance far from the maximum.
     """
     sums = np.zeros((2, 3))
     furthest = 0.0
@@ -270,14 +271,15 @@ def _is_top(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray, equat
             furthest += float((of_slope * np.abs(z)).sum())
     scores, scale = sums[:, 0] + sums[:, 1], sums[:, 2]
     if equations == 2:
-        scale[1] *= sums[1, 2] / furthest  # over the mean distance of what decides on the slope
+        # divided by the mean distance from the centre, weighted by the information on the slope
+        scale[1] *= sums[1, 2] / furthest
     return bool((np.abs(scores) <= _BALANCE * scale)[:equations].all())
 
 
 def _climb_line(
     x: FloatArray, y: FloatArray, weight: FloatArray, start: _Line, spread: float
 ) -> tuple[_Line, float]:
-    """The line that Newton's method finds in standardized log-odds, and the centre of its information."""
+    """Find the line by Newton's method in standardized log-odds; return it and the information's centre."""
 
     def columns_of(rows: slice) -> FloatArray:
         z = (x[rows] - start.centre) / spread
@@ -298,7 +300,7 @@ def _climb(
 ) -> tuple[FloatArray, FloatArray]:
     """Maximise the logistic likelihood by Newton's method; a step that lowers it is halved.
 
-    Given are the coefficients, NaN if it was given up, and the curvature next to them.
+    Return the coefficients, NaN if the search was given up, and the curvature close to them.
     """
     at = np.array(start, dtype=np.float64)
     step, before, curvature = np.zeros(len(at)), -np.inf, np.full((len(at), len(at)), np.nan)
@@ -324,7 +326,7 @@ def _climb(
 def _derive(
     columns: FloatArray, offset: FloatArray | None, y: FloatArray, weight: FloatArray, at: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """The likelihood of some rows, how it rises, and how it bends."""
+    """The log-likelihood of some rows, its gradient, and its negative second derivatives."""
     sign, log_odds = 2 * y - 1, combine(at, columns)
     of_observed = sign * (log_odds if offset is None else log_odds + offset)
     probability = expit(of_observed)
@@ -346,9 +348,9 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _bracket_line(x: FloatArray, y: FloatArray, weight: FloatArray, line: _Line) -> _Line:
-    """The maximum by two nested searches for a root: for the slope, and for the middle that belongs to it.
+    """Find the maximum by two nested root searches: for the slope, and for the middle given the slope.
 
-    First about the centre of the rows, then twice about that of the information, where digits survive.
+    The search is centred at the mean of the rows, then twice at that of the information, which keeps digits.
     """
     for _ in range(3):
         line = _bracket_about(line, x, y, weight)
@@ -371,14 +373,14 @@ def _bracket_about(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray
 
 
 def _bracket_offset(x: FloatArray, y: FloatArray, weight: FloatArray, classes: _Classes) -> float:
-    """The intercept at slope 1: at its ends all cases have more, or less, than the share of events."""
+    """The intercept at slope 1; at the ends of its bracket all log-odds are below, or above, the level."""
     level = _level(y, weight)
     lower, upper = level - classes.highest - 1, level - classes.lowest + 1
     return _bisect(lambda a: _sum_residuals(a + x, y, weight), lower, upper)
 
 
 def _find_root(rise: Callable[[float], float], start: float, step: float) -> float:
-    """Where a falling function is 0: the bracket is doubled until its ends differ in sign."""
+    """Find the root of a decreasing function; the bracket is doubled until its ends differ in sign."""
     end, step = start, step if rise(start) > 0 else -step
     for _ in range(_MOST_DOUBLINGS):
         start, end = end, end + step
@@ -389,7 +391,7 @@ def _find_root(rise: Callable[[float], float], start: float, step: float) -> flo
 
 
 def _bisect(rise: Callable[[float], float], start: float, end: float) -> float:
-    """A root between two ends as near as floating point allows."""
+    """A root between two ends, as exact as floating point allows."""
     return float(brentq(rise, start, end, xtol=1e-15, rtol=4 * float(np.finfo(float).eps), maxiter=10_000))
 
 

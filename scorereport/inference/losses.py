@@ -13,15 +13,15 @@ from scorereport.reliability.decomposition import resolve_score
 
 PREVALENCE = "prevalence"
 UNCERTAINTY = " uncertainty"
-#: Prevalences at which an uncertainty is looked at; it is concave or piecewise straight between them.
+#: Number of prevalences at which an uncertainty is computed; it is concave or piecewise linear between them.
 _GRID = 1001
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measure:
-    """A proper score of binary forecasts; `sign` is -1 if the score itself grows with quality.
+    """A proper score of binary forecasts; `sign` is -1 if a higher score is better.
 
-    The label tells the options too, so that one score may be used twice.
+    The label includes the options, so that one score may be used twice.
     """
 
     name: str
@@ -31,21 +31,22 @@ class Measure:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def loss(self, y: FloatArray, p: FloatArray) -> FloatArray:
-        """The score of each case, turned so that lower is better."""
+        """The score of each case, with the sign that makes lower better."""
         return self.sign * self.score(y, p)
 
 
 def expected_score(measure: Measure, prevalence: FloatArray, forecast: FloatArray | None) -> FloatArray:
-    """Mean score of a constant forecast at each prevalence, or of the perfect forecast if None."""
+    """Return the mean score of a constant forecast at each prevalence, or of the perfect forecast if None."""
     ones, zeros = np.ones(len(prevalence)), np.zeros(len(prevalence))
     of_event = measure.score(ones, ones if forecast is None else forecast)
     of_none = measure.score(zeros, zeros if forecast is None else forecast)
-    events = prevalence * np.where(prevalence == 0, 0.0, of_event)  # an outcome that never occurs has no say
+    # an outcome that never occurs does not count, even if its score is infinite
+    events = prevalence * np.where(prevalence == 0, 0.0, of_event)
     return events + (1 - prevalence) * np.where(prevalence == 1, 0.0, of_none)
 
 
 def image_of_prevalence(measure: Measure, lower: float, upper: float) -> tuple[float, float]:
-    """Smallest and largest uncertainty for a prevalence between the bounds; NaN if they are."""
+    """Return the smallest and largest uncertainty for a prevalence between bounds; NaN if these are NaN."""
     if np.isnan(lower + upper):
         return np.nan, np.nan
     prevalence = np.linspace(lower, upper, _GRID)
@@ -54,13 +55,13 @@ def image_of_prevalence(measure: Measure, lower: float, upper: float) -> tuple[f
 
 
 def uncertainty_slope(measure: Measure, prevalence: float) -> float:
-    """How fast the uncertainty changes with the prevalence; a proper score changes as at a fixed forecast."""
+    """Return the derivative of the uncertainty by the prevalence: as at a fixed forecast if proper."""
     of_event, of_none = measure.score(np.array([1.0, 0.0]), np.array([prevalence, prevalence]))
     return float(of_event - of_none)
 
 
 def resolve_measure(score: str | Callable[..., FloatArray], options: Mapping[str, Any]) -> Measure:
-    """A measure from what `Corp.decompose` takes."""
+    """Make a measure from a score as `Corp.decompose` takes it."""
     name, function, higher = resolve_score(score, dict(options))
     listed = ", ".join(f"{option}={value!r}" for option, value in options.items())
     label = f"{name}({listed})" if listed else name

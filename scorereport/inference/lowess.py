@@ -1,8 +1,8 @@
-"""Lowess with weights: local lines at some forecasts, as coefficients of what was observed.
+"""Lowess with weights: local lines at some forecasts, as coefficients of the observed event rates.
 
 statsmodels' lowess counts neighbours and has no weights. Here the neighbours of a forecast are the nearest
-cases that together have a share of all weight; for whole weights the curve is that of statsmodels on
-repeated rows.
+cases that together have a given share of the total weight; for whole weights the curve is that of statsmodels
+on repeated rows.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray, IntArray
 
 CLEVELAND_1979 = "Cleveland (1979), J. Am. Stat. Assoc. 74, doi:10.1080/01621459.1979.10481038"
-#: Sums of weights count as equal if they differ by less than this, relative to all.
+#: Sums of weights count as equal if they differ by less than this, relative to the total.
 _ROUNDING = 1e-12
-#: More distinct values than the first are pooled into cells, as many as the second.
+#: If there are more distinct values than the first number, they are pooled into the second number of cells.
 MANY_VALUES, MOST_CELLS = 5000, 2000
-#: Numbers that are held at once.
+#: The largest number of coefficients in memory at once.
 _MOST_NUMBERS = 1 << 21
 
 
 def smooth_weighted(
     y: FloatArray, x: FloatArray, weight: FloatArray, nodes: FloatArray, fraction: float
 ) -> FloatArray:
-    """The curve at the nodes; x ascends, and may hold the same value more than once.
+    """Return the curve at the nodes; x is ascending, and may hold the same value more than once.
 
     More than 5,000 distinct values are pooled into 2,000 cells of about equal weight first.
     """
@@ -42,7 +42,7 @@ def smooth_weighted(
 
 
 def pool_neighbours(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
-    """A cell for each row: distinct values, or up to `most` cells of about equal weight that split no tie."""
+    """Return the cell of each row: distinct values, or `most` cells of similar weight that split no tie."""
     distinct, index = np.unique(x, return_inverse=True)
     if len(distinct) <= most:
         return index
@@ -54,7 +54,7 @@ def pool_neighbours(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
 
 @np.errstate(divide="ignore", invalid="ignore")
 def local_lines(nodes: FloatArray, x: FloatArray, weight: FloatArray, fraction: float) -> FloatArray:
-    """Coefficients by which means at x, ascending and distinct, make the curve: a row for each node.
+    """Return the coefficients of the event rates at x, ascending and distinct: a row for each node.
 
     They sum to 1 and reproduce lines, so that a curve minus its forecasts is the smoothed deviation.
 
@@ -74,7 +74,7 @@ def local_lines(nodes: FloatArray, x: FloatArray, weight: FloatArray, fraction: 
 
 
 def neighbours(weight: FloatArray, fraction: float) -> float:
-    """How much weight makes up a neighbourhood: a share of all, whole if weights are."""
+    """Return the weight of a neighbourhood: a share of the total, whole if weights are whole."""
     total = float(weight.sum())
     if not are_whole(weight):
         return fraction * total
@@ -82,15 +82,15 @@ def neighbours(weight: FloatArray, fraction: float) -> float:
 
 
 def _radius(nodes: FloatArray, x: FloatArray, weight: FloatArray, fraction: float) -> FloatArray:
-    """The distance from each node within which enough weight lies.
+    """The smallest distance from each node that includes enough weight.
 
-    For each left end of a window its right end is the first with enough weight between. As the left end
-    moves right, it comes nearer to the node, and the right end goes farther: the best of them is one of
-    the two where the middle of the window passes the node.
+    For each left end of a window, the right end is the first with enough weight between. As the left end
+    moves to the right it approaches the node, and the right end recedes: the best window is one of the two
+    where the middle of the window passes the node.
     """
     reached = np.cumsum(weight)
-    wanted = reached - weight + neighbours(weight, fraction) - _ROUNDING * reached[-1]
-    right = np.searchsorted(reached, wanted)
+    enough = reached - weight + neighbours(weight, fraction) - _ROUNDING * reached[-1]
+    right = np.searchsorted(reached, enough)
     ends = np.append(x, np.inf)[right]
     passes = np.searchsorted(x + ends, 2 * nodes)
     after = np.minimum(passes, len(x) - 1)

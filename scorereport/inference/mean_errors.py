@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from scorereport.reliability.sampling import SamplingUnits
 
 ERRORS = ("auto", "iid", "hac", "cluster")
-#: With fewer clusters or times than this their errors are rough.
+#: With fewer clusters or times than this, errors are approximate.
 FEW_UNITS = 30
-#: A standard error this small against the largest value is rounding of equal values.
+#: A standard error this small relative to the largest value comes from rounding of equal values.
 _ROUNDING = 1e-14
 
 
 class ErrorDistribution(NamedTuple):
-    """The law of an estimate over its standard error: normal, or of t where few clusters or times gave it."""
+    """The distribution of an estimate over its standard error: normal, or t for finite degrees of freedom."""
 
     degrees_of_freedom: float = np.inf
 
@@ -44,12 +44,12 @@ class ErrorDistribution(NamedTuple):
 
     @property
     def test_name(self) -> str:
-        """What a test by it is called."""
+        """The name of a test by this distribution."""
         df = self.degrees_of_freedom
         return "normal test" if not np.isfinite(df) else f"t test with {df:.1f} degrees of freedom"
 
     def p_value(self, statistic: float) -> float:
-        """Two-sided."""
+        """The two-sided p-value of a statistic."""
         tail, df = -abs(statistic), self.degrees_of_freedom
         return 2 * float(ndtr(tail) if np.isinf(df) else stdtr(df, tail))
 
@@ -58,7 +58,7 @@ _NORMAL = ErrorDistribution()
 
 
 class WaldTest(NamedTuple):
-    """A normal interval and test of a number that is 0 under the null hypothesis."""
+    """A Wald interval and test of a number that is 0 under the null hypothesis."""
 
     standard_error: float
     lower: float
@@ -70,7 +70,7 @@ class WaldTest(NamedTuple):
 class ErrorChoice(NamedTuple):
     """How differences are tested: the level, and which rows may depend on each other.
 
-    Of rows that depend in time, `lags` are those of Newey and West, or None for a few cosines.
+    For rows that depend in time, `lags` are those of Newey and West, or None for cosines.
     """
 
     level: float
@@ -81,7 +81,7 @@ class ErrorChoice(NamedTuple):
 def choose_errors(
     panel: PanelRows, level: float, errors: str = "auto", lags: int | None = None
 ) -> ErrorChoice:
-    """Check how a panel is to be compared, and settle what was left open."""
+    """Check how a panel is to be compared, and resolve "auto" and the lags."""
     level = check_inside(level, "level", 0, 1, closed="neither")
     check_option(errors, "errors", ERRORS)
     if errors == "auto":
@@ -97,21 +97,27 @@ def choose_errors(
 
 
 def wald_test(
-    value: float, standard_error: float, level: float, law: ErrorDistribution = _NORMAL
+    value: float, standard_error: float, level: float, distribution: ErrorDistribution = _NORMAL
 ) -> WaldTest:
-    """Interval and test; without a spread there is no test, and no interval but around 0."""
+    """Compute interval and test; without spread there is no test, and an interval only for the value 0."""
     if not standard_error > 0:
         bound = 0.0 if value == 0 and standard_error == 0 else np.nan
         return WaldTest(standard_error, bound, bound, np.nan, np.nan)
-    half_width = law.critical_value(level) * standard_error
+    half_width = distribution.critical_value(level) * standard_error
     statistic = value / standard_error
-    return WaldTest(standard_error, value - half_width, value + half_width, statistic, law.p_value(statistic))
+    return WaldTest(
+        standard_error=standard_error,
+        lower=value - half_width,
+        upper=value + half_width,
+        statistic=statistic,
+        p_value=distribution.p_value(statistic),
+    )
 
 
 def error_distribution(panel: PanelRows, choice: ErrorChoice) -> ErrorDistribution:
-    """Normal for independent rows; of t with Satterthwaite's degrees of freedom for clusters.
+    """Return the normal distribution for independent rows, or t with Satterthwaite's freedom for clusters.
 
-    With times it is of t with a degree of freedom for each cosine or, with lags, one less than times.
+    With times it is t with a degree of freedom for each cosine or, with lags, one less than the times.
     """
     if choice.errors == "iid":
         return _NORMAL
@@ -124,7 +130,7 @@ def error_distribution(panel: PanelRows, choice: ErrorChoice) -> ErrorDistributi
 
 
 def distribution_of_mean(panel: PanelRows, choice: ErrorChoice) -> ErrorDistribution:
-    """Distribution of a mean over its error: of t with one degree less than rows if they are independent."""
+    """Return the distribution of a mean over its error: t with n - 1 degrees for n independent rows."""
     return (
         ErrorDistribution(max(panel.units.size - 1, 1))
         if choice.errors == "iid"
@@ -133,7 +139,7 @@ def distribution_of_mean(panel: PanelRows, choice: ErrorChoice) -> ErrorDistribu
 
 
 def describe_few(panel: PanelRows, choice: ErrorChoice) -> str:
-    """A warning where clusters or times are few; empty otherwise."""
+    """Describe that clusters or times are few; empty otherwise."""
     if choice.errors == "iid":
         return ""
     if choice.errors == "cluster":
@@ -142,18 +148,18 @@ def describe_few(panel: PanelRows, choice: ErrorChoice) -> str:
     if units >= FEW_UNITS:
         return ""
     few = f"Only {format_counted(units, 'time')}: with fewer than {FEW_UNITS}"
-    return f"{few} they are taken as independent of each other."
+    return f"{few} they are treated as independent of each other."
 
 
 def describe_few_draws(units: SamplingUnits) -> str:
-    """A warning where the clusters of a sample are few; empty otherwise, and without clusters."""
+    """Describe that the clusters of a sample are few; empty otherwise, and without clusters."""
     return "" if units.cluster is None else describe_few_clusters(int(units.size), units.effective_size)
 
 
 def describe_few_clusters(clusters: int, effective: float) -> str:
-    """A warning where clusters are few, or so unequal that they count as few; empty otherwise.
+    """Describe that clusters are few, or so unequal that they count as few; empty otherwise.
 
-    `effective` is how many clusters of equal weight would say as much.
+    `effective` is the number of clusters of equal weight that carry as much information.
     """
     if effective >= FEW_UNITS:
         return ""
@@ -166,7 +172,7 @@ def describe_few_clusters(clusters: int, effective: float) -> str:
 
 
 def mean_error(panel: PanelRows, values: FloatArray, settings: ErrorChoice) -> float:
-    """Standard error of a mean as the settings say."""
+    """Compute the standard error of a mean by the errors chosen."""
     if settings.errors == "hac":
         error = time_error(panel, values, settings.lags)
     else:
@@ -176,14 +182,14 @@ def mean_error(panel: PanelRows, values: FloatArray, settings: ErrorChoice) -> f
 
 
 def time_error(panel: PanelRows, values: FloatArray, lags: int | None) -> float:
-    """Standard error of the mean of rows that depend in time, by lags if they are given, else by cosines."""
+    """Compute the standard error of a mean of rows that depend in time, by lags if given, else by cosines."""
     return cosine_error(panel, values) if lags is None else hac_error(panel, values, lags)
 
 
 def hac_error(panel: PanelRows, values: FloatArray, lags: int) -> float:
-    """Newey and West's standard error of the weighted mean, over the times of the panel; NaN for one time.
+    """Compute Newey and West's standard error of the weighted mean, over the panel's times; NaN for one time.
 
-    Sums are numpy's own: those of statsmodels change in the last bits with the number of threads.
+    Sums are numpy's own: the last bits of those of statsmodels depend on the number of threads.
     """
     sums = _sums_by_time(panel, values)
     n = len(sums)
@@ -196,13 +202,13 @@ def hac_error(panel: PanelRows, values: FloatArray, lags: int) -> float:
 
 
 def without_rounding(error: float, values: FloatArray) -> float:
-    """0 for differences that are equal but for rounding; even a single one that is 0 is so for certain."""
+    """Return 0 for values that are equal up to rounding or all 0, which have no error; else the error."""
     is_flat = not values.any() or error <= _ROUNDING * np.abs(values).max()
     return 0.0 if is_flat else error
 
 
 def describe_errors(panel: PanelRows, settings: ErrorChoice) -> str:
-    """Name the errors as a method would."""
+    """Describe the errors, as part of a method."""
     if settings.errors == "cluster":
         return f"cluster errors ({panel.units.size:g} clusters)"
     if settings.errors == "iid":
@@ -215,7 +221,7 @@ def describe_errors(panel: PanelRows, settings: ErrorChoice) -> str:
 
 def _check_lags(panel: PanelRows, lags: int | None) -> int | None:
     times = _number_of_times(panel)
-    if lags is None:  # few times cannot tell how they depend on each other
+    if lags is None:  # few times do not show how they depend on each other
         return None if times >= FEW_UNITS else 0
     if check_whole(lags, "lags", 0) >= times:
         raise UsageError(f"`lags` must be fewer than the times; got {lags} for {times}.")

@@ -22,12 +22,17 @@ from scorereport.reliability.sampling import SamplingUnits, random_stream
 if TYPE_CHECKING:
     from scorereport.inference.panel import ForecastPanel
 
+#: Elementary scores lie in [0, 2]; differences this small are rounding errors.
+ROUNDING = 1e-12
+#: Lowest bits of a sort key, which hold the model and the outcome.
+_TWO = np.uint64(2)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MurphyCells:
-    """Where the lower and the upper forecast of a row lie among the costs, for rows where that differs.
+    """The cells of the lower and of the upper forecast of a row among the costs, for rows where they differ.
 
-    The even cells are the gaps between costs, the odd ones the costs themselves. Rows are counted apart
+    The even cells are the gaps between costs, the odd cells the costs themselves. Rows are counted separately
     by outcome and by which model has the upper forecast: four tables of cells, one after the other.
     """
 
@@ -43,14 +48,14 @@ class MurphyCells:
 
     @classmethod
     def of(cls, panel: ForecastPanel, theta: FloatArray) -> MurphyCells:
-        """The cells of each row on which the models differ."""
+        """Find the cells of each row whose forecasts are in different cells."""
         first, second = (_cell(p, theta) for p in panel.forecasts.values())
         rows = np.flatnonzero(first != second)
         return cls._where_different(theta, rows, first[rows], second[rows], panel.outcome[rows] == 1)
 
     @classmethod
     def count_rows(cls, panel: ForecastPanel, theta: FloatArray) -> tuple[MurphyCells, IntArray]:
-        """The cells of one row of each kind, and how many rows of it there are; last, of all that agree."""
+        """Count rows by kind: return cells and count of each kind; the last count is of rows in one cell."""
         size, n = 2 * len(theta) + 1, len(panel.outcome)
         counts = np.zeros(2 * size**2, dtype=np.int64)
         for part in row_chunks(n):
@@ -79,7 +84,7 @@ class MurphyCells:
         return cls(theta=theta, rows=rows, lower=table + lower, upper=table + upper)
 
     def count(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weight of the lower and of the upper forecasts: by who is above, outcome and cell."""
+        """Weight of the lower and of the upper forecasts: by model with the upper one, outcome and cell."""
         moved, shape = weight[self.rows], (2, 2, self.size)
         lower, upper = (
             np.bincount(cell, moved, 4 * self.size).astype(np.float64, copy=False).reshape(shape)
@@ -93,9 +98,9 @@ def _cell(forecast: FloatArray, theta: FloatArray) -> NDArray[np.intp]:
 
 
 def average_differences(cells: MurphyCells, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and mean square of the differences of elementary scores at each cost, for any row weights.
+    """Compute mean and mean square of the differences of elementary scores at each cost, for row weights.
 
-    One pass over the rows and no sort; whole weights are counted without rounding.
+    It takes one pass over the rows and no sort; whole weights are counted without rounding.
     """
     lower, upper = cells.count(weight)
     total = weight.sum()
@@ -108,13 +113,13 @@ def _sum_of_differences(t: FloatArray, lower: FloatArray, upper: FloatArray) -> 
     """Sum of the differences: missed events below a cost, false alarms above it, and ties with it."""
     second_above, first_above = upper - lower
     others, events = first_above - second_above
-    # both models have as many non-events: what the first has more of above a cost, it lacks up to it
+    # both models have the same non-events: an excess of the first above a cost is a lack up to it
     missed, quiet = np.cumsum(events)[:-1:2], np.cumsum(others)[1::2]
     return 2 * ((1 - t) * missed - t * quiet) + 2 * t * (1 - t) * (events + others)[1::2]
 
 
 def _sum_of_squares(t: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Sum of squares: rows whose forecasts lie on both sides of a cost, and those with one forecast at it."""
+    """Sum of squares: rows with forecasts on both sides of a cost, and rows with one forecast at it."""
     lower, upper = lower.sum(axis=0), upper.sum(axis=0)
     across = np.cumsum(lower, axis=1)[:, :-1:2] - np.cumsum(upper, axis=1)[:, 1::2]
     false_alarm, missed, tie = 2 * t, 2 * (1 - t), 2 * t * (1 - t)
@@ -124,13 +129,8 @@ def _sum_of_squares(t: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
     return across_costs + below_tie + above_tie
 
 
-#: Elementary scores lie in [0, 2]; differences this small are rounding.
-ROUNDING = 1e-12
-_TWO = np.uint64(2)
-
-
 def find_dominant(panel: ForecastPanel) -> str:
-    """Who is nowhere worse: the curves are straight between forecasts, so their limits there decide."""
+    """Find which model is nowhere worse; the curves are linear between forecasts, so limits there decide."""
     if panel.weight is None:
         highest, lowest = _extreme_limits(panel)
     else:
@@ -146,8 +146,8 @@ def find_dominant(panel: ForecastPanel) -> str:
 def _extreme_limits(panel: ForecastPanel) -> tuple[float, float]:
     """The highest and the lowest limit of the difference, of rows without weights."""
     keys, n = _sort_together(panel), len(panel.outcome)
-    highest = lowest = 0.0  # as at costs of 0 and 1
-    total = np.zeros((2, 1))  # others and events up to here, of the first model less of the second
+    highest = lowest = 0.0  # the difference at costs of 0 and 1
+    total = np.zeros((2, 1))  # non-events and events up to here, of the first model minus the second
     for part in row_chunks(len(keys)):
         theta, code = (keys[part] >> _TWO).view(np.float64), keys[part].astype(np.int64) & 3
         moved = (1 - (code & 2)) * ((code & 1) == [[0], [1]])
@@ -166,7 +166,7 @@ def _extreme_limits(panel: ForecastPanel) -> tuple[float, float]:
 
 
 def _sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:
-    """The forecasts of both models in order, with whose they are and what happened in bits that are free."""
+    """Sort the forecasts of both models; the lowest two bits of a key hold the model and the outcome."""
     n, happened = len(panel.outcome), panel.outcome == 1
     keys = np.empty(2 * n, dtype=np.uint64)
     for model, p in enumerate(panel.forecasts.values()):
@@ -193,7 +193,7 @@ def _limits(panel: ForecastPanel, theta: FloatArray) -> tuple[FloatArray, FloatA
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSample:
-    """Rows in their cells, with their weights."""
+    """Rows with their cells and weights."""
 
     cells: MurphyCells
     units: SamplingUnits
@@ -215,7 +215,7 @@ class RowSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountedSample:
-    """Many rows, alike but for their cells: how many of each kind a resample has is all that counts."""
+    """Many rows that differ only in their cells: a resample is determined by the counts of each kind."""
 
     cells: MurphyCells
     counts: IntArray
@@ -232,7 +232,7 @@ class CountedSample:
         return self.counts.astype(np.float64)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
-        """Numbers in a resample, by their multinomial law."""
+        """Counts in a resample, which have a multinomial distribution."""
         n = int(self.counts.sum())
         return rng.multinomial(n, self.counts / n).astype(np.float64)
 
@@ -240,7 +240,7 @@ class CountedSample:
 def half_widths(
     sample: RowSample | CountedSample, panel: ForecastPanel, level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Pointwise and simultaneous half widths of the band."""
+    """Compute the pointwise and simultaneous half-widths of the band."""
     cells, theta = sample.cells, sample.cells.theta
     if panel.units.size <= 1:
         return np.full(len(theta), np.nan), np.full(len(theta), np.nan)
@@ -251,7 +251,7 @@ def half_widths(
     drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
     measured, measured_square = average_differences(cells, sample.weight)
-    spread, row = mean.std(axis=0, ddof=1), _worth_of_one_row(panel, theta)
+    spread, row = mean.std(axis=0, ddof=1), _change_by_one_row(panel, theta)
     variance = np.maximum(measured_square - measured**2, ROUNDING)
     own_spread = np.hypot(spread * np.sqrt(np.maximum(square - mean**2, 0) / variance), row)
     away = np.abs(mean - measured)
@@ -266,12 +266,12 @@ def _critical_values(ratio: FloatArray, level: float, spread: FloatArray) -> tup
     return pointwise * spread, max(float(np.quantile(ratio.max(axis=1), level)), least) * spread
 
 
-def _worth_of_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:
-    """By how much the difference can move if the models disagree on one more row.
+def _change_by_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:
+    """How much the difference can change if the models disagree on one more row.
 
-    Nothing moves at costs of 0 and 1, nor between models that agree on everything.
+    It cannot change at costs of 0 and 1, nor between models with the same forecasts.
     """
     rows = panel.units.total if panel.units.are_repeated_rows else panel.units.rows
-    worth = np.where((theta == 0) | (theta == 1), 0.0, 2 * np.maximum(theta, 1 - theta) / rows)
+    change = np.where((theta == 0) | (theta == 1), 0.0, 2 * np.maximum(theta, 1 - theta) / rows)
     first, second = panel.forecasts.values()
-    return worth * (not np.array_equal(first, second))
+    return change * (not np.array_equal(first, second))

@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.panel import ForecastPanel
 
-#: More draws of outcomes than this hardly move where the angle of a right model lies.
+#: More draws of outcomes than this hardly change the angle of a calibrated model.
 _MOST_DRAWS = 200
-#: Resamples of an evaluation: with more, percentiles of marks hardly move.
+#: The most resamples in an evaluation: with more, percentiles of marks hardly change.
 _MOST_RESAMPLES = 400
-#: The exponents of the spectrum: those of the three marks are among them.
+#: The exponents of the spectrum, which include those of the three marks.
 _SPECTRUM = np.union1d(np.arange(-20, 21) / 10, ROBUSTNESS)
 
 
@@ -78,19 +78,22 @@ def model_source(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> ScaleResult:
-    """Compare model with source probability on Nelson's scale, with intervals and the angle of the marks.
+    """Compare model and source probabilities on Nelson's scale, with intervals and the angle of the marks.
 
-    Without `target` the numbers are those of `scores.probability_scale`: of all pairs of case and class.
+    Without `target` the numbers are those of `scores.probability_scale`, over all pairs of case and class.
 
     Parameters
     ----------
     y_true : outcomes 0 or 1, or class indices
     y_prob : probabilities of the event, or one row of K class probabilities per case
-    bins : how many equal-count bins, as in the paper, at most one for each pair; or "CORP blocks", the steps
-        of an isotonic fit, which finds their number and edges itself
-    limit : probabilities are pulled into [limit, 1 - limit] first (the paper uses 0.01)
-    target : the index of a class that is held against the rest, 0 or 1 for outcomes; None for all together
-    resamples : of rows, or whole clusters, for intervals and the verdict; 0 for neither
+    bins : number of equal-count bins, as in the paper, at most one for each pair; or "CORP blocks", the steps
+        of an isotonic fit, which determines their number and edges
+    limit : probabilities are clipped to [limit, 1 - limit] first (the paper uses 0.01)
+    target : the index of a class that is compared with the rest, 0 or 1 for outcomes; None for all classes
+    level : confidence level of the intervals
+    resamples, seed : number of resamples of rows, or whole clusters, for intervals and the verdict, 0 for
+        neither; and their seed
+    sample_weight, weight_kind, cluster : as in `bootstrap`
 
     References
     ----------
@@ -131,8 +134,8 @@ def scale_panel(
     resamples: int,
     seed: int,
 ) -> tuple[ScaleResult, ...]:
-    """The scale of all classes together, then of each against the rest, each with both kinds of bins."""
-    request = _ask(n_bins, limit, level, resamples, seed)
+    """Return the scale of all classes together, then of each against the rest, with both kinds of bins."""
+    request = _make_request(n_bins, limit, level, resamples, seed)
     return _scale(_of_classes(panel, model, limit), [(None, ""), *enumerate(labels)], request)
 
 
@@ -147,14 +150,14 @@ def scale_forecast(
     resamples: int,
     seed: int,
 ) -> tuple[ScaleResult, ...]:
-    """The scale of event and non-event together, then of each, each with both kinds of bins."""
-    request = _ask(n_bins, limit, level, resamples, seed)
+    """Return the scale of event and non-event together, then of each, with both kinds of bins."""
+    request = _make_request(n_bins, limit, level, resamples, seed)
     targets = [(None, ""), (1, labels[1]), (0, labels[0])]
     return _scale(_read_event(panel, model, request), targets, request)
 
 
-def _ask(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> ScaleRequest:
-    """What an evaluation asks for: its scale is one part of many, and does with fewer resamples."""
+def _make_request(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> ScaleRequest:
+    """The request of an evaluation, in which the scale is one part of many and needs fewer resamples."""
     few = min(resamples, _MOST_RESAMPLES)
     return ScaleRequest(n_bins=n_bins, limit=limit, level=level, resamples=few, seed=seed)
 
@@ -165,7 +168,7 @@ def _of_classes(panel: ClassPanel, model: str, limit: float) -> ScaleForecast:
 
 
 def _read_event(panel: ForecastPanel, model: str, request: ScaleRequest) -> ScaleForecast:
-    """The forecast of an event; of many rows, in groups."""
+    """The forecast of an event, in groups if rows are many."""
     if not is_groupable(panel):
         return _of_event(panel, model, request.limit)
     exponents = [*EXPONENTS, *_SPECTRUM.tolist()]
@@ -217,7 +220,7 @@ def _measure(
 def _draw(
     forecast: ScaleForecast, targets: Sequence[ScaleTarget], request: ScaleRequest
 ) -> list[list[ScaleDraws]]:
-    """Marks of all resamples and all draws, for each target and kind of bins."""
+    """Compute the marks of all resamples and all draws, for each target and kind of bins."""
     units, rows = forecast.units, forecast.cases * forecast.given.shape[1]
 
     def resample(number: int) -> list[list[ResampledScale]]:
@@ -258,8 +261,8 @@ def _collect(sums: Sequence[ResampledScale]) -> ScaleMarks:
 def _describe(
     target: ScaleTarget, name: str, kind: int, drawn: ScaleDraws, request: ScaleRequest
 ) -> ScaleResult:
-    bins, came = target.bins[kind], target.came
-    n, events = bins.sums(target.weight), bins.sums(target.weight * came)
+    bins, is_observed = target.bins[kind], target.is_observed
+    n, events = bins.sums(target.weight), bins.sums(target.weight * is_observed)
     source = event_shares(events, n)
     marks = ScaleMarks(
         target.power_means(EXPONENTS),
@@ -287,11 +290,11 @@ def _describe(
 
 
 def _explain(target: ScaleTarget, kind: int, request: ScaleRequest) -> str:
-    """What is unusual about a result."""
+    """Describe what is unusual about a result."""
     notes = []
-    if not target.came.any():
-        notes.append("Nothing of this came true, so there is no mean of the probabilities given to it.")
+    if not target.is_observed.any():
+        notes.append("It was never observed, so there is no mean of the probabilities of observed cases.")
     if kind == 0 and target.n_bins < request.n_bins:
         made = format_counted(target.n_bins, "bin")
-        notes.append(f"Made {made} instead of {request.n_bins}: there are no more pairs of case and class.")
+        notes.append(f"There are {made} instead of {request.n_bins}: pairs of case and class are too few.")
     return " ".join(notes)

@@ -1,10 +1,10 @@
-"""How much isotonic regression overfits: the mean score of the fit is better than that of the truth.
+"""The overfit of isotonic regression: the mean score of the fit is better than that of the truth.
 
-Miscalibration and discrimination are both too large by that much, which for continuous forecasts
-is more than their standard error. Two estimates fail in different places, so intervals use both:
+Miscalibration and discrimination are both too large by the overfit, which for continuous forecasts
+is more than their standard error. Two estimates fail in different situations, so intervals use both:
 
-- closed form: each block gains as much as fitting one and a half parameters, or one parameter if it
-  holds one distinct forecast;
+- closed form: each block overfits like one and a half fitted parameters, or like one parameter if it
+  has one distinct forecast;
 - resampled: outcomes are drawn from a smoothed curve and fitted again.
 """
 
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 
 #: Fewest events and non-events in the outer blocks of the smoothed curve.
 _FEWEST_AT_THE_ENDS = 3
-#: Parameters' worth of a block that holds several distinct forecasts, by Chernoff asymptotics.
+#: Equivalent number of parameters of a block with several distinct forecasts, by Chernoff asymptotics.
 _PARAMETERS_OF_A_BLOCK = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overfit:
-    """By how much a fit is better than the truth, and a constant better than the true prevalence.
+    """How much a fit is better than the truth, and the observed prevalence better than the true one.
 
-    `closed` is 0, the least it can be, for scores that are not smooth, such as misclassification.
+    `closed` is 0, the smallest value possible, for scores that are not smooth, such as misclassification.
     """
 
     closed: float
     resampled: float
     constant: float
-    drawn: str = ""  # how often and from which seed
+    drawn: str = ""  # number of draws and seed
 
     @property
     def least(self) -> float:
@@ -65,7 +65,7 @@ class Overfit:
 def estimate_overfit(
     sample: FittedSample, measures: Sequence[Measure], *, draws: int, seed: int
 ) -> list[Overfit]:
-    """Overfit of a fitted sample under several scores, by one pass of draws."""
+    """Estimate the overfit of a fitted sample under several scores, from the same draws."""
     excess = draw_excess(sample.simulation(smooth_curve(sample)), measures, draws=draws, seed=seed)
     return [
         Overfit(
@@ -79,14 +79,14 @@ def estimate_overfit(
 
 
 def _mean_of_columns(table: FloatArray) -> FloatArray:
-    """Means summed up in the same order, however many columns there are."""
+    """Means of columns, each summed in the same order however many columns there are."""
     return np.ascontiguousarray(table.T).mean(axis=1)
 
 
 def draw_excess(
     simulation: Simulation, measures: Sequence[Measure], *, draws: int, seed: int, redraw_cases: bool = False
 ) -> FloatArray:
-    """Mean score of the hypothesis minus that of the fit to outcomes drawn under it: a row per draw."""
+    """Return the mean score of the hypothesis minus that of the fit to outcomes drawn under it, by draw."""
     score = _make_scorer(simulation, measures, redraw_cases=redraw_cases)
 
     def draw(number: int) -> tuple[list[float], CountArray, CountArray]:
@@ -96,7 +96,7 @@ def draw_excess(
         return score(drawn), fit.n, fit.events
 
     rows = len(simulation.distinct)
-    if rows > MANY_ROWS:  # what all draws share is made by one, else each thread would make it
+    if rows > MANY_ROWS:  # one draw makes what all draws share, else each thread would make it
         draw(0)
     of_hypothesis, n, events = zip(*repeat(draw, draws, rows=rows, what="drawing outcomes"), strict=True)
     if rows > MANY_ROWS:
@@ -115,7 +115,7 @@ def _mean_scores_of_fits(
 
 
 def _scores_of_both_outcomes(measure: Measure, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Score of a non-event and what an event adds; an event of probability 0 never adds anything."""
+    """Score of a non-event, and that of an event minus it; an event of probability 0 scores 0."""
     without = np.where(probability == 1, 0.0, measure.loss(np.zeros(len(probability)), probability))
     with_event = np.where(probability == 0, 0.0, measure.loss(np.ones(len(probability)), probability))
     return without, with_event - without
@@ -124,11 +124,11 @@ def _scores_of_both_outcomes(measure: Measure, probability: FloatArray) -> tuple
 def _make_scorer(
     simulation: Simulation, measures: Sequence[Measure], *, redraw_cases: bool
 ) -> Callable[[Redraw], list[float]]:
-    """The function that gives the mean score, under each measure, of what is drawn."""
+    """Make the function that returns the mean score of a draw under each measure."""
     p, n = simulation.probability, simulation.distinct.n
     if redraw_cases or not simulation.keeps_counts:
         return partial(_score_cases, [_scores_of_both_outcomes(measure, p) for measure in measures])
-    precision = np.float32 if len(p) > MANY_ROWS else np.float64  # in sums of many, digits beyond cancel
+    precision = np.float32 if len(p) > MANY_ROWS else np.float64  # sums over many rows need no more digits
     fixed, added = np.zeros(len(measures)), [np.empty(len(p), dtype=precision) for _ in measures]
     for part in row_chunks(len(p)):
         for place, measure in enumerate(measures):
@@ -138,7 +138,7 @@ def _make_scorer(
 
 
 def _score_outcomes(fixed: FloatArray, added: Sequence[NDArray[Any]], n: float, drawn: Redraw) -> list[float]:
-    """Mean scores where forecasts are kept: of non-events, and what events add."""
+    """Mean scores where forecasts are kept: those of non-events, plus what events add."""
     more = np.zeros(len(added))
     for part in row_chunks(len(drawn.events)):
         events = drawn.events[part]
@@ -162,10 +162,10 @@ def _score_cases(given: Sequence[tuple[FloatArray, FloatArray]], drawn: Redraw) 
 
 
 def smooth_curve(sample: FittedSample) -> FloatArray:
-    """A curve without steps at the distinct forecasts: through the mean forecast and mean of each block.
+    """Return a curve without steps at the distinct forecasts, through mean forecast and mean of each block.
 
-    The outer blocks are merged inwards until they hold three events and three non-events, for a fit
-    that starts at 0 and ends at 1 would leave nothing to draw there.
+    The outer blocks are merged inwards until they have three events and three non-events, because outcomes
+    drawn from a fit that starts at 0 and ends at 1 would not vary there.
     """
     distinct, blocks = sample.distinct, sample.blocks
     first = np.searchsorted(distinct.x_min, blocks.x_min)
@@ -176,7 +176,7 @@ def smooth_curve(sample: FittedSample) -> FloatArray:
 
 
 def _inner_starts(blocks: Blocks, case_weights: tuple[float, float]) -> NDArray[np.intp]:
-    """Where the blocks start once those at both ends are large enough."""
+    """The starts of the blocks after those at both ends are merged until they are large enough."""
     events, others = blocks.events / case_weights[0], (blocks.n - blocks.events) / case_weights[1]
     left, right = _blocks_needed(events, others), _blocks_needed(events[::-1], others[::-1])
     if left + right > len(blocks):
@@ -190,23 +190,23 @@ def _blocks_needed(events: CountArray, others: CountArray) -> int:
 
 
 def closed_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> Overfit:
-    """Overfit of blocks in closed form alone, where nothing can be drawn."""
+    """Compute the overfit of blocks in closed form only, where nothing can be drawn."""
     closed = _closed_form(blocks, measure, case_weight)
     constant = _constant_overfit(blocks, measure, case_weight)
     return Overfit(closed=closed, resampled=closed, constant=constant)
 
 
 def _closed_form(blocks: Blocks, measure: Measure, case_weight: FloatArray | float) -> float:
-    """`case_weight` is what a case weighs, in each block or everywhere."""
+    """The overfit in closed form; `case_weight` is the weight of a case, in each block or everywhere."""
     if measure.name not in OVERFIT_WEIGHTS:
         return 0.0
     parameters = np.where(blocks.x_min == blocks.x_max, 1.0, _PARAMETERS_OF_A_BLOCK)
-    price = OVERFIT_WEIGHTS[measure.name](blocks.mean, measure.options)
-    return float((parameters * price * case_weight).sum() / blocks.n.sum())
+    overfit_weight = OVERFIT_WEIGHTS[measure.name](blocks.mean, measure.options)
+    return float((parameters * overfit_weight * case_weight).sum() / blocks.n.sum())
 
 
 def _weight_of_a_case(sample: FittedSample) -> FloatArray:
-    """What a case weighs in each block, Σw²/Σw: 1 for repeated rows."""
+    """The weight of a case in each block, Σw²/Σw: 1 for repeated rows."""
     blocks = sample.blocks
     if sample.units.are_repeated_rows:
         return np.ones(len(blocks))
@@ -215,7 +215,7 @@ def _weight_of_a_case(sample: FittedSample) -> FloatArray:
 
 
 def _weight_of_the_constant(sample: FittedSample) -> float:
-    """The same of all rows as one block."""
+    """The weight of a case if all rows are one block, Σw²/Σw: 1 for repeated rows."""
     if sample.units.are_repeated_rows:
         return 1.0
     return float(sample.squares.sum() / sample.blocks.n.sum())
@@ -225,8 +225,8 @@ def _constant_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> f
     n, events = float(blocks.n.sum()), float(blocks.events.sum())
     if measure.name not in OVERFIT_WEIGHTS:
         return 0.0
-    price = float(OVERFIT_WEIGHTS[measure.name](np.array([events / n]), measure.options)[0])
-    return price * case_weight / n
+    overfit_weight = float(OVERFIT_WEIGHTS[measure.name](np.array([events / n]), measure.options)[0])
+    return overfit_weight * case_weight / n
 
 
 def _inside(p: FloatArray, options: Mapping[str, Any], value: FloatArray | float) -> FloatArray:
@@ -247,8 +247,8 @@ def _log_odds_width(options: Mapping[str, Any]) -> float:
     return float(np.log1p((b - a) / (a * (1 - b))))
 
 
-#: What fitting one parameter to n cases at p gains, times n: p(1 - p) c(p)/2, where the curvature c of the
-#: score is the derivative of S(p, 0) - S(p, 1).
+#: Overfit weights: the overfit of one parameter fitted to n cases at p, times n. It is p(1 - p) c(p)/2, where
+#: the curvature c of the score is the derivative of S(p, 0) - S(p, 1).
 OVERFIT_WEIGHTS: dict[str, Callable[[FloatArray, Mapping[str, Any]], FloatArray]] = {
     "brier": lambda p, _: p * (1 - p),
     "log_loss": lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),

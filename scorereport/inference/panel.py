@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PanelRows:
-    """Checked outcomes and forecasts in canonical order; rows without weight have left.
+    """Checked outcomes and forecasts in canonical order, without rows of weight 0.
 
     Rows are ordered by time if there is one, then by forecasts, outcome, cluster and weight: rows
-    that are still tied are the same in everything that counts.
+    that are still tied are the same in all that matters.
     """
 
     outcome: NDArray[Any]
@@ -52,7 +52,7 @@ class PanelRows:
         )
 
     def select(self, rows: NDArray[Any]) -> Self:
-        """Some of the rows, in the same order; clusters are numbered anew."""
+        """Return some of the rows, in the same order; clusters are renumbered."""
         cluster = None if self.cluster is None else np.unique(self.cluster[rows], return_inverse=True)[1]
         return type(self)(
             outcome=self.outcome[rows],
@@ -64,19 +64,19 @@ class PanelRows:
         )
 
     def in_canonical_order(self) -> Self:
-        """The rows that have a weight, in canonical order, never to be changed."""
+        """Return the rows with a positive weight in canonical order, in read-only arrays."""
         columns = [column for p in self.forecasts.values() for column in np.atleast_2d(p.T)]
         keys = [self.time, *columns, self.outcome, self.cluster, self.weight]
-        given = [key for key in keys if key is not None]
-        if (self.weight is None or self.weight.all()) and are_ordered(given):
+        known = [key for key in keys if key is not None]
+        if (self.weight is None or self.weight.all()) and are_ordered(known):
             return self._frozen(as_immutable)
-        order = order_by(given)
+        order = order_by(known)
         return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(
             set_read_only
         )
 
     def _frozen(self, freeze: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
-        """The same rows in arrays that cannot be written to."""
+        """Return the same rows in read-only arrays."""
         return type(self)(
             outcome=freeze(self.outcome),
             forecasts={name: freeze(p) for name, p in self.forecasts.items()},
@@ -88,7 +88,7 @@ class PanelRows:
 
 
 def are_ordered(keys: Sequence[NDArray[Any]]) -> bool:
-    """Whether rows stand in the order of the first key and, where that is the same, of the next."""
+    """Whether rows are ordered by the first key and, where it is tied, by the next."""
     key = keys[0]
     if (key[1:] < key[:-1]).any():
         return False
@@ -102,7 +102,7 @@ def are_ordered(keys: Sequence[NDArray[Any]]) -> bool:
 
 
 def order_by(keys: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
-    """The order of rows by the first key and, where that is the same, by the next."""
+    """Return the order of rows by the first key and, where it is tied, by the next."""
     order = np.argsort(keys[0])
     first = keys[0][order]
     is_tied = np.zeros(len(order) + 1, dtype=bool)
@@ -123,7 +123,7 @@ class ForecastPanel(PanelRows):
 
     @property
     def only(self) -> FloatArray:
-        """The forecast of a panel that has one."""
+        """The only forecast of a panel that has one."""
         (forecast,) = self.forecasts.values()
         return forecast
 
@@ -155,5 +155,5 @@ def make_panel(
 
 
 def _without_minus(p: FloatArray) -> FloatArray:
-    """Probabilities with 0 for -0, which is ordered like it but is not the same."""
+    """Replace -0 by 0, which compares equal but has other bits."""
     return p + 0.0 if np.signbit(p).any() else p

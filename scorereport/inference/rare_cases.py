@@ -1,11 +1,12 @@
 """Intervals of mean scores that allow for rare cases that were not observed.
 
-Resamples hold what was seen: of 30 rows without an event every resample is without events, though one case in
-nine may be an event. Cases are of two kinds, by outcome or by whether they surprise a forecast, and a mean
-score is π m₁ + (1 - π) m₀, with π the share of the first kind and m₁, m₀ the means of both. The share has an
-exact interval. Each mean counts one case more than was seen, at the mean over all forecasts of what such a
-case scores. What varies besides the share, the rest of the standard error, is added in squares. Intervals
-reach at least that far; from `FEW_CASES` of either kind on, resamples are enough.
+Resamples contain only observed cases: every resample of 30 rows without an event has no event, though one
+case in nine may be an event. Cases are of two kinds, by outcome or by whether they surprise a forecast, and a
+mean score is π m₁ + (1 - π) m₀, where π is the share of the first kind and m₁, m₀ are the means of both
+kinds. The share has an exact interval. Each mean counts one case more than was observed, with the mean over
+all forecasts of the score of such a case. The rest of the standard error, which does not come from the share,
+is added in squares. Intervals reach at least that far; with `FEW_CASES` or more of both kinds, resamples are
+enough.
 
 References
 ----------
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
 #: With this many cases of both kinds or more, resamples are enough.
 FEW_CASES = 50
 WIDENED = "widened by the exact interval of the share of rare cases"
-#: The ends of an interval at a level.
+#: Returns the bounds of an interval at a level.
 Bounds = Callable[[float], tuple[float, float]]
-#: Prevalences at which a skill is looked at.
+#: Number of prevalences at which a skill is computed.
 _GRID = 201
 
 
 class CaseSplit(NamedTuple):
-    """Cases of a kind and all others: their share, how many cases in all stand behind it, and both means.
+    """Cases of a kind and all others: the share of the kind, the effective number of cases, and both means.
 
-    The means count one case more than was seen; `share_error` is the standard error of the share.
+    The means count one case more than was observed; `share_error` is the standard error of the share.
     """
 
     share: float
@@ -59,19 +60,19 @@ class CaseSplit(NamedTuple):
         return min(self.share, 1 - self.share) * self.cases
 
     def mean(self, share: float) -> float:
-        """The mean score if the kind had this share; what has no share has no say, even if infinite."""
+        """The mean score if the kind had this share; a kind of share 0 does not count, even if infinite."""
         inside = share * self.inside if share > 0 else 0.0
         return inside + ((1 - share) * self.outside if share < 1 else 0.0)
 
     def reach(self, within: float, level: float) -> tuple[float, float]:
-        """How far the mean score may lie below and above what was seen; `within` is added in squares."""
+        """How far the mean score may be below and above the observed one; `within` is added in squares."""
         middle = self.mean(self.share)
         ends = sorted(self.mean(share) for share in exact_share(self.share, self.cases, level))
         return float(np.hypot(middle - ends[0], within)), float(np.hypot(ends[1] - middle, within))
 
 
 def exact_share(share: float, cases: float, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share; the number of cases need not be whole.
+    """Return Clopper and Pearson's interval of a share; the number of cases need not be whole.
 
     >>> round(exact_share(0.0, 30, 0.95)[1], 4)  # 1 - 0.025**(1/30)
     0.1157
@@ -90,7 +91,7 @@ def split_cases(
     means: tuple[float, float],
     typical: tuple[float, float],
 ) -> CaseSplit:
-    """A split whose means, of the kind and of the others, count one case more at its typical score."""
+    """Make a split whose means, of the kind and of the others, include one more case with a typical score."""
     counts = share * cases, (1 - share) * cases
     inside, outside = (
         ((mean * count if count > 0 else 0.0) + one) / (count + 1)
@@ -102,7 +103,7 @@ def split_cases(
 def bound_mean(
     value: float, error: float, splits: Iterable[CaseSplit], *, quantile: float, level: float
 ) -> tuple[float, float]:
-    """The interval of a mean score that the splits of its cases ask for; NaN if none has few cases."""
+    """Return the interval of a mean score that allows for rare cases in each split; NaN if none is rare."""
     bounds = []
     for split in splits:
         if split.fewest < FEW_CASES:
@@ -115,7 +116,7 @@ def bound_mean(
 
 
 def clip_to_range(bounds: tuple[float, float], measure: Measure) -> tuple[float, float]:
-    """Bounds no further than a mean score can lie; anywhere if that is not known, or on another scale."""
+    """Clip bounds to the range of a mean score; unchanged if the range is unknown or on another scale."""
     known = REGISTRY.get(measure.name)
     if known is None or "scale" in measure.options:
         return bounds
@@ -124,7 +125,7 @@ def clip_to_range(bounds: tuple[float, float], measure: Measure) -> tuple[float,
 
 
 def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, float]:
-    """An interval that holds another one as well; NaN asks for nothing.
+    """Extend an interval to include another; NaN bounds are ignored.
 
     >>> widen((0.1, 0.2), (0.0, 0.15)), widen((0.1, 0.2), (float("nan"), 0.3))
     ((0.0, 0.2), (0.1, 0.3))
@@ -153,78 +154,80 @@ class RareSkill(NamedTuple):
     surprises: CaseSplit
 
     def bound(self, quantile: float, level: float) -> tuple[float, float]:
-        """The interval that rare cases ask for; NaN where they are not rare.
+        """The interval that allows for rare cases; NaN where they are not rare.
 
-        It reaches as far as if events happened as often as forecast, up to the factor that fits their number:
-        where few happened, their scores say little of how scores vary. It reaches as high as the skill can
-        be at any prevalence of the exact interval. And where surprises are rare beside events and
-        non-events, it reaches as low as if they were as frequent as their exact interval allows.
+        Its standard error is that of outcomes drawn from the forecasts, scaled to the observed prevalence:
+        the scores of a few events do not show how scores vary. Its upper limit is at least the highest skill
+        at any prevalence of the exact interval. Where surprises are rarer than events and non-events, its
+        lower limit assumes that they are as frequent as their exact interval allows.
         """
         lower = upper = np.nan
         if self.events.fewest < FEW_CASES:
             reach = quantile * self._error()
             lower, upper = self.value - reach, np.fmax(self.value + reach, self._highest(level))
         if self.surprises.fewest < min(FEW_CASES, self.events.fewest / 2):
-            lower = np.fmin(lower, self.value - self._most_surprised(level))
-        return float(lower), float(np.minimum(upper, 1.0))  # NaN, which asks for nothing, stays NaN
+            lower = np.fmin(lower, self.value - self._loss_by_surprises(level))
+        return float(lower), float(np.minimum(upper, 1.0))  # NaN stays NaN
 
     def _error(self) -> float:
-        """Standard error of the skill if forecasts were the probabilities, scaled to the prevalence seen."""
-        (given, _), prevalence = self.forecasts, np.array([self.events.share])
-        way = _distance_to_perfect(self.measure, prevalence)[0]
-        if not way:
+        """Standard error of the skill if forecasts, scaled to the observed prevalence, are true."""
+        (forecast, _), prevalence = self.forecasts, np.array([self.events.share])
+        distance = _distance_to_perfect(self.measure, prevalence)[0]
+        if not distance:
             return np.nan
-        p = _scale(given, self.forecasts.mean(given), self.events.share)
+        p = _scale(forecast, self.forecasts.mean(forecast), self.events.share)
         squares = np.zeros(len(p))
         for outcome, probability in ((1.0, p), (0.0, 1 - p)):
             at = np.array([outcome])
             constant, perfect = self.measure.score(at, prevalence)[0], self.measure.score(at, at)[0]
-            scores = self.measure.score(np.full(len(p), outcome), given)
-            moved = ((constant - scores) - self.value * (constant - perfect)) / way
-            squares += probability * np.where(np.isfinite(moved), moved, 0.0) ** 2
+            scores = self.measure.score(np.full(len(p), outcome), forecast)
+            influence = ((constant - scores) - self.value * (constant - perfect)) / distance
+            squares += probability * np.where(np.isfinite(influence), influence, 0.0) ** 2
         return float(np.sqrt(self.forecasts.mean(squares) / self.events.cases))
 
-    def _most_surprised(self, level: float) -> float:
-        """By how much the skill falls if surprises are as frequent as they may be, at the prevalence seen."""
-        way, split = _distance_to_perfect(self.measure, np.array([self.events.share]))[0], self.surprises
+    def _loss_by_surprises(self, level: float) -> float:
+        """The loss of skill, at the observed prevalence, if surprises have the upper limit of their share."""
+        distance, split = _distance_to_perfect(self.measure, np.array([self.events.share]))[0], self.surprises
         _, upper = exact_share(split.share, split.cases, level)
         rise = split.mean(upper) - split.mean(split.share)
-        return float(rise / way) if way else np.nan
+        return float(rise / distance) if distance else np.nan
 
     def _highest(self, level: float) -> float:
-        """The highest skill at a prevalence of the exact interval; that of the forecasts is among them."""
+        """The highest skill at a prevalence of the exact interval, among them the mean forecast if inside."""
         split = self.events
         lower, upper = exact_share(split.share, split.cases, level)
         mean = self.forecasts.mean(self.forecasts.p)
         shares = np.append(np.linspace(lower, upper, _GRID), np.clip(mean, lower, upper))
-        way, reference = (
+        distance, reference = (
             _distance_to_perfect(self.measure, shares),
             expected_score(self.measure, shares, shares),
         )
         score = shares * split.inside + (1 - shares) * split.outside
-        skill = np.divide(reference - score, way, out=np.full(len(way), -np.inf), where=way != 0)
+        skill = np.divide(
+            reference - score, distance, out=np.full(len(distance), -np.inf), where=distance != 0
+        )
         return float(skill.max())
 
 
 def _scale(p: FloatArray, mean: float, share: float) -> FloatArray:
-    """Forecasts of the rarer outcome times a factor, so that their mean is its share as far as 1 allows."""
+    """Multiply forecasts of the rarer outcome so that their mean is its share; no forecast exceeds 1."""
     if share > 0.5:
         return 1 - _scale(1 - p, 1 - mean, 1 - share)
     return np.clip(p * (share / mean), 0, 1) if mean > 0 else np.full(len(p), share)
 
 
 def _distance_to_perfect(measure: Measure, prevalence: FloatArray) -> FloatArray:
-    """From the score of the prevalence, as a forecast, to the perfect one."""
+    """Expected score of the prevalence as a forecast minus that of the perfect forecast."""
     return expected_score(measure, prevalence, prevalence) - expected_score(measure, prevalence, None)
 
 
-# ---- rows in memory ----
+# Rows in memory
 
 
 def count_cases(share: float, error: float, units: SamplingUnits, level: float) -> float:
-    """The independent cases behind a share: Kish's number, or fewer after Korn and Graubard.
+    """Return the effective number of cases of a share: Kish's number, or fewer after Korn and Graubard.
 
-    Where all cases are of one kind, clusters count as many as there would be of equal weight.
+    Where all cases are of one kind, clusters count by their effective number.
     """
     kish = units.total / units.case_weight
     if units.cluster is None and units.are_repeated_rows:
@@ -237,10 +240,10 @@ def count_cases(share: float, error: float, units: SamplingUnits, level: float) 
 
 
 def limit_cases(share: float, error: float, kish: float) -> float:
-    """Kish's number of weighted rows, unless the error of the share shows that neither kind is rare.
+    """Return Kish's number of weighted rows, or ∞ if the error of the share shows that neither kind is rare.
 
-    A sample may hold more of the rarer kind than its share: of all events and one non-event in nine, the
-    events count by themselves, and their share is known better than Kish's number of all rows says.
+    A sample may oversample the rarer kind: with all events and one non-event in nine, the share of events is
+    known more precisely than Kish's number of all rows implies.
     """
     if not error > 0:
         return kish
@@ -250,9 +253,10 @@ def limit_cases(share: float, error: float, kish: float) -> float:
 def effective_cases(
     share: float, error: float, *, most: float, alike: float, quantile: float, level: float
 ) -> float:
-    """Cases that give a share this error, no more than `most`, with Korn and Graubard's factor for few units.
+    """Return the number of cases that gives a share this error, up to `most`, after Korn and Graubard.
 
-    Where all cases are of one kind there is no error, and there are `alike` of them.
+    Their factor allows for few sampling units. Where all cases are of one kind there is no error, and the
+    number is `alike`.
     """
     if share in {0.0, 1.0} or not error > 0:
         return alike
@@ -267,7 +271,7 @@ def split_rows(
     units: SamplingUnits,
     level: float,
 ) -> CaseSplit:
-    """The split of rows by a kind, 0 or 1 for each; `typical` has each row's score as either kind."""
+    """Split rows by a kind, 0 or 1 for each; `typical` has each row's score as a case of either kind."""
     share, error = units.mean(kind), units.standard_error(kind)
     of_kind = units.mean(np.where(kind == 1, scores, 0.0))
     of_others = units.mean(np.where(kind == 1, 0.0, scores))
@@ -281,7 +285,7 @@ def split_rows(
 
 
 def _mean_of_finite(scores: FloatArray, units: SamplingUnits) -> float:
-    """The mean of scores; one that is infinite, of what was called impossible, is not allowed for."""
+    """The mean of finite scores; infinite ones, of outcomes with probability 0, are left out."""
     finite = np.isfinite(scores)
     if not finite.any():
         return float(scores[0])
@@ -290,7 +294,7 @@ def _mean_of_finite(scores: FloatArray, units: SamplingUnits) -> float:
 
 
 def has_few(kind: FloatArray, units: SamplingUnits) -> bool:
-    """Whether cases of a kind, or others, may be few: a quick look before scores are computed."""
+    """Whether cases of a kind, or others, may be few: a quick check before scores are computed."""
     share = units.mean(kind)
     if units.cluster is not None or not units.are_repeated_rows:
         return True
@@ -298,7 +302,7 @@ def has_few(kind: FloatArray, units: SamplingUnits) -> bool:
 
 
 def exact_rate(happened: FloatArray, units: SamplingUnits, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a rate; NaN where neither kind of case is rare."""
+    """Return Clopper and Pearson's interval of a rate; NaN where neither kind of case is rare."""
     if not has_few(happened, units):
         return np.nan, np.nan
     rate = units.mean(happened)
@@ -307,13 +311,13 @@ def exact_rate(happened: FloatArray, units: SamplingUnits, level: float) -> tupl
 
 
 class RareOutcomes:
-    """The cases of a model that did not happen, or hardly: events, non-events and surprises."""
+    """Intervals of a model's score and skill that allow for rare events, non-events and surprises."""
 
     def __init__(self, panel: ForecastPanel, model: str, measure: Measure) -> None:
         self.panel, self.measure, self.forecast = panel, measure, panel.forecasts[model]
 
     def bound_score(self, level: float) -> tuple[float, float]:
-        """The interval of the mean score that rare cases ask for; NaN where none is rare."""
+        """The interval of the mean score that allows for rare cases; NaN where none is rare."""
         units, p = self.panel.units, self.forecast
         kinds = [kind for kind in (self._events, self._surprises) if has_few(kind[0], units)]
         if not kinds:
@@ -325,7 +329,7 @@ class RareOutcomes:
         return clip_to_range(bounds, self.measure)
 
     def bound_skill(self, value: float, level: float) -> tuple[float, float]:
-        """The interval of the skill that rare events ask for; NaN where they are not rare."""
+        """The interval of the skill that allows for rare cases; NaN where none is rare."""
         y, units = self.panel.outcome, self.panel.units
         if not (has_few(y, units) or has_few(self._surprises[0], units)):
             return np.nan, np.nan
@@ -343,7 +347,7 @@ class RareOutcomes:
 
     @cached_property
     def _surprises(self) -> tuple[FloatArray, FloatArray]:
-        """Which cases lie on the other side of 1/2 than their forecasts, and the outcome that would."""
+        """Which cases have an outcome on the other side of 1/2 than their forecasts, and that outcome."""
         outcome = (self.forecast < 0.5).astype(np.float64)
         return ((self.panel.outcome == outcome) & (self.forecast != 0.5)).astype(np.float64), outcome
 

@@ -1,4 +1,4 @@
-"""Intervals of rates: the share of cases in which something happened."""
+"""Intervals of rates, such as the share of events among cases."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def rate_interval(measure: str, happened: FloatArray, units: SamplingUnits, level: float) -> Estimate:
-    """The interval of a rate, from 0 or 1 for each row: Wilson's, or on log-odds where rows differ.
+    """Compute the interval of a rate, from 0 or 1 for each row: Wilson's, or normal on log-odds.
 
-    Wilson's is for independent cases. Clusters and fractional weights have a standard error of their
-    own, which is carried to the log-odds of the rate, so that the interval stays inside [0, 1]. Where it
-    is 0 or 1 there is none, and Wilson's interval counts Kish's number of clusters or of cases.
+    Wilson's is for independent cases. With clusters or fractional weights the standard error is transferred
+    to the log-odds of the rate, so that the interval stays inside [0, 1]. A rate of 0 or 1 has no such error:
+    the interval is then Wilson's with Kish's number of clusters or of cases.
 
     References
     ----------
@@ -36,7 +36,7 @@ def rate_interval(measure: str, happened: FloatArray, units: SamplingUnits, leve
         level=level,
         method=method,
         n=units.total,
-        note="" if np.isfinite(lower) else f"One {units.unit} cannot tell how much rates vary.",
+        note="" if np.isfinite(lower) else f"One {units.unit} does not show how much rates vary.",
     )
 
 
@@ -55,7 +55,7 @@ def _interval(
 def interval_of_rate(
     rate: float, n: float, level: float, reach: float | None
 ) -> tuple[str, tuple[float, float]]:
-    """Method and bounds of a rate of n cases; on log-odds if it reaches so far by an error of its own."""
+    """Return method and bounds of a rate of n cases: on log-odds if `reach` is given, else Wilson's."""
     if reach is None or rate in {0.0, 1.0} or not np.isfinite(reach):
         return "Wilson", _wilson(rate, n, level)
     return "normal on log-odds", _on_log_odds(rate, reach, 1.0)
@@ -72,19 +72,19 @@ def _on_log_odds(rate: float, error: float, quantile: float) -> tuple[float, flo
 
 
 def wilson_limits(rate: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Wilson's limits of several rates of n cases each; NaN where there are no cases."""
+    """Return Wilson's limits of several rates of n cases each; NaN where there are no cases."""
     from statsmodels.stats.proportion import proportion_confint
 
     lower, upper = (np.full(len(rate), np.nan) for _ in range(2))
     some = n > 0
     found = proportion_confint(rate[some] * n[some], n[some], alpha=1 - level, method="wilson")
     lower[some], upper[some] = np.maximum(found[0], 0.0), np.minimum(found[1], 1.0)
-    lower[some & (rate == 0)], upper[some & (rate == 1)] = 0.0, 1.0  # which rounding may miss
+    lower[some & (rate == 0)], upper[some & (rate == 1)] = 0.0, 1.0  # exact despite rounding
     return lower, upper
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def log_odds_limits(rate: FloatArray, error: FloatArray, quantile: float) -> tuple[FloatArray, FloatArray]:
-    """Limits of several rates with errors of their own, carried to the log-odds; NaN at 0 and at 1."""
+    """Return limits of several rates from their errors, transferred to log-odds; NaN at 0 and at 1."""
     reach = quantile * error / (rate * (1 - rate))
     return expit(logit(rate) - reach), expit(logit(rate) + reach)

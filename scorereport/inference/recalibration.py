@@ -1,8 +1,8 @@
 """Trials of recalibration: the effect of a map fitted to other cases, method by method.
 
-Cases are dealt into folds, and each fold is recalibrated by a map fitted to the others, so that no case
-has a say in how it is recalibrated itself. A fold is drawn without a look at the outcomes: dealing events
-and non-events evenly would tell each map how often events are in the fold it is tried on.
+Cases are assigned to folds, and each fold is recalibrated by a map fitted to the other folds, so that no case
+affects its own recalibration. Folds do not depend on outcomes: if events and non-events were spread evenly
+over folds, each map would use information on the event rate of the fold it is applied to.
 
 References
 ----------
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
 
-    #: From cases to fit to and forecasts to these recalibrated; NaN where there is no map.
+    #: Fits a map to cases and returns forecasts recalibrated by it; NaN where no map fits.
     Method = Callable[[CheckedCases, FloatArray], FloatArray]
 
-#: With fewer events or non-events nothing is tried.
+#: There is no trial with fewer events or non-events.
 FEWEST_EVENTS = 10
 RECALIBRATED, ORIGINAL = "recalibrated", "original"
 _SCORES = ("brier", "log_loss")
@@ -59,7 +59,7 @@ _SCORES = ("brier", "log_loss")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalibrationTrial:
-    """What recalibration by one method changes in cases that its map was not fitted to.
+    """The effect of recalibration by one method on cases to which its map was not fitted.
 
     The differences are recalibrated minus original, so negative is better; their `p_value_holm` is adjusted
     over the methods. The miscalibration is that of the Brier score, raw, before and after.
@@ -87,11 +87,11 @@ def try_recalibration(
     cluster: ArrayLike | None = None,
     level: float = 0.95,
 ) -> tuple[RecalibrationTrial, ...]:
-    """Recalibrate forecasts by cross-fitting and test what that changes.
+    """Recalibrate forecasts by cross-fitting and test whether scores improve.
 
-    "intercept" shifts the log-odds, "logistic" shifts and stretches them (Cox), "isotonic" is the CORP fit,
-    along its curve between the forecasts it has seen and flat beyond. The first two leave forecasts of
-    exactly 0 and 1, whose log-odds are infinite, as they are.
+    "intercept" shifts the log-odds, "logistic" shifts and scales them (Cox), "isotonic" is the CORP fit,
+    interpolated between the forecasts of the fit and constant beyond them. The first two leave forecasts of
+    exactly 0 and 1, whose log-odds are infinite, unchanged.
 
     There is no trial with fewer than 10 events or non-events, with fewer cases or clusters than folds, or
     where all cases outside some fold have the same outcome.
@@ -99,20 +99,20 @@ def try_recalibration(
     Parameters
     ----------
     y_true, y_prob : outcomes 0 or 1 and their forecasts
-    folds, seed : number of folds, and where their random draw starts
+    folds, seed : number of folds, and the seed of their random assignment
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed; a row goes to one fold with
         its whole weight
     cluster : a label per row; rows of a cluster stay together
-    level : the probability with which intervals cover
+    level : confidence level of the intervals
 
     Notes
     -----
-    Of cases in order of their forecasts, every few in a row are dealt to as many folds, at random.
-    The order of rows leaves no trace. Intervals and tests are of the mean gain that maps fitted to a sample
-    of this size have on new cases, and allow for the error of the maps; by simulation they cover at least
-    as often as `level` says. Of forecasts that are calibrated they hardly ever show a gain, and often a small
-    loss: recalibration does harm them a little.
+    In the order of forecasts, each run of `folds` successive cases is assigned to different folds at random.
+    The order of rows does not matter. Intervals and tests are for the mean gain on new cases of maps fitted
+    to a sample of this size, and allow for the error of the maps; in simulations they cover at least as often
+    as `level`. For calibrated forecasts they hardly ever show a gain, and often a small loss: recalibration
+    does harm them a little.
 
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
@@ -133,14 +133,14 @@ def _try_on_panel(
 ) -> tuple[RecalibrationTrial, ...]:
     if _fewest(panel) < FEWEST_EVENTS:
         return ()
-    dealt = assign_folds(panel, folds, random_stream(seed))
-    if not _is_fit_possible(dealt, folds):
+    assigned = assign_folds(panel, folds, random_stream(seed))
+    if not _is_fit_possible(assigned, folds):
         return ()
-    before = _miscalibration(dealt.panel, dealt.panel.only)
+    before = _miscalibration(assigned.panel, assigned.panel.only)
     trials = []
     for name, method in METHODS.items():
-        recalibrated = _cross_fit(dealt, folds, method)
-        brier, log_loss = _compare(dealt.panel, recalibrated, name, folds, level)
+        recalibrated = _cross_fit(assigned, folds, method)
+        brier, log_loss = _compare(assigned.panel, recalibrated, name, folds, level)
         trial = RecalibrationTrial(
             method=name,
             folds=folds,
@@ -148,9 +148,9 @@ def _try_on_panel(
             brier=brier,
             log_loss=log_loss,
             miscalibration_before=before,
-            miscalibration_after=_miscalibration(dealt.panel, recalibrated),
+            miscalibration_after=_miscalibration(assigned.panel, recalibrated),
             n=panel.units.total,
-            note=_describe(dealt.panel, recalibrated, moves_certain=name == "isotonic"),
+            note=_describe(assigned.panel, recalibrated, moves_certain=name == "isotonic"),
         )
         trials.append(trial)
     return _adjust(trials)
@@ -161,10 +161,10 @@ def _fewest(panel: ForecastPanel) -> float:
     return min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
 
 
-def _is_fit_possible(dealt: FoldAssignment, folds: int) -> bool:
-    """Whether every fold has cases, and those outside it both outcomes."""
-    n = np.bincount(dealt.fold, minlength=folds)
-    events = np.bincount(dealt.fold, weights=dealt.panel.outcome, minlength=folds)
+def _is_fit_possible(assigned: FoldAssignment, folds: int) -> bool:
+    """Whether every fold has cases, and the cases outside it have both outcomes."""
+    n = np.bincount(assigned.fold, minlength=folds)
+    events = np.bincount(assigned.fold, weights=assigned.panel.outcome, minlength=folds)
     outside, events_outside = n.sum() - n, events.sum() - events
     return bool((n > 0).all() and (events_outside > 0).all() and (events_outside < outside).all())
 
@@ -172,9 +172,9 @@ def _is_fit_possible(dealt: FoldAssignment, folds: int) -> bool:
 # Maps
 
 
-def _cross_fit(dealt: FoldAssignment, folds: int, method: Method) -> FloatArray:
+def _cross_fit(assigned: FoldAssignment, folds: int, method: Method) -> FloatArray:
     """Each forecast recalibrated by a map fitted outside its fold; all NaN if one fold has no map."""
-    panel, fold = dealt
+    panel, fold = assigned
     recalibrated = np.empty(len(fold))
     for number in range(folds):
         is_inside = fold == number
@@ -200,7 +200,7 @@ def _scale_log_odds(cases: CheckedCases, p: FloatArray) -> FloatArray:
 
 
 def _fit_isotonic(cases: CheckedCases, p: FloatArray) -> FloatArray:
-    blocks = pool_cases(order_cases(cases, binary=True), binary=True)  # all of the fit that is needed
+    blocks = pool_cases(order_cases(cases, binary=True), binary=True)  # no other part of the fit is needed
     return np.interp(p, *blocks.corners)
 
 
@@ -213,7 +213,7 @@ METHODS: dict[str, Method] = {
 
 
 def _with_finite_log_odds(cases: CheckedCases) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log-odds, outcomes and weights of cases that are not forecast with certainty."""
+    """Log-odds, outcomes and weights of cases whose forecast is not 0 or 1."""
     y, p, weight = cases
     is_finite = ~_is_certain(p)
     weight = np.broadcast_to(1.0, len(y)) if weight is None else weight
@@ -223,7 +223,7 @@ def _with_finite_log_odds(cases: CheckedCases) -> tuple[FloatArray, FloatArray, 
 
 
 def _move_log_odds(p: FloatArray, intercept: float, slope: float) -> FloatArray:
-    """Forecasts with their log-odds moved; certain ones stay."""
+    """Transform the log-odds of forecasts; forecasts of 0 and 1 stay."""
     moved, is_certain = p.copy(), _is_certain(p)
     moved[~is_certain] = expit(intercept + slope * logit(p[~is_certain]))
     return moved
@@ -233,7 +233,7 @@ def _is_certain(p: FloatArray) -> NDArray[np.bool_]:
     return (p == 0) | (p == 1)
 
 
-# What it changed
+# Effect
 
 
 def _compare(
@@ -255,11 +255,11 @@ def _compare(
     )
 
 
-@np.errstate(invalid="ignore")  # of two infinite scores there is no difference
+@np.errstate(invalid="ignore")  # two infinite scores have no difference
 def _fit_to_all(panel: ForecastPanel, name: str) -> list[FittedMap]:
     """The map of a method fitted to all cases, by each score."""
     costs, parameters, moved = (_fit_blocks if name == "isotonic" else _fit_line)(panel, name)
-    moved = panel.only if np.isnan(moved).any() else moved  # then there are no costs either
+    moved = panel.only if np.isnan(moved).any() else moved  # costs are NaN as well
     measures = {score: resolve_measure(score, {}) for score in _SCORES}
     return [
         FittedMap(
@@ -325,7 +325,7 @@ def _adjust(trials: list[RecalibrationTrial]) -> tuple[RecalibrationTrial, ...]:
 
 
 def _describe(panel: ForecastPanel, recalibrated: FloatArray, *, moves_certain: bool) -> str:
-    """What a reader must know of a trial."""
+    """Describe limitations of a trial."""
     if np.isnan(recalibrated).any():
         return (
             "No map fits the cases outside some fold: "
@@ -341,12 +341,12 @@ def _describe(panel: ForecastPanel, recalibrated: FloatArray, *, moves_certain: 
     if refuted:
         cases = format_counted(refuted, "case")
         notes.append(
-            f"The log score is infinite: {cases} got a probability of 0 or 1 and turned out otherwise."
+            f"The log score is infinite: {cases} got a probability of 0 or 1 that the outcome contradicts."
         )
     return " ".join(notes)
 
 
 def _count(panel: ForecastPanel, chosen: NDArray[np.bool_]) -> float:
-    """The cases among some rows; a row with a sampling weight is one case, and one without weight is none."""
+    """The number of cases among some rows; a row with a positive sampling weight is one case."""
     weight = panel.units.row_weight[chosen]
     return float(weight.sum() if panel.units.are_repeated_rows else np.count_nonzero(weight))

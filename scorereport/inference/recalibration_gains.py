@@ -1,11 +1,11 @@
 """The gain of recalibration: cross-fitting folds, and intervals that include the error of the fit.
 
-What is estimated is the mean gain on new cases of a map that is fitted to a sample of this size. The spread
-of cross-fitted differences alone is too narrow for it: all folds share cases, and near calibration the gain
-is a square, which is not normal. A map with k parameters gains G = u x in the sample, where u is the unit of
-a parameter, ½ tr(HV)/k with the curvature H of the expected score and the covariance V of the fit; x is
-nearly a noncentral χ² with k degrees of freedom whose root is known up to a normal error. On new cases the
-map loses k u by its own error.
+The estimand is the mean gain on new cases of a map fitted to a sample of this size. Intervals from the spread
+of cross-fitted differences alone are too narrow: all folds share cases, and near calibration the gain is a
+square, which is not normal. A map with k parameters gains G = u x in the sample, where u, the cost of the
+error of one parameter, is ½ tr(HV)/k with the curvature H of the expected score and the covariance V of the
+fit; x has nearly a noncentral χ² distribution with k degrees of freedom, and its root has a nearly normal
+error. On new cases the map loses k u by its own error.
 
 References
 ----------
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from scorereport.reliability.sampling import SamplingUnits
 
 
-#: Parameters' worth of a block of several distinct forecasts, as in the closed form of the overfit.
+#: Equivalent number of parameters of a block with several distinct forecasts, as in the closed-form overfit.
 _PARAMETERS_OF_A_BLOCK = 1.5
 
 
 class FittedMap(NamedTuple):
-    """A map fitted to all cases: its gain among them, and what its error is expected to cost on new ones.
+    """A map fitted to all cases: its gain on them, and the expected cost of its error on new cases.
 
-    `is_smooth` says whether it has a fixed number of parameters.
+    `is_smooth` is whether it has a fixed number of parameters.
     """
 
     gain: float
@@ -55,12 +55,12 @@ class FittedMap(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """What the error of one parameter costs."""
+        """The cost of the error of one parameter."""
         return self.cost / self.parameters
 
 
 def cost_of_line(panel: ForecastPanel, line: tuple[float, ...]) -> dict[str, float]:
-    """What the error of a line in the log-odds costs on new cases, by score.
+    """Return the expected cost of the error of a line in log-odds on new cases, by score.
 
     `line` is the intercept, or intercept and slope. Forecasts of 0 and 1 stay as they are and cost nothing.
     """
@@ -92,7 +92,7 @@ def _covariance(rows: ForecastPanel, columns: FloatArray, log_odds: FloatArray) 
 
 
 def parameters_of(blocks: Blocks) -> float:
-    """About how many parameters an isotonic fit has: one and a half in each block, one at a single value."""
+    """Return the equivalent number of parameters of an isotonic fit: 1.5 for each block, 1 for one value."""
     return float(_parameters(blocks).sum())
 
 
@@ -101,7 +101,7 @@ def _parameters(blocks: Blocks) -> FloatArray:
 
 
 def cost_of_blocks(blocks: Blocks, units: SamplingUnits, design_effect: float) -> dict[str, float]:
-    """What the error of an isotonic fit costs about, by score; dependent cases cost more."""
+    """Return the approximate cost of the error of an isotonic fit, by score; dependence increases it."""
     cases = units.total / units.case_weight / design_effect
     parameters, mean = _parameters(blocks), blocks.mean
     brier = float((parameters * mean * (1 - mean)).sum()) / cases
@@ -109,7 +109,7 @@ def cost_of_blocks(blocks: Blocks, units: SamplingUnits, design_effect: float) -
 
 
 def design_effect(units: SamplingUnits, values: FloatArray) -> float:
-    """By how much clusters raise the variance of a mean; 1 without clusters, and not below."""
+    """Return the factor by which clusters raise the variance of a mean; at least 1; 1 without clusters."""
     if units.cluster is None:
         return 1.0
     alone = replace(units, cluster=None).standard_error(values)
@@ -119,10 +119,10 @@ def design_effect(units: SamplingUnits, values: FloatArray) -> float:
 def allow_for_fit(
     difference: Difference, fitted: FittedMap, *, folds: int, distribution: ErrorDistribution
 ) -> Difference:
-    """A cross-fitted difference with the interval and test of the gain that fitted maps have on new cases.
+    """Replace the interval and test of a cross-fitted difference by those of the gain on new cases.
 
-    The interval of a smooth map is joined with that of the noncentral χ²; for an isotonic map the spread of
-    its overfit is added to the variance.
+    The interval of a smooth map is extended to include that of the noncentral χ²; for an isotonic map the
+    variance of its overfit is added to the variance.
     """
     is_known = isfinite(difference.value) and isfinite(fitted.gain)
     if not (is_known and difference.standard_error > 0 and fitted.cost > 0):
@@ -132,7 +132,7 @@ def allow_for_fit(
         error = hypot(difference.standard_error, fitted.cost * sqrt(2 / fitted.parameters))
         test = wald_test(difference.value, error, difference.level, distribution)
         return replace(difference, **test._asdict(), method=method)
-    lower, upper, p_value = _examine_square(fitted, folds, difference.level, distribution)
+    lower, upper, p_value = _bound_square(fitted, folds, difference.level, distribution)
     return replace(
         difference,
         lower=min(difference.lower, -upper),
@@ -142,10 +142,10 @@ def allow_for_fit(
     )
 
 
-def _examine_square(
+def _bound_square(
     fitted: FittedMap, folds: int, level: float, distribution: ErrorDistribution
 ) -> tuple[float, float, float]:
-    """Interval of the gain on new cases from that in the sample, and the p-value of no gain."""
+    """Interval of the gain on new cases from the gain in the sample, and the p-value of no gain."""
     cost = fitted.cost * folds / (folds - 1)  # each map is fitted to the other folds
     root, null = sqrt(max(fitted.gain, 0.0) / fitted.unit), sqrt(cost / fitted.unit)
     below = max(root - sqrt(float(chdtri(fitted.parameters, 1 - level))), 0.0)
@@ -158,10 +158,11 @@ def _examine_square(
 
 
 def bound_shown_gain(difference: Difference, alpha: float) -> tuple[float, float]:
-    """Ends of the interval of a gain that is stated only because its adjusted p-value is at most `alpha`.
+    """Return the bounds of a gain that is reported only if its adjusted p-value is at most `alpha`.
 
-    Gains that chance made too large are stated more often than others. So the lower end is that of a normal
-    estimate given that its test rejected (Fithian and others); it is not below 0, because of the test.
+    Gains that are too large by chance are reported more often than others. The lower bound is therefore that
+    of a normal estimate conditional on rejection (Fithian and others); it is not below 0, because of the
+    test.
     """
     gain, holm = -difference.value, difference.p_value_holm or difference.p_value
     statistic = -float(ndtri(difference.p_value / 2))
@@ -186,10 +187,10 @@ class FoldAssignment(NamedTuple):
 
 
 def assign_folds(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> FoldAssignment:
-    """Deal what was drawn independently into folds of equal size.
+    """Assign sampling units to folds of equal size.
 
-    A row goes to one fold with its whole weight: of copies in two folds, one would betray the other's
-    outcome to its map.
+    A row goes to one fold with its whole weight: if copies were in two folds, the map of one would be fitted
+    to the outcome of the other.
     """
     if panel.cluster is not None:
         return FoldAssignment(panel, (rng.permutation(int(panel.units.size)) % folds)[panel.cluster])
@@ -204,7 +205,7 @@ def assign_folds(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> 
 
 
 def _assign_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.integer]:
-    """The folds of ascending forecasts; those that are the same are dealt in random order."""
+    """The folds of ascending forecasts; tied forecasts are assigned in random order."""
     fold = _shuffle_turns(-(-len(p) // folds), folds, rng).ravel()[: len(p)]
     is_same = np.append(False, np.append(p[1:] == p[:-1], False))
     tied = np.flatnonzero(is_same[1:] | is_same[:-1])
@@ -213,12 +214,12 @@ def _assign_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDA
 
 
 def _shuffle_turns(turns: int, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """All folds in random order, for each turn anew."""
+    """All folds in random order, separately for each turn."""
     return rng.permuted(np.tile(np.arange(folds, dtype=np.int32), (turns, 1)), axis=1)
 
 
 def _assign_repeated(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> FoldAssignment:
-    """Deal the cases of each distinct forecast, without writing them out: a row for each of its folds.
+    """Assign the cases of each distinct forecast by counts: a row for each forecast, outcome and fold.
 
     No case has a weight: rows with the same forecast and outcome are different cases.
     """
@@ -231,19 +232,19 @@ def _assign_repeated(panel: ForecastPanel, folds: int, rng: np.random.Generator)
     counts = np.stack([sizes - of_events, of_events], axis=1)  # by forecast, outcome and fold
     at, outcome, fold = np.nonzero(counts)
     count = counts[at, outcome, fold].astype(np.float64)
-    dealt = ForecastPanel(
+    assigned = ForecastPanel(
         outcome=outcome.astype(np.float64),
         forecasts={name: distinct[at]},
         weight=None if (count == 1).all() else count,
         weight_kind="frequency",
     )
-    return FoldAssignment(dealt, fold)
+    return FoldAssignment(assigned, fold)
 
 
 def _assign_counts(n: IntArray, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """How many of the first n, the next n, ... cases go to each fold.
+    """How many of the cases of each forecast go to each fold.
 
-    A turn gives one case to each fold. Only of turns that two forecasts share must the order be known.
+    A turn gives one case to each fold. The order is needed only for turns that two forecasts share.
     """
     turn, place = np.divmod(np.append(0, np.cumsum(n)).astype(np.int32), folds)  # rows are fewer than 2^31
     turns, which = np.unique(turn, return_inverse=True)
@@ -252,7 +253,7 @@ def _assign_counts(n: IntArray, folds: int, rng: np.random.Generator) -> NDArray
 
 
 def _draw_events(sizes: NDArray[np.int32], events: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
-    """How many of the events of each forecast are in each fold, any of its cases as likely as any other."""
+    """How many of the events of each forecast are in each fold, if all its cases are equally likely."""
     drawn = np.zeros_like(sizes)
     left, events_left = sizes.sum(axis=1), events.copy()
     for fold in range(sizes.shape[1]):

@@ -1,4 +1,4 @@
-"""Recalibration lines: estimates and tests from fits, whichever engine made the fits."""
+"""Calibration lines: estimates and tests from fits of any engine."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 
 COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
 HARRELL_2015 = "Harrell (2015), Regression Modeling Strategies, doi:10.1007/978-3-319-19425-7"
-#: A sandwich error below this is rounding: the sums over its clusters are 0.
+#: A sandwich error below this is a rounding error: the sums over its clusters are 0.
 NO_ERROR = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationLine:
-    """Slope and intercept of the joint fit, and the intercept where the slope is held at 1."""
+    """Slope and intercept of the joint fit, and the intercept with the slope held at 1."""
 
     slope: Estimate
     intercept: Estimate
@@ -34,10 +34,10 @@ class CalibrationLine:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LineFit:
-    """Intercept and slope, or the intercept alone, with their covariance; NaN and why if there is none.
+    """Intercept and slope, or the intercept alone, with covariance; NaN, and the reason as a note, if no fit.
 
     `freedom` holds the degrees of freedom of the error of each, `freedom_together` those of the covariance;
-    they are infinite where the likelihood gave it.
+    they are infinite where the covariance comes from the likelihood.
     """
 
     value: FloatArray
@@ -48,29 +48,29 @@ class LineFit:
 
     @property
     def standard_error(self) -> FloatArray:
-        """The standard error of each."""
+        """The standard error of each parameter."""
         return np.sqrt(np.diag(self.covariance))
 
     def guess(self, k: int, at: float) -> float:
-        """About where the other of two parameters is best, if the k-th is held somewhere."""
+        """Approximate best value of the other of two parameters, if the k-th is held at `at`."""
         ratio = self.covariance[0, 1] / self.covariance[k, k]
         return float(self.value[1 - k] + ratio * (at - self.value[k]))
 
 
 def describe_certain(count: int, rows: int) -> str:
-    """Why forecasts of exactly 0 or 1 leave no line."""
+    """Describe why no line fits to forecasts of exactly 0 or 1."""
     are, have = conjugate(count, "are"), conjugate(count, "have")
     return f"{count} of {rows} forecasts {are} exactly 0 or 1 and {have} infinite log-odds: no line fits."
 
 
 def no_fit(size: int, note: str) -> LineFit:
-    """What is left to say where no line fits."""
+    """Return a fit without values, with the reason as its note."""
     return LineFit(value=np.full(size, np.nan), covariance=np.full((size, size), np.nan), note=note)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSample:
-    """The sample of a line: how many cases and events, how its errors were made, what they rest on."""
+    """The sample of a line: numbers of cases and events, the method of its errors, and a warning."""
 
     n: float
     events: float
@@ -91,7 +91,7 @@ def describe_line(
     how: str,
     level: float,
 ) -> CalibrationLine:
-    """A line from both its fits and their limits."""
+    """Make a calibration line from both its fits and their limits."""
     (intercept, slope), (at_slope_one,) = limits
 
     def estimate(fit: LineFit, k: int, measure: str, bounds: tuple[float, float], what: str) -> Estimate:
@@ -122,18 +122,18 @@ def describe_line(
 
 
 def wald_limits(fit: LineFit, level: float) -> LineLimits:
-    """Estimates less and plus their errors times a quantile, normal or of t."""
+    """Return estimates minus and plus their errors times a quantile, normal or of t."""
     quantiles = [ErrorDistribution(df).critical_value(level) for df in fit.freedom[: len(fit.value)]]
     half = np.array(quantiles) * fit.standard_error
     return [(float(value - h), float(value + h)) for value, h in zip(fit.value, half, strict=True)]
 
 
-def examine_slope(sample: LineSample, joint: LineFit) -> HypothesisTest:
+def test_slope(sample: LineSample, joint: LineFit) -> HypothesisTest:
     """Test that the slope is 1."""
     return _wald_test(sample, joint, 1, name="Calibration slope", null=1)
 
 
-def examine_intercept(sample: LineSample, offset: LineFit) -> HypothesisTest:
+def test_intercept(sample: LineSample, offset: LineFit) -> HypothesisTest:
     """Test that the intercept at slope 1 is 0."""
     return _wald_test(sample, offset, 0, name="Calibration intercept at slope 1", null=0)
 
@@ -160,7 +160,7 @@ def _describe_t(freedom: float) -> str:
 def describe_unreliability(
     sample: LineSample, joint: LineFit, statistic: float, note: str, *, has_likelihood: bool
 ) -> HypothesisTest:
-    """The test that intercept 0 and slope 1 hold together: by likelihood ratio, or Wald's over draws."""
+    """Make the test that intercept 0 and slope 1 hold together: by likelihood ratio, or Wald's."""
     p_value, distribution = refer_wald(statistic, 2, joint.freedom_together)
     how = "likelihood ratio" if has_likelihood else f"Wald test, {sample.errors}"
     return HypothesisTest(
@@ -177,9 +177,9 @@ def describe_unreliability(
 
 
 def refer_wald(statistic: float, size: int, freedom: float) -> tuple[float, str]:
-    """The p-value of Wald's statistic of several parameters, and of which distribution.
+    """Return the p-value of Wald's statistic of several parameters, and the name of its distribution.
 
-    χ² where the covariance is known; else Hotelling's T-squared with the degrees of freedom of its estimate.
+    It is χ² if the degrees of freedom are infinite, else Hotelling's T-squared with these degrees of freedom.
     """
     if not np.isfinite(freedom):
         return float(chdtrc(size, statistic)), f"χ² with {size} degrees of freedom"
@@ -189,12 +189,12 @@ def refer_wald(statistic: float, size: int, freedom: float) -> tuple[float, str]
 
 
 def likelihood_ratio(sample: LineSample, rise: float) -> tuple[float, str]:
-    """Twice the rise of the log-likelihood over that of the forecasts, and the unreliability index."""
+    """Return twice the rise of the log-likelihood over that of the forecasts, and the unreliability index."""
     statistic = 2 * max(rise, 0.0)
     return statistic, f"Unreliability index U = {(statistic - 2) / sample.n:.6g}."
 
 
 def joint_wald(joint: LineFit) -> float:
-    """Wald's statistic of both parameters."""
+    """Return Wald's statistic that the intercept is 0 and the slope 1."""
     off = joint.value - (0, 1)
     return float(off @ np.linalg.solve(joint.covariance, off))

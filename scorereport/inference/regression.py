@@ -1,7 +1,7 @@
-"""Cox's recalibration line, logit P(y = 1) = a + b logit p: estimates, intervals and tests.
+"""Cox's calibration line, logit P(y = 1) = a + b logit p: estimates, intervals and tests.
 
-A calibrated forecast has a = 0 and b = 1. Two intercepts are in use, and both are given: that of the
-joint fit, and that of the fit with the slope held at 1, calibration in the large in log-odds.
+A calibrated forecast has a = 0 and b = 1. Two intercepts are in common use, and both are returned: that of
+the joint fit, and that of the fit with the slope held at 1, which is calibration in the large in log-odds.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from scorereport.inference.recalibration_lines import (
     describe_certain,
     describe_line,
     describe_unreliability,
-    examine_intercept,
-    examine_slope,
     joint_wald,
     likelihood_ratio,
     no_fit,
+    test_intercept,
+    test_slope,
     wald_limits,
 )
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from scorereport.inference.estimates import HypothesisTest
 
 INTERVALS = ("wald", "profile")
-#: A profile is looked for this many doublings of the first step away.
+#: A profile limit is searched for up to this many doublings of the first step.
 _MOST_STEPS = 60
 
 
@@ -61,19 +61,19 @@ def calibration_line(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> CalibrationLine:
-    """Fit the recalibration line: a binomial GLM, equal to that of statsmodels.
+    """Fit the calibration line by a binomial GLM, equal to that of statsmodels.
 
-    Forecasts of 0 or 1 have infinite log-odds: then there is no line, and nothing is clipped.
+    Forecasts of 0 or 1 have infinite log-odds: then there is no line; forecasts are not clipped.
     With clusters or fractional weights, errors are bias-reduced (CR2) over clusters or rows, and quantiles
-    those of t with Satterthwaite's degrees of freedom.
+    are those of t with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    interval : "wald", estimate ± quantile times error; or "profile", where the likelihood ratio, the
-        other parameter refitted, is not significant; it needs independent rows
-    level : the probability with which an interval covers
+    interval : "wald", estimate ± quantile times error; or "profile", the values at which the likelihood
+        ratio, with the other parameter refitted, is not significant, which needs independent rows
+    level : confidence level of the intervals
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
@@ -163,7 +163,7 @@ def _why_no_intercept(panel: ForecastPanel) -> str:
 
 
 def _why_no_slope(panel: ForecastPanel) -> str:
-    """Decide exactly whether the likelihood has its top at a finite slope; both outcomes occur."""
+    """Describe why the likelihood has no maximum at a finite slope, given both outcomes; empty if it has."""
     p, is_event = panel.only, panel.outcome == 1
     if p[0] == p[-1]:
         return "All forecasts are the same: the slope is not defined."
@@ -173,7 +173,7 @@ def _why_no_slope(panel: ForecastPanel) -> str:
 
 
 def _fit(panel: ForecastPanel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> LineFit:
-    """The fit that the kernels found, with its covariance: from the likelihood, or over the draws."""
+    """Make the fit of a value that was found, with its covariance: from the likelihood, or a sandwich."""
     if not np.isfinite(value).all():
         return no_fit(len(value), "The fit did not converge.")
     log_odds = offset + combine(value, columns)
@@ -187,7 +187,7 @@ def _fit(panel: ForecastPanel, columns: FloatArray, offset: FloatArray, value: S
 def _fit_over_draws(
     panel: ForecastPanel, value: FloatArray, columns: FloatArray, log_odds: FloatArray
 ) -> LineFit:
-    """A fit with the bias-reduced covariance over clusters, or weighted rows, and its degrees of freedom."""
+    """Make a fit with bias-reduced covariance over clusters or weighted rows, and degrees of freedom."""
     draws, what, size = panel.units.size, panel.units.describes, len(value)
     sums = sum_over_draws(columns, log_odds, panel.outcome, panel.units)
     nothing = LineFit(
@@ -220,7 +220,7 @@ def _limits(panel: ForecastPanel, fit: LineFit, interval: str, level: float) -> 
 
 
 def _profiles(panel: ForecastPanel, fit: LineFit) -> list[Callable[[float], float]]:
-    """For each parameter the log-likelihood at a value of it, the other one refitted."""
+    """For each parameter, the function that returns its log-likelihood with the other parameter refitted."""
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
     if len(fit.value) == 1:
         return [lambda a: log_likelihood(a + x, y, weight)]
@@ -235,7 +235,7 @@ def _profiles(panel: ForecastPanel, fit: LineFit) -> list[Callable[[float], floa
 
 
 def _cross(profile: Callable[[float], float], value: float, step: float, quantile: float) -> float:
-    """Where the profile has fallen by half the squared quantile, in the direction of the step."""
+    """The value, in the direction of the step, at which the profile is lower by half the squared quantile."""
     floor = profile(value) - quantile**2 / 2
     end = value + quantile * step
     for _ in range(_MOST_STEPS):
@@ -279,7 +279,7 @@ def line_tests(
     )
     joint = _fit_joint(panel)
     sample = _describe_sample(panel)
-    slope, intercept = examine_slope(sample, joint), examine_intercept(sample, _fit_at_slope_one(panel))
+    slope, intercept = test_slope(sample, joint), test_intercept(sample, _fit_at_slope_one(panel))
     return slope, intercept, _test_unreliability(panel, joint)
 
 
@@ -293,8 +293,8 @@ def unreliability_test(
 ) -> HypothesisTest:
     """Test by likelihood ratio that intercept 0 and slope 1 hold together, with two degrees of freedom.
 
-    Harrell's unreliability index U = (χ² - 2)/n stands in the note. With clusters or fractional
-    weights, which have no likelihood, it is a Wald test, and there is no U.
+    The note gives Harrell's unreliability index U = (χ² - 2)/n. With clusters or fractional weights, which
+    have no likelihood, it is a Wald test, and there is no U.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Retention curves with bootstrap bands, and the area under each with its interval.
 
-Resamples only change how much each row weighs, never the order in which scores set cases aside: a curve
-of a resample is the same queue, cut at other places.
+Resamples only change the weights of rows, never the order in which scores set cases aside: the curve of a
+resample has the same queue, cut at other positions.
 
 References
 ----------
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class RetentionBand:
     """A metric of the cases retained against the fraction set aside by a score, with its band.
 
-    The band holds at each fraction for itself, with the probability `level`. The area has fractions in
-    [0, 1] on its axis. NaN where something is not defined, see the notes.
+    The band is pointwise, with the confidence level `level`. The area is over fractions in [0, 1]. Values are
+    NaN where they are not defined, see the notes.
     """
 
     score: str
@@ -63,7 +63,7 @@ class RetentionBand:
     def area_percent(self) -> Estimate:
         """The area with the cases set aside in percent, 100 times `area`.
 
-        Erratum: the paper must have used this axis, for it prints areas of 13 to 18 under curves that
+        Erratum: the paper must have used this axis, as it prints areas of 13 to 18 under curves that
         do not exceed 1.
         """
         names = ("value", "standard_error", "lower", "upper")
@@ -86,10 +86,11 @@ def retention_band(  # noqa: PLR0913
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> RetentionBand:
-    """The retention curve with a percentile band from resampled rows or clusters; 50 as in the paper.
+    """Compute the retention curve with a percentile band from resampled rows or clusters.
 
-    Arguments are those of `retention_curve`. A metric given as a function is called once for each fraction
-    and resample: with `sample_weight=` if weights are given, else with cases repeated as they were drawn.
+    By default there are 50 resamples, as in the paper. Other arguments are those of `retention_curve`. A
+    metric given as a function is called once for each fraction and resample: with `sample_weight=` if weights
+    are given, else with cases repeated as they were drawn.
 
     References
     ----------
@@ -134,9 +135,9 @@ def retain_panel(
     resamples: int = 50,
     seed: int = SEED,
 ) -> tuple[RetentionBand, ...]:
-    """Retention by every score of every metric of one model, on the same resamples; scores go first.
+    """Compute bands of one model for every score and metric, on the same resamples; in the order of scores.
 
-    `cost` belongs to the metric `expected_cost`.
+    `cost` is for the metric `expected_cost`.
     """
     level = check_inside(level, "level", 0, 1, closed="neither")
     resamples, seed = check_whole(resamples, "resamples", 0), check_whole(seed, "seed", 0)
@@ -174,14 +175,14 @@ def _values(
     measures: Sequence[Callable[[RetentionCut], FloatArray]],
     weight: FloatArray,
 ) -> FloatArray:
-    """The metrics at every fraction under these weights: by score, metric, fraction."""
+    """Values of the metrics under these weights, by score, metric and fraction."""
     cuts = [queue.cut(weight) for queue in queues]
     return np.array([[measure(cut) for measure in measures] for cut in cuts])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Run:
-    """What all bands of a panel share."""
+    """Data and settings that all bands of a panel share."""
 
     units: SamplingUnits
     fraction: FloatArray
@@ -192,7 +193,7 @@ class _Run:
     def band(
         self, queue: RetentionOrder, score: str, metric: str, value: FloatArray, replicates: FloatArray
     ) -> RetentionBand:
-        """A curve and its replicates as a band, and the area under it."""
+        """Make the band of a curve from its replicates, and the area under it."""
         bounds = [self._bounds(v, r) for v, r in zip(value, replicates.T, strict=True)]
         lower, upper = np.array(bounds).T
         lost = int((~np.isfinite(replicates)).sum(axis=0).max(initial=0))
@@ -230,7 +231,7 @@ class _Run:
         )
 
     def _bounds(self, value: float, replicates: FloatArray) -> tuple[float, float]:
-        """Quantiles of the replicates that are known, at the level; NaN if there are too few."""
+        """Quantiles of the finite replicates at the level; NaN if they are too few."""
         known = replicates[np.isfinite(replicates)]
         if not np.isfinite(value) or len(known) < 2 or self.units.size <= 1:
             return np.nan, np.nan

@@ -1,4 +1,4 @@
-"""Marks of the probability scale under the weights of a resample, and under outcomes that forecasts imply."""
+"""Marks of the probability scale under the weights of a resample, and under outcomes drawn from forecasts."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from scorereport.inference.class_panel import DrawnClasses
 
 
-#: Drawn outcomes are fitted on at most this many groups of neighbouring probabilities. A block of an
-#: isotonic fit holds many times as many pairs; angles move by a few hundredths of their spread.
+#: Drawn outcomes are fitted on up to this many groups of neighbouring probabilities. A block of an
+#: isotonic fit has many times as many pairs; angles change by a few hundredths of their spread.
 _MOST_GROUPS = 4000
-#: Classes are rescaled until their means are this close to their shares, or so many times.
+#: Classes are rescaled until their means are this close to their shares, or up to this many times.
 _SAME_SHARE, _MOST_ROUNDS = 1e-4, 200
 #: Marks this close are equal up to rounding.
 _ROUNDING = 1e-12
@@ -35,24 +35,24 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScaleForecast(ClassDistribution):
-    """Class probabilities, as given and pulled inside a limit, with the classes that came."""
+    """Class probabilities, as given and clipped to a limit, with the observed classes."""
 
     limit: float = 0.0
 
     @property
     def cases(self) -> int:
-        """Number of rows, each taken for a case."""
+        """Number of rows, each counted as a case."""
         return len(self.outcome)
 
     @cached_property
     def table(self) -> FloatArray:
-        """The probabilities, pulled inside the limit."""
+        """The probabilities, clipped to the limit."""
         return np.clip(self.given, self.limit, 1 - self.limit)
 
     def rescaled(self) -> ScaleForecast:
-        """The same with each class multiplied by a number of its own, so that it comes as often as it did.
+        """Multiply each class by a factor so that its mean probability is its observed share.
 
-        What is left of the miscalibration is not that some classes are given too much throughout.
+        Miscalibration that remains is not due to classes whose probabilities are too high throughout.
         """
         weight = self.units.row_weight / self.units.total
         share = np.bincount(self.outcome, weight, self.given.shape[1])
@@ -67,29 +67,29 @@ class ScaleForecast(ClassDistribution):
 
     @cached_property
     def powers(self) -> Powers:
-        """Each probability, its power -2/3 and its logarithm; of probability 0 these are not used."""
+        """Each probability, its power -2/3 and its logarithm; the last two are not used for probability 0."""
         known = np.where(self.table > 0, self.table, 1.0)
         return self.table, known**ROBUSTNESS, np.log(known)
 
     def power_means(self, target: ScaleTarget, exponents: Sequence[float]) -> FloatArray:
-        """Generalised means of the probabilities that were given to what came of a target."""
-        p, weight = target.given_to_came
+        """Generalised means of the probabilities of observed pairs of a target."""
+        p, weight = target.observed_probabilities
         return np.array([power_mean(p, m, weight) for m in exponents])
 
     def smallest_of(self, target: ScaleTarget) -> tuple[FloatArray, FloatArray, float]:
-        """The probabilities of what came, ascending, how many cases each counts for, and all together."""
-        p, weight = target.given_to_came
+        """Probabilities of observed pairs, ascending, the number of cases of each, and in total."""
+        p, weight = target.observed_probabilities
         order = np.argsort(p, kind="stable")
         weight = weight[order] / self.units.case_weight
         return p[order], weight, float(weight.sum())
 
 
-#: Of each row and class: the probability, its power -2/3 and its logarithm.
+#: For each row and class: the probability, its power -2/3 and its logarithm.
 Powers = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class _Chosen(NamedTuple):
-    """True pairs of a target: places among all that are true, rows, pairs of it, cells of the table."""
+    """Observed pairs of a target: positions among all observed pairs, rows, pairs of it, table cells."""
 
     place: NDArray[np.intp]
     row: NDArray[np.intp]
@@ -105,7 +105,7 @@ class ScaleMarks(NamedTuple):
 
     @property
     def angle(self) -> FloatArray:
-        """Degrees of the line from robustness to decisiveness; NaN where these coincide."""
+        """Angle in degrees of the line from robustness to decisiveness; NaN where these coincide."""
         rise, run = (_without_rounding(part[..., 0] - part[..., 2]) for part in self)
         return np.where((rise > 0) | (run > 0), np.degrees(np.arctan2(rise, run)), np.nan)
 
@@ -115,7 +115,7 @@ def _without_rounding(length: FloatArray) -> FloatArray:
 
 
 def stack_marks(marks: Sequence[ScaleMarks]) -> ScaleMarks:
-    """Marks of many draws as one, a row for each."""
+    """Stack the marks of many draws, a row for each."""
     model, source = (np.array(part).reshape(-1, 3) for part in zip(*marks, strict=True)) if marks else _NONE
     return ScaleMarks(model, source)
 
@@ -124,7 +124,7 @@ _NONE = (np.empty((0, 3)), np.empty((0, 3)))
 
 
 class ResampledScale(NamedTuple):
-    """What a resample gives: the model's marks, and the sums of each bin."""
+    """The model's marks in a resample, and the sums of each bin."""
 
     model: FloatArray
     events: FloatArray
@@ -136,14 +136,15 @@ class ScaleTarget:
 
     def __init__(self, forecast: ScaleForecast, label: int | None, n_bins: int) -> None:
         self.forecast, self.label = forecast, label
-        came = forecast.outcome[:, None] == np.arange(forecast.table.shape[1])
+        is_observed = forecast.outcome[:, None] == np.arange(forecast.table.shape[1])
         chosen = slice(None) if label is None else slice(label, label + 1)
-        self.width = came[:, chosen].shape[1]
-        self.came, self.probability = came[:, chosen].ravel(), forecast.table[:, chosen].ravel()
+        self.width = is_observed[:, chosen].shape[1]
+        self.is_observed = is_observed[:, chosen].ravel()
+        self.probability = forecast.table[:, chosen].ravel()
         self.weight = self.pair_weight(forecast.units.row_weight)
         self.n_bins = min(n_bins, forecast.cases * self.width)
         self.sample = corp(
-            self.came,
+            self.is_observed,
             self.probability,
             self._given_weight,
             weight_kind=forecast.units.weight_kind,
@@ -162,7 +163,7 @@ class ScaleTarget:
         return None if cluster is None else np.repeat(cluster, self.width)
 
     def pair_weight(self, row_weight: FloatArray) -> FloatArray:
-        """The weight of each pair under these weights of the rows."""
+        """The weight of each pair under these weights of rows."""
         return np.repeat(row_weight, self.width) if self.width > 1 else row_weight
 
     def _cut(self) -> ScaleBins:
@@ -174,13 +175,13 @@ class ScaleTarget:
 
     @cached_property
     def observed(self) -> _Chosen:
-        """The pairs that came true."""
+        """The observed pairs."""
         return self._choose(self.forecast.rows, self.forecast.outcome)
 
     def resampled(self, row_weight: FloatArray) -> list[ResampledScale]:
-        """Sums under these weights of the rows, in the bins of the sample.
+        """Sums under these weights of rows, in the bins of the sample.
 
-        Bins stay as they are: the interval is of the numbers of these bins, and isotonic regression of a
+        Bins are kept: the interval is for the values with these bins, and isotonic regression of a
         resample would add its overfit to that of the sample.
         """
         weight, happened = self.pair_weight(row_weight), row_weight[self.observed.row]
@@ -204,10 +205,10 @@ class ScaleTarget:
 
     @cached_property
     def tail_index(self) -> float:
-        """How fast large summands p^(-2/3) of the robustness become rare; up to 2 they have no variance.
+        """The tail index of the summands p^(-2/3) of the robustness; up to 2 they have no finite variance.
 
-        By Hill's estimator from the 2√n smallest probabilities of what came, of a quarter of them at most; ∞
-        where these are equal or 0.
+        It is Hill's estimator from the 2√n smallest probabilities of observed pairs, at most a quarter of
+        them; ∞ where these are equal or 0.
         """
         p, weight, total = self.forecast.smallest_of(self)
         if not (len(p) and p[0] > 0):
@@ -218,19 +219,19 @@ class ScaleTarget:
         return 1 / float(mean) if mean > 0 else np.inf
 
     @property
-    def given_to_came(self) -> tuple[FloatArray, FloatArray]:
-        """The probabilities of what came, and their weights."""
-        return self.probability[self.came], self.weight[self.came]
+    def observed_probabilities(self) -> tuple[FloatArray, FloatArray]:
+        """The probabilities of observed pairs, and their weights."""
+        return self.probability[self.is_observed], self.weight[self.is_observed]
 
     def power_means(self, exponents: Sequence[float]) -> FloatArray:
-        """Generalised means of the probabilities of what came."""
+        """Generalised means of the probabilities of observed pairs."""
         return self.forecast.power_means(self, exponents)
 
     def geometric_means(self, kind: int) -> FloatArray:
-        """Geometric mean of the probabilities of what came, in each bin of a kind."""
+        """Geometric mean of the probabilities of observed pairs in each bin of a kind."""
         chosen = slice(None) if self.label is None else slice(self.label, self.label + 1)
         logs = self.forecast.powers[2][:, chosen].ravel()
-        return self.bins[kind].geometric_means(self.probability, self.weight * self.came, logs)
+        return self.bins[kind].geometric_means(self.probability, self.weight * self.is_observed, logs)
 
     @cached_property
     def _counts(self) -> FloatArray:
@@ -238,7 +239,7 @@ class ScaleTarget:
 
     @cached_property
     def _groups(self) -> tuple[NDArray[np.intp], FloatArray]:
-        """The group of neighbouring probabilities that each pair is in, and what groups weigh."""
+        """The group of neighbouring probabilities of each pair, and the weight of each group."""
         values, place = np.unique(self.probability, return_inverse=True)
         if len(values) > _MOST_GROUPS:
             end = np.cumsum(np.bincount(place, self.weight))
@@ -247,7 +248,7 @@ class ScaleTarget:
         return place, np.bincount(place, self.weight).astype(np.float64)
 
     def _choose(self, row: NDArray[np.intp], label: NDArray[np.intp]) -> _Chosen:
-        """Those of the true pairs that are of this target."""
+        """The observed pairs of this target, from the row and label of all."""
         if self.label is None:
             place = np.arange(len(row))
             return _Chosen(place, row, row * self.width + label, row * self.width + label)
@@ -276,7 +277,7 @@ def _model_marks(powers: Sequence[FloatArray], weight: FloatArray) -> FloatArray
 
 
 def source_marks(events: FloatArray, n: FloatArray) -> FloatArray:
-    """The three means of the shares of events in bins, weighted by events; NaN without any."""
+    """Return the three means of the shares of events in bins, weighted by events; NaN without events."""
     share = np.divide(events, n, out=np.ones(events.shape), where=events > 0)
     total = events.sum(axis=-1)
     sums = (events * np.array([share, np.log(share), share**ROBUSTNESS])).sum(axis=-1)

@@ -1,8 +1,8 @@
-"""The forecast of an event in a large sample as groups of neighbours, for the draws of its probability scale.
+"""Groups of neighbouring forecasts of an event in a large sample, for draws of the probability scale.
 
-Bins, blocks, counts and means are those of all cases, to rounding. A draw only has to know how many cases
-of a group it takes: within a group probabilities differ by less than a thousandth part of their spread, and
-where they are smallest and a power of them is steep every case is a group of its own.
+Bins, blocks, counts and means are those of all cases, up to rounding. A draw only counts cases by group:
+within a group probabilities differ by less than a thousandth of their spread, and where they are smallest,
+and powers of them are steep, every case is a group of its own.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.scale_draws import ScaleTarget
 
-#: Up to this many rows each is drawn by itself.
+#: Up to this many rows, rows are drawn individually.
 MOST_ROWS = 100_000
-#: Groups of equal size in the middle, cases that are groups of their own at either end, and by how much
-#: groups grow from there on.
+#: Number of groups of equal size in the middle, number of cases that are groups of their own at either end,
+#: and the factor by which groups grow between.
 _GROUPS, _ALONE, _GROWTH = 4000, 256, 1.05
-#: Rows whose powers are computed in one go.
+#: Rows whose powers are computed at once.
 _CHUNK_ROWS = 1 << 17
 
 
 class ObservedProbabilities(NamedTuple):
-    """Probabilities that were given to what came: how many, the smallest in order, and means of all."""
+    """Probabilities of observed labels: their number, the smallest in ascending order, and means of all."""
 
     n: int
     smallest: FloatArray
@@ -50,9 +50,9 @@ class ObservedProbabilities(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupedForecast(ScaleForecast):
-    """Groups of cases with the same outcome as rows with counts; probabilities are means of a group.
+    """Groups of cases with the same outcome, as rows with counts; probabilities are means over a group.
 
-    `place` is where both probabilities of a row stand among those of all rows.
+    `place` are the probabilities of both labels by which a row is ordered among all rows.
     """
 
     place: FloatArray
@@ -61,13 +61,13 @@ class GroupedForecast(ScaleForecast):
 
     @property
     def table(self) -> FloatArray:
-        """The probabilities by which rows are ordered, the same for all in a group."""
+        """The probabilities by which rows are ordered, the same for all cases of a group."""
         return self.place
 
     @property
     def cases(self) -> int:
         """Number of cases."""
-        return sum(came.n for came in self.of_labels)
+        return sum(observed.n for observed in self.of_labels)
 
     @property
     def powers(self) -> Powers:
@@ -77,37 +77,39 @@ class GroupedForecast(ScaleForecast):
     def power_means(self, target: ScaleTarget, exponents: Sequence[float]) -> FloatArray:
         """Generalised means over all cases; those of both labels together follow from those of each."""
         labels = self._labels_of(target)
-        n = np.array([float(came.n) for came in labels])
-        return np.array([power_mean(np.array([c.means[m] for c in labels]), m, n) for m in exponents])
+        n = np.array([float(observed.n) for observed in labels])
+        return np.array(
+            [power_mean(np.array([observed.means[m] for observed in labels]), m, n) for m in exponents]
+        )
 
     def smallest_of(self, target: ScaleTarget) -> tuple[FloatArray, FloatArray, float]:
-        """The smallest probabilities of what came, one for each case, and how many cases there are."""
+        """The smallest probabilities of observed labels, one for each case, and the number of all cases."""
         labels = self._labels_of(target)
-        smallest = np.sort(np.concatenate([came.smallest for came in labels]))
-        return smallest, np.ones(len(smallest)), float(sum(came.n for came in labels))
+        smallest = np.sort(np.concatenate([observed.smallest for observed in labels]))
+        return smallest, np.ones(len(smallest)), float(sum(observed.n for observed in labels))
 
     def _labels_of(self, target: ScaleTarget) -> tuple[ObservedProbabilities, ...]:
         return self.of_labels if target.label is None else (self.of_labels[target.label],)
 
 
 def is_groupable(panel: ForecastPanel) -> bool:
-    """Whether rows are many, and all alike, so that only their number in a group counts."""
+    """Whether rows are many and have neither weights nor clusters, so that counts by group are enough."""
     return len(panel.outcome) > MOST_ROWS and panel.weight is None and panel.cluster is None
 
 
 def group_forecast(
     outcome: FloatArray, forecast: FloatArray, limit: float, n_bins: int, exponents: Sequence[float]
 ) -> GroupedForecast:
-    """Group the cases such that no bin and no block of any target is cut."""
-    came, p, _ = order_cases(CheckedCases(outcome, forecast, None), binary=True)
-    given = (1 - p, p) if limit == 0 else (np.clip(part, limit, 1 - limit) for part in (1 - p, p))
-    pairs = _Pairs(came == 1, *given)
-    del came
+    """Group neighbouring cases so that no group crosses the edge of a bin or block of any target."""
+    y, p, _ = order_cases(CheckedCases(outcome, forecast, None), binary=True)
+    clipped = (1 - p, p) if limit == 0 else (np.clip(part, limit, 1 - limit) for part in (1 - p, p))
+    pairs = _Pairs(y == 1, *clipped)
+    del y
     edges = _edges(pairs, n_bins)
     start = _cut(pairs, edges)
     n = np.diff(start, append=len(forecast))
     middle = np.add.reduceat(p, start) / n
-    events = np.add.reduceat(pairs.came, start, dtype=np.int64)
+    events = np.add.reduceat(pairs.is_event, start, dtype=np.int64)
     counts = np.column_stack([n - events, events])
     group, label = np.nonzero(counts)
     return GroupedForecast(
@@ -124,32 +126,32 @@ def group_forecast(
 
 
 class _Pairs(NamedTuple):
-    """Whether events came, and the probabilities of either label inside the limit, of events ascending."""
+    """Which cases are events, and the clipped probabilities of both labels, those of events ascending."""
 
-    came: NDArray[np.bool_]
+    is_event: NDArray[np.bool_]
     other: FloatArray
     event: FloatArray
 
 
-# Where groups start
+# Starts of groups
 
 
 def _edges(pairs: _Pairs, n_bins: int) -> FloatArray:
-    """Probabilities of either label at which groups start: with bins and blocks, and between neighbours."""
-    came, of_other, of_event = pairs
+    """Probabilities of either label at which groups start: edges of bins and blocks, and others between."""
+    is_event, of_other, of_event = pairs
     edges = [
         np.array([0.0]),
-        of_event[_spread(len(came))],
-        _starts(~came, of_other, n_bins),
-        _starts(came, of_event, n_bins),
-        _starts(np.append(~came, came), np.append(of_other, of_event), n_bins),
+        of_event[_spread(len(is_event))],
+        _starts(~is_event, of_other, n_bins),
+        _starts(is_event, of_event, n_bins),
+        _starts(np.append(~is_event, is_event), np.append(of_other, of_event), n_bins),
     ]
     return np.unique(np.concatenate(edges))
 
 
-def _starts(came: NDArray[Any], p: FloatArray, n_bins: int) -> FloatArray:
-    """Probabilities at which bins or blocks start, or at which zeros or ties that bins share end."""
-    cases = order_cases(CheckedCases(came, p, None), binary=True)
+def _starts(is_observed: NDArray[Any], p: FloatArray, n_bins: int) -> FloatArray:
+    """Probabilities at which bins or blocks start, or at which zeros, or ties that bins share, end."""
+    cases = order_cases(CheckedCases(is_observed, p, None), binary=True)
     x = cases.y_prob
     inner = x[np.cumsum(split_evenly(len(x), n_bins))[:-1].astype(np.intp)]
     after = np.searchsorted(x, np.append(inner, 0.0), side="right")
@@ -157,26 +159,26 @@ def _starts(came: NDArray[Any], p: FloatArray, n_bins: int) -> FloatArray:
 
 
 def _cut(pairs: _Pairs, edges: FloatArray) -> NDArray[np.intp]:
-    """Where groups start if probabilities of neither label cross an edge."""
-    n = len(pairs.came)
+    """The starts of groups in which the probabilities of neither label cross an edge."""
+    n = len(pairs.is_event)
     of_other = n - np.searchsorted(pairs.other[::-1], edges)
     start = np.unique(np.append(np.searchsorted(pairs.event, edges), of_other))
     return start[start < n]
 
 
 def _places(pairs: _Pairs, start: NDArray[np.intp], n: IntArray, edges: FloatArray) -> FloatArray:
-    """For both labels the mean of all probabilities, of either label, between the same edges."""
+    """For both labels, the mean of all probabilities of either label between the same edges."""
     between = [np.searchsorted(edges, p[start], side="right") - 1 for p in (pairs.other, pairs.event)]
     sums = [np.add.reduceat(p, start) for p in (pairs.other, pairs.event)]
     cases = np.bincount(np.concatenate(between), np.append(n, n), len(edges))
     total = np.bincount(np.concatenate(between), np.concatenate(sums), len(edges))
     mean = np.divide(total, cases, out=edges.copy(), where=cases > 0)
-    mean = np.clip(mean, edges, np.append(np.nextafter(edges[1:], 0.0), 1.0))  # whatever the rounding
+    mean = np.clip(mean, edges, np.append(np.nextafter(edges[1:], 0.0), 1.0))  # despite rounding
     return np.column_stack([mean[at] for at in between])
 
 
 def _spread(n: int) -> NDArray[np.intp]:
-    """Places evenly among n in the middle, and ever closer towards both ends."""
+    """Positions among n that are evenly spaced in the middle, and ever closer towards both ends."""
     size = n / _GROUPS
     steps = np.log(max(size / (_GROWTH - 1) / _ALONE, 1.0)) / np.log(_GROWTH)
     near = np.append(np.arange(_ALONE), _ALONE * _GROWTH ** np.arange(int(steps) + 1)).astype(np.intp)
@@ -184,7 +186,7 @@ def _spread(n: int) -> NDArray[np.intp]:
     return np.unique(np.concatenate([near, n - 1 - near, np.arange(0, n, max(int(size), 1))]))
 
 
-# What they hold
+# Contents of groups
 
 
 def _mean_powers(
@@ -204,7 +206,7 @@ def _mean_powers(
         columns = []
         for p in (pairs.other, pairs.event):
             value = function(p)
-            whole, of_events = (np.add.reduceat(v, start) for v in (value, value * pairs.came))
+            whole, of_events = (np.add.reduceat(v, start) for v in (value, value * pairs.is_event))
             columns.append((np.column_stack([whole - of_events, of_events]) / np.maximum(counts, 1))[rows])
         found.append(np.column_stack(columns))
     return found[0], found[1], found[2]
@@ -213,21 +215,21 @@ def _mean_powers(
 def _describe_observed(
     pairs: _Pairs, exponents: Sequence[float]
 ) -> tuple[ObservedProbabilities, ObservedProbabilities]:
-    few = int(2 * np.sqrt(len(pairs.came))) + 2  # no estimate of a tail asks for more
+    few = int(2 * np.sqrt(len(pairs.is_event))) + 2  # no estimate of a tail needs more
     return (
-        _describe_label(pairs.other[~pairs.came][::-1], few, exponents),
-        _describe_label(pairs.event[pairs.came], few, exponents),
+        _describe_label(pairs.other[~pairs.is_event][::-1], few, exponents),
+        _describe_label(pairs.event[pairs.is_event], few, exponents),
     )
 
 
 def _describe_label(p: FloatArray, few: int, exponents: Sequence[float]) -> ObservedProbabilities:
-    """Ascending probabilities in a few numbers."""
+    """Summarise ascending probabilities."""
     means = dict(zip(exponents, _power_means(p, exponents), strict=True))
     return ObservedProbabilities(n=len(p), smallest=p[:few].copy(), means=means)
 
 
 def _power_means(p: FloatArray, exponents: Sequence[float]) -> list[float]:
-    """(Σ p^m / n)^(1/m) of ascending p, geometric at m = 0: powers relative to the largest lie in [0, 1]."""
+    """(Σ p^m / n)^(1/m) of ascending p, geometric for m = 0; powers are relative to the largest one."""
     if len(p) == 0 or p[0] == 0:
         return [power_mean(p, m, np.ones(len(p))) for m in exponents]
     lowest, highest = np.log(p[0]), np.log(p[-1])

@@ -29,17 +29,21 @@ if TYPE_CHECKING:
 
 
 EXPONENTS = (DECISIVENESS, ACCURACY, ROBUSTNESS)
-#: Summands whose tail index is no larger have no finite variance, and resamples do not show their spread.
+#: Summands with a tail index up to this have no finite variance, and resamples do not show their spread.
 _LEAST_TAIL_INDEX = 2.0
-#: The overfit of CORP blocks is known roughly: it lies between these parts of what draws from the fit show.
-#: Of the robustness they show less than there is, and so do resamples of bins: neither knows of what is rarer
-#: than the rarest it has seen.
+#: The overfit of CORP blocks is known roughly: it is between these multiples of the overfit in draws from
+#: the fit. For the robustness draws show too little of it, as do resamples of bins, because neither contains
+#: cases that are rarer than the rarest in the sample.
 _PARTS = {DECISIVENESS: (0.5, 1.0), ACCURACY: (0.5, 1.0), ROBUSTNESS: (0.5, 2.0)}
+#: More draws than this do not make the mean overfit more precise than the overfit itself is known.
+MOST_DRAWS = 100
+#: A spread that remains after regression is a rounding error below this share of the original spread.
+_ROUNDING = 1e-16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleRequest:
-    """What was asked for."""
+    """Settings of the probability scale."""
 
     n_bins: int
     limit: float
@@ -49,7 +53,7 @@ class ScaleRequest:
 
 
 class ScaleDraws(NamedTuple):
-    """Marks in all resamples, under outcomes drawn from the forecasts, and what the source overfits.
+    """Marks in all resamples, marks under outcomes drawn from the forecasts, and the overfit of the source.
 
     `overfit` is that of the logarithm of each mark in CORP blocks, from `draws` draws; None for bins that
     do not depend on outcomes.
@@ -62,7 +66,7 @@ class ScaleDraws(NamedTuple):
 
 
 class _MarkInterval(NamedTuple):
-    """A value, what resamples made of it, and the interval."""
+    """A value, its replicates in resamples, and its interval."""
 
     value: float
     replicates: FloatArray
@@ -71,13 +75,13 @@ class _MarkInterval(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EstimateWriter:
-    """Makes estimates of what was found in a target."""
+    """Makes estimates from the intervals of a target."""
 
     target: ScaleTarget
     request: ScaleRequest
 
     def write(self, measure: str, found: _MarkInterval, method: str, *, is_wild: bool = False) -> Estimate:
-        """An estimate; `is_wild` leaves its interval out, as no resample would show the spread."""
+        """Make an estimate; if `is_wild`, without an interval, as resamples do not show the spread."""
         known = found.replicates[np.isfinite(found.replicates)]
         has_interval = np.isfinite(found.value) and len(known) > 1 and not is_wild
         lower, upper = found.bounds if has_interval else (np.nan, np.nan)
@@ -89,7 +93,7 @@ class _EstimateWriter:
             upper=upper,
             level=self.request.level,
             method=self._name(method),
-            n=float(self.target.weight[self.target.came].sum()),
+            n=float(self.target.weight[self.target.is_observed].sum()),
             note=self._explain(found, len(found.replicates) - len(known), is_wild=is_wild),
         )
 
@@ -115,7 +119,7 @@ class _EstimateWriter:
 def estimate_marks(
     marks: ScaleMarks, drawn: ScaleDraws, target: ScaleTarget, request: ScaleRequest
 ) -> list[ScaleMark]:
-    """Model, source and divergence of the three marks."""
+    """Estimate model, source and divergence of the three marks."""
     writer = _EstimateWriter(target=target, request=request)
     return [
         _estimate_mark(k, _at(marks, k), _at(drawn.resampled, k), drawn, writer) for k in range(len(MARKS))
@@ -129,7 +133,7 @@ def _at(marks: ScaleMarks, place: int) -> ScaleMarks:
 def _estimate_mark(
     place: int, mark: ScaleMarks, resampled: ScaleMarks, drawn: ScaleDraws, writer: _EstimateWriter
 ) -> ScaleMark:
-    """One mark with its intervals: plain percentiles for the model, corrected ones for the others."""
+    """Estimate one mark: plain percentile intervals for the model, corrected ones for the others."""
     name, level = MARKS[place], writer.request.level
     least, most = _PARTS[EXPONENTS[place]]
     if drawn.overfit is None:
@@ -139,7 +143,7 @@ def _estimate_mark(
     bounds = _correct(mark, resampled, overfit, level)
     divergence, of_resamples = _ratio(mark.model, mark.source), _ratio(resampled.model, resampled.source)
     right = _at(drawn.calibrated, place)
-    held = bounds[1] if drawn.overfit is None else _hold_one(bounds[1], divergence, right, level)
+    held = bounds[1] if drawn.overfit is None else _include_one(bounds[1], divergence, right, level)
     of_model = _MarkInterval(float(mark.model), resampled.model, _percentiles(resampled.model, level))
     of_source = _MarkInterval(float(mark.source), resampled.source, bounds[0])
     of_divergence = _MarkInterval(float(divergence), of_resamples, held)
@@ -160,9 +164,9 @@ def _correct(
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Intervals of source and divergence for the population, on the scale of logarithms.
 
-    Resamples spread as samples do, but around numbers that are off by as much again as those of the sample
-    are. So their spread is put around the value of the sample, less what that is off by: for the model by as
-    much as resamples are off from it; for the source by an overfit between two numbers.
+    Resamples vary as samples do, but around values that are biased a second time. Their spread is therefore
+    put around the value of the sample minus its bias: for the model the bias of the resamples; for the source
+    an overfit between two bounds.
     """
     divergence, replicates = (_ratio(part.model, part.source) for part in (mark, resampled))
     least, most = np.sort(overfit).tolist()
@@ -172,19 +176,19 @@ def _correct(
     return (source[0], min(source[1], 1.0)), ratio
 
 
-def _hold_one(
+def _include_one(
     bounds: tuple[float, float], divergence: FloatArray, right: ScaleMarks, level: float
 ) -> tuple[float, float]:
-    """Bounds that hold 1 if a right model might well have shown this divergence.
+    """Extend bounds to include 1 if the divergence is within the interval of a calibrated model.
 
-    Around 1 the divergence of the accuracy has next to no spread of first order, for resamples to show.
+    Near 1 the divergence of the accuracy has almost no first-order spread that resamples could show.
     """
     lower, upper = _percentiles(_ratio(right.model, right.source), level)
     return (min(bounds[0], 1.0), max(bounds[1], 1.0)) if lower <= divergence <= upper else bounds
 
 
 def _bias(value: FloatArray, replicates: FloatArray) -> float:
-    """By how much logarithms of replicates lie above that of the value; NaN where one of them is 0."""
+    """The mean logarithm of replicates minus that of the value; NaN where one of them is 0."""
     known = replicates[np.isfinite(replicates)]
     if not (value > 0 and len(known) and known.min() > 0):
         return np.nan
@@ -194,7 +198,7 @@ def _bias(value: FloatArray, replicates: FloatArray) -> float:
 def _around(
     value: FloatArray, replicates: FloatArray, shifts: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """The spread of replicates around the value, both ends moved; plain percentiles where one is 0."""
+    """Percentiles of replicates centred at the value, both ends shifted; plain ones where one is 0."""
     bias = _bias(value, replicates)
     if not np.isfinite([bias, *shifts]).all():
         return _percentiles(replicates, level)
@@ -207,7 +211,7 @@ def _ratio(over: FloatArray, under: FloatArray) -> FloatArray:
 
 
 def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
-    """Percentiles of what is defined; NaN where that is too little."""
+    """Percentiles of finite replicates; NaN where they are too few."""
     known = replicates[np.isfinite(replicates)]
     if len(known) < 2:
         return np.nan, np.nan
@@ -218,12 +222,12 @@ def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
 def judge_angle(
     marks: ScaleMarks, drawn: ScaleDraws, decided: Estimate, request: ScaleRequest, *, is_overall: bool
 ) -> dict[str, Any]:
-    """The angle with its interval, where it would lie with right probabilities, and the verdict.
+    """Return the angle with its interval, its range for a calibrated model, and the verdict.
 
-    For few cases 45° is no fair mark: chance spreads the source, all the more in CORP blocks, and broad
-    bins hide some of its spread. So the angle is held against draws from the forecasts themselves, and its
-    own interval must agree with them. Then `decided`, the divergence of the decisiveness, is asked: a source
-    that is nearly certain has no spread, and the line of a timid model is steep too.
+    With few cases 45° is not a fair reference: chance spreads the source, even more in CORP blocks, and broad
+    bins hide some of its spread. So the angle is compared with draws from the forecasts themselves, and its
+    own interval must agree with them. Then `decided`, the divergence of the decisiveness, must not contradict
+    it: a source that is nearly certain has no spread, and the line of a timid model is steep too.
     """
     angle, calibrated = float(marks.angle), drawn.calibrated.angle
     lower, upper = _percentiles(drawn.resampled.angle, request.level)
@@ -251,18 +255,12 @@ def _median(values: FloatArray) -> float:
     return float(np.median(known)) if len(known) else np.nan
 
 
-#: More draws than this do not make the mean overfit more certain than the overfit itself is.
-MOST_DRAWS = 100
-#: What is left of a spread once other columns explain it is mere rounding below this part of it.
-_ROUNDING = 1e-16
-
-
 def draw_overfit(target: ScaleTarget, *, draws: int, seed: int) -> FloatArray:
-    """Mean of the logarithm of each mark in refitted draws over its value for the curve they come from.
+    """Return the mean over refitted draws of the logarithm of each mark relative to that of the true curve.
 
-    Outcomes are drawn from the fitted curve without its steps, whose marks are known, and fitted again. How
-    many come true, and where along the curve, is mere chance that moves a draw: that part, found by
-    regression, is taken out.
+    Outcomes are drawn from the fitted curve without its steps, whose marks are known, and fitted again. The
+    number of events in a draw, and where along the curve they are, is random: their effect is removed by
+    regression.
     """
     sample = target.sample
     curve, n = smooth_curve(sample), sample.distinct.n.astype(np.float64)
@@ -273,10 +271,10 @@ def draw_overfit(target: ScaleTarget, *, draws: int, seed: int) -> FloatArray:
     def draw(number: int) -> tuple[FloatArray, FloatArray]:
         drawn = simulation.redraw_outcomes(random_stream(seed, number, 2))
         fit = drawn.fit()
-        came = np.flatnonzero(drawn.events)
-        times = drawn.events[came].astype(np.float64)
+        with_events = np.flatnonzero(drawn.events)
+        times = drawn.events[with_events].astype(np.float64)
         marks = source_marks(fit.events.astype(np.float64), fit.n.astype(np.float64))
-        return np.log(marks / truth), (powers[:, came] * times).sum(axis=1)
+        return np.log(marks / truth), (powers[:, with_events] * times).sum(axis=1)
 
     if not (draws and np.isfinite(truth).all()):
         return np.full(3, np.nan)
@@ -287,9 +285,9 @@ def draw_overfit(target: ScaleTarget, *, draws: int, seed: int) -> FloatArray:
 
 
 def _mean_without_chance(excess: FloatArray, chance: FloatArray) -> FloatArray:
-    """Mean of each column, less what columns that are 0 on average explain of it; never below 0.
+    """Mean of each column minus what columns with expectation 0 explain of it; never below 0.
 
-    One after the other these are taken out of all that is left: sums alone, the same on every machine.
+    These columns are regressed out one after the other: it only takes sums, the same on every machine.
     """
     seen = np.isfinite(excess).all(axis=1)
     if not seen.any():

@@ -1,4 +1,4 @@
-"""Calibration errors read from a smooth curve: ICI, E50, E90 and Emax, with intervals."""
+"""Calibration errors from a smooth curve: ICI, E50, E90 and Emax, with intervals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ AUSTIN_STEYERBERG_2019 = "Austin, Steyerberg (2019), Stat. Med. 38, doi:10.1002/
 #: Up to this many cases, or this many distinct forecasts, the curve is computed at every forecast.
 _FEW_CASES = 5000
 _FEW_FORECASTS = 300
-#: Beyond, at about this many quantiles of the forecasts, and half as many steps of equal width.
+#: With more, it is computed at about this many quantiles of the forecasts, and half as many equal steps.
 _NODES = 200
 #: With fewer neighbours than this the curve follows single outcomes.
 _FEW_NEIGHBOURS = 10
@@ -49,7 +49,7 @@ _QUANTILES, _TIE = (0.5, 0.9), 1e-12
 #: The measures, in the order of the record.
 _MEASURES = ("ici", "e50", "e90", "emax")
 _TARGET = (
-    "The interval is for the distance of the curve that lowess has in an endless sample; where the true "
+    "The interval is for the distance of the lowess curve of an infinite sample; where the true "
     "curve bends, lowess flattens it."
 )
 
@@ -58,7 +58,7 @@ _TARGET = (
 class CalibrationErrors:
     """Distance between forecast and smooth curve over cases: mean, median, 90 % quantile and maximum.
 
-    `intervals` holds them again, each with its interval.
+    `intervals` has an estimate with its interval for each.
     """
 
     ici: float
@@ -85,7 +85,7 @@ def calibration_errors(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> CalibrationErrors:
-    """Smooth the outcomes over the forecasts by lowess and measure how far the curve lies off.
+    """Smooth the outcomes over the forecasts by lowess and measure the distance between curve and forecast.
 
     Lowess fits local lines, of degree 1; Austin and Steyerberg, whose measures these are, used loess of
     degree 2, which gives other values. The curve is cut to [0, 1]. Where a neighbourhood has no width it
@@ -96,8 +96,8 @@ def calibration_errors(
     y_true : outcomes 0 or 1
     y_prob : probabilities
     fraction : share of the cases, or of their weight, that makes up a neighbourhood
-    level : the probability with which an interval covers
-    draws, seed : how many curves are drawn for the intervals, and where they start
+    level : confidence level of the intervals
+    draws, seed : number of draws of curves for the intervals, and their seed
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
@@ -130,7 +130,7 @@ def smooth_errors(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> CalibrationErrors:
-    """The calibration errors of the only forecast of a panel, ordered by it."""
+    """Compute the calibration errors of a panel's only forecast."""
     p, weight = panel.only, _case_weights(panel)
     nodes = _nodes(p, weight)
     error = np.abs(np.interp(p, nodes, _smooth(panel, nodes, fraction)) - p)
@@ -150,20 +150,20 @@ def smooth_errors(
 
 
 def _case_weights(panel: ForecastPanel) -> FloatArray:
-    """Weights that count cases: whole ones as they are, others over what a case weighs."""
+    """Weights in units of cases: whole weights unchanged, others divided by the weight of a case."""
     weight = panel.units.row_weight
     return weight if are_whole(weight) else weight / panel.units.case_weight
 
 
 def _nodes(p: FloatArray, weight: FloatArray) -> FloatArray:
-    """Forecasts at which the curve is computed: all, or many where forecasts crowd and some where not."""
+    """Forecasts at which the curve is computed: all, or many where forecasts are dense and some elsewhere."""
     distinct, counted = np.unique(p), np.cumsum(weight)
     if counted[-1] <= _FEW_CASES or len(distinct) <= _FEW_FORECASTS:
         return distinct
     places = np.linspace(0, counted[-1] - 1, _NODES + 1).astype(np.int64)
-    crowded = p[np.minimum(np.searchsorted(counted, places, side="right"), len(p) - 1)]
+    dense = p[np.minimum(np.searchsorted(counted, places, side="right"), len(p) - 1)]
     even = np.linspace(p[0], p[-1], _NODES // 2 + 1)
-    return np.union1d(crowded, distinct[np.searchsorted(distinct, even)])
+    return np.union1d(dense, distinct[np.searchsorted(distinct, even)])
 
 
 def _smooth(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> FloatArray:
@@ -182,19 +182,19 @@ def _smooth(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> FloatAr
 
 
 def _quantiles(error: FloatArray, weight: FloatArray) -> list[float]:
-    """Median and 90 % quantile over cases: of whole weights those of repeated rows, as numpy has them."""
+    """Median and 90 % quantile over cases; for whole weights those of repeated rows, as in numpy."""
     order = np.argsort(error)
     e, n = error[order], weight[order]
     reached = np.cumsum(n)
     if not are_whole(weight):
-        places, wanted = reached - n / 2, np.array(_QUANTILES) * reached[-1]
-        return list(np.interp(wanted, places, e).tolist())
-    wanted = np.array(_QUANTILES) * (reached[-1] - 1)
-    whole = np.floor(wanted)
+        places, sought = reached - n / 2, np.array(_QUANTILES) * reached[-1]
+        return list(np.interp(sought, places, e).tolist())
+    sought = np.array(_QUANTILES) * (reached[-1] - 1)
+    whole = np.floor(sought)
     low, high = (
         e[np.minimum(np.searchsorted(reached, at, side="right"), len(e) - 1)] for at in (whole, whole + 1)
     )
-    return list((low + (wanted - whole) * (high - low)).tolist())
+    return list((low + (sought - whole) * (high - low)).tolist())
 
 
 # Intervals
@@ -226,7 +226,7 @@ def _bound(
 def _draw(
     panel: ForecastPanel, fraction: float, *, level: float, draws: int, seed: int
 ) -> tuple[DrawnCurve, FloatArray]:
-    """The curve at each cell and both ends, its noise, and the weight of each."""
+    """Draw curves at each cell and both ends; return them and the weight of each point."""
     cells = ForecastCells.of(panel, pool_neighbours(panel.only, panel.units.row_weight, _CELLS))
     at = np.concatenate([panel.only[:1], cells.forecast, panel.only[-1:]])
     lines = local_lines(at, cells.forecast, cells.weight, fraction)
@@ -258,7 +258,7 @@ class _FourDistances:
         return np.stack([self._mean(distance), middle, high, rows.max(axis=1)])
 
     def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
-        """Which statistics of the draws are as large as those found; quantiles need no sorting for it."""
+        """Which statistics of the draws are at least as large as those found, without sorting."""
         mean, middle, high, largest = found[:, 0]
         below = (
             self._mean((distance < value).astype(np.float64)) < share - _TIE
@@ -270,7 +270,7 @@ class _FourDistances:
         return np.asarray(np.einsum("k,kb->b", self.weight, values) / self.weight.sum())
 
 
-# Words
+# Descriptions
 
 
 def _describe(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> str:
@@ -295,4 +295,4 @@ def _describe(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> str:
 def _note_few(cases: float) -> str:
     if cases >= _FEW_NEIGHBOURS:
         return ""
-    return f"A neighbourhood has {cases:g} cases only; the curve follows single outcomes."
+    return f"A neighbourhood has only {cases:g} cases; the curve follows single outcomes."

@@ -1,10 +1,10 @@
 """Errors of means of rows that depend on each other in time, by a few cosines over the times.
 
-Sums at each time are projected on the B slowest cosines, which see how slowly a series moves; the mean of
-their squares estimates the long-run variance, and the mean over its error has a t distribution with B degrees
-of freedom. B = ¾ T^(1/3) is fewer than the authors' 0.4 T^(2/3): by simulation tests of series with an
-autocorrelation of 0.9 keep their level at T = 365 (5.3 %, with 20 cosines 11 %, with Newey and West's errors
-32 %).
+Sums at each time are projected on the B slowest cosines, which capture slow movements of a series; the mean
+of the squared projections estimates the long-run variance, and the mean over its error has a t distribution
+with B degrees of freedom. B = ¾ T^(1/3) is fewer than the authors' 0.4 T^(2/3): in simulations, tests of
+series with an autocorrelation of 0.9 keep their level at T = 365 (5.3 %; with 20 cosines 11 %, with Newey and
+West's errors 32 %).
 
 References
 ----------
@@ -32,7 +32,7 @@ LAZARUS_2018 = (
 )
 LJUNG_BOX_1978 = "Ljung, Box (1978), Biometrika 65, doi:10.1093/biomet/65.2.297"
 AUTOCORRELATION = "Autocorrelation in time"
-#: With fewer times nothing can be said of how they depend on each other.
+#: With fewer times the dependence between them cannot be estimated.
 FEWEST_TIMES = 30
 _FEWEST_COSINES = 4
 #: With fewer independent times than this the errors are too small.
@@ -42,26 +42,26 @@ _LAGS = 5
 
 
 def number_of_times(rows: PanelRows) -> int:
-    """How many distinct times there are."""
+    """Return the number of distinct times."""
     return len(np.unique(np.asarray(rows.time)))
 
 
 def number_of_cosines(times: int) -> int:
-    """How many cosines estimate a long-run variance: ¾ of the cube root of the times, four or more."""
+    """Return the number of cosines for a long-run variance: ¾ of the cube root of the times, at least 4."""
     return max(int(0.75 * np.cbrt(times) + 1e-9), _FEWEST_COSINES)
 
 
 def sum_by_time(rows: PanelRows, values: FloatArray) -> FloatArray:
-    """Sums of values over the rows of each time, in order; of several rows of values, each."""
+    """Sum values over the rows of each time, in order; separately for each series if there are several."""
     _, position = np.unique(np.asarray(rows.time), return_inverse=True)
     sums = [np.bincount(position, weights=row) for row in np.atleast_2d(values)]
     return np.array(sums, dtype=np.float64).reshape(*values.shape[:-1], -1)
 
 
 def long_run_covariance(sums: FloatArray) -> FloatArray:
-    """Covariance of the totals of several series, a row for each, from their slow movements.
+    """Return the covariance of the totals of several series, a row for each, from their slow movements.
 
-    The mean is taken off first, which the cosines do not see.
+    A constant in a series has no effect, as the cosines are orthogonal to it.
     """
     series = np.atleast_2d(sums)
     times = series.shape[1]
@@ -72,16 +72,16 @@ def long_run_covariance(sums: FloatArray) -> FloatArray:
 
 
 def cosine_error(rows: PanelRows, values: FloatArray) -> float:
-    """Standard error of the weighted mean of rows that depend in time."""
+    """Compute the standard error of the weighted mean of rows that depend in time."""
     deviation = (values - rows.units.mean(values)) * rows.units.row_weight
     covariance = long_run_covariance(sum_by_time(rows, deviation))
     return float(np.sqrt(covariance[0, 0]) / rows.units.total)
 
 
 def describe_slow(rows: PanelRows, values: FloatArray) -> str:
-    """A warning where a series moves so slowly that its times count as few independent ones; else empty.
+    """Describe that a series moves so slowly that its times count as few independent ones; else empty.
 
-    Successive means with autocorrelation r count as T (1 - r)/(1 + r) independent ones. By simulation, tests
+    Successive means with autocorrelation r count as T (1 - r)/(1 + r) independent ones. In simulations, tests
     with fewer than `_FEWEST_INDEPENDENT` reject too often: 7 % at T = 400 and r = 0.95, 18 % at T = 100.
     """
     deviation = (values - rows.units.mean(values)) * rows.units.row_weight
@@ -94,13 +94,13 @@ def describe_slow(rows: PanelRows, values: FloatArray) -> str:
     if independent >= _FEWEST_INDEPENDENT:
         return ""
     return (
-        f"Values at successive times are alike (autocorrelation {r:.2f}): {times} times count as about "
+        f"Values at successive times are similar (autocorrelation {r:.2f}): {times} times count as about "
         f"{independent:.0f} independent ones, and the test rejects too often."
     )
 
 
 def find_dependence(tests: Iterable[HypothesisTest], alpha: float) -> HypothesisTest | None:
-    """The test that shows that rows depend on each other in time; None if nothing shows it."""
+    """Return the test that shows that rows depend on each other in time; None if none does."""
     return next((test for test in tests if test.name == AUTOCORRELATION and test.p_value <= alpha), None)
 
 
@@ -110,7 +110,7 @@ def autocorrelation_test(rows: PanelRows, residuals: FloatArray) -> HypothesisTe
     Parameters
     ----------
     rows : outcomes with their times
-    residuals : outcomes less recalibrated forecasts, so that miscalibration does not look like dependence
+    residuals : outcomes minus recalibrated forecasts, so that miscalibration does not look like dependence
     """
     sums = sum_by_time(rows, rows.units.row_weight * residuals)
     deviation = sums - sums.mean()
@@ -131,7 +131,7 @@ def autocorrelation_test(rows: PanelRows, residuals: FloatArray) -> HypothesisTe
         reference=LJUNG_BOX_1978,
         n=rows.units.total,
         degrees_of_freedom=len(lags),
-        note=f"Only {times} times: fewer than {FEWEST_TIMES} show no dependence."
+        note=f"Only {times} times: with fewer than {FEWEST_TIMES} there is no test."
         if times < FEWEST_TIMES
         else f"Autocorrelation at lag 1: {first:.2f}.",
     )

@@ -1,15 +1,12 @@
 """Pointwise bands by asymptotic theory: normal, or by quantiles of Chernoff's distribution.
 
-It is the law of argmax(W(t) - t²) for a two-sided Brownian motion W.
+Chernoff's distribution is that of argmax(W(t) - t²) for a two-sided Brownian motion W.
 
 References
 ----------
-Groeneboom, Wellner (2001), J. Comput. Graph. Stat. 10, doi:10.1198/10618600152627997
-
-References
-----------
-Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
-Chen (1999), Comput. Stat. Data Anal. 31, doi:10.1016/S0167-9473(99)00010-9
+Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118, on the bands
+Groeneboom, Wellner (2001), J. Comput. Graph. Stat. 10, doi:10.1198/10618600152627997, on the distribution
+Chen (1999), Comput. Stat. Data Anal. 31, doi:10.1016/S0167-9473(99)00010-9, on the density of forecasts
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ _FAR_OUT = 5.0
 
 @cache
 def chernoff_quantile(probability: float) -> float:
-    """The quantile at a probability in (0, 1), by inversion of the exact distribution function.
+    """Return the quantile of Chernoff's distribution, by inversion of its exact distribution function.
 
     >>> round(chernoff_quantile(0.975), 6)
     0.998181
@@ -60,7 +57,7 @@ def chernoff_quantile(probability: float) -> float:
 
 
 def interpolated_chernoff_quantile(probability: float) -> float:
-    """The quantile as the R package has it, for comparison with its answers; it ends at 0.9999.
+    """Return the quantile as the R package interpolates it, for comparison with R; the table ends at 0.9999.
 
     >>> round(interpolated_chernoff_quantile(0.975), 7)
     1.0015435
@@ -101,24 +98,24 @@ def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
     return np.polynomial.legendre.leggauss(80)
 
 
-#: Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison with it.
+#: Functions for Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison.
 QUANTILES: dict[str, Callable[[float], float]] = {
     "exact": chernoff_quantile,
     "r": interpolated_chernoff_quantile,
 }
-#: The highest level whose quantile R's table has.
+#: The highest level for which R's table has a quantile.
 R_TABLE_ENDS = 0.9998
 
 
 def discrete_half_width(centre: FloatArray, n: CountArray, level: float) -> FloatArray:
-    """Normal quantile times the standard error of a frequency of n cases, for each distinct forecast."""
+    """Return the normal quantile times the standard error of a rate of n cases, by distinct forecast."""
     return ndtri((1 + level) / 2) * np.sqrt(centre * (1 - centre) / n)
 
 
 def continuous_half_width(
     centre: FloatArray, grid: FloatArray, distinct: Blocks, squares: CountArray, quantile: float
 ) -> FloatArray:
-    """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and n f cases per unit of forecast."""
+    """Return the Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), for slope 1 and n f cases per unit."""
     variance, cases = centre * (1 - centre), _cases_per_unit(grid, distinct, squares)
     spread = np.divide(4 * variance, cases, out=np.full(len(grid), np.inf), where=cases > 0)
     return quantile * np.cbrt(np.where(variance == 0, 0.0, spread))
@@ -127,7 +124,7 @@ def continuous_half_width(
 def _cases_per_unit(grid: FloatArray, distinct: Blocks, squares: CountArray) -> FloatArray:
     """Chen's beta-kernel density of the forecasts times n, with bandwidth n^(-2/5).
 
-    With kernel K and weights w it is (Σ w K)²/Σ w² K, which counts cases whatever their weights.
+    With kernel K and weights w it is (Σ w K)²/Σ w² K, which counts cases for any weights.
     """
     x, n = distinct.x_min, distinct.n
     bandwidth = (float(n.sum()) ** 2 / float(squares.sum())) ** (-2 / 5)

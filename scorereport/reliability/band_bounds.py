@@ -1,20 +1,18 @@
 """Bounds of bands: by resampling, by honest binomial bounds, and widened at estimates of 0 or 1.
 
+Honest bounds: if the event probability does not fall as forecasts rise, the events among any segment of
+forecasts bound it at both ends of the segment. All segments together, with the error shared among them, bound
+the whole curve for every sample size.
+
+Estimates of 0 or 1: the bands of R have no width there. Here the cases next to the end, n^(2/3) of them
+(as many as isotonic regression averages over) or the whole block, bound the curve, which does not fall, by an
+exact binomial interval, which is not wider than the band itself at the same distance inside.
+
 References
 ----------
 Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
-
-If the event probability does not fall as forecasts rise, the events among any stretch of forecasts
-bound it at both ends of the stretch. All stretches together, with the error shared out among them,
-bound the whole curve for every sample size.
-
-References
-----------
-Dimitriadis, Duembgen, Henzi, Puke, Ziegel (2023), Biometrika 110, doi:10.1093/biomet/asac068
-
-R leaves none at the ends. Here as many cases from the end as isotonic regression averages over, n^(2/3),
-or the whole block, bound the curve, which does not fall, by an exact binomial interval. That is no
-wider than what the band itself says as far inside.
+Dimitriadis, Duembgen, Henzi, Puke, Ziegel (2023), Biometrika 110, doi:10.1093/biomet/asac068, on honest
+bounds
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.simulation import Simulation
 
 
-#: Quantiles that give a simultaneous band its shape, and the least share of its usual width.
+#: Quantiles that give a simultaneous band its shape, and its smallest width as a share of the usual width.
 _SHAPE_QUANTILES = (0.005, 0.995)
 _NARROWEST = 0.25
 
@@ -49,14 +47,14 @@ _NARROWEST = 0.25
 def pointwise_bounds(
     simulation: Simulation, points: FloatArray, level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Quantiles of the curves of redrawn cases."""
+    """Return pointwise quantiles of the curves of redrawn cases."""
     curves = redraw_curves(simulation, points, resamples, seed)
     curves.sort(axis=0)  # NaN last
     return _quantile(curves, (1 - level) / 2), _quantile(curves, (1 + level) / 2)
 
 
 def redraw_curves(simulation: Simulation, points: FloatArray, resamples: int, seed: int) -> FloatArray:
-    """Curves of redrawn cases, a row each; NaN where a curve has no say, beyond the forecasts it drew."""
+    """Return curves of redrawn cases, a row for each; NaN beyond the forecasts that were drawn."""
     x = simulation.distinct.x_min
 
     def curve(number: int) -> FloatArray:
@@ -67,7 +65,7 @@ def redraw_curves(simulation: Simulation, points: FloatArray, resamples: int, se
 
 
 def fewest_resamples(level: float) -> int:
-    """Draws that a simultaneous band needs: half of them must have a quantile of that level.
+    """Return the fewest draws for a simultaneous band: half of them must have a quantile of that level.
 
     >>> fewest_resamples(0.9), fewest_resamples(0.95)
     (18, 38)
@@ -78,9 +76,9 @@ def fewest_resamples(level: float) -> int:
 def simultaneous_bounds(
     simulation: Simulation, entries: NDArray[np.intp], level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """A band that a whole curve of redrawn outcomes stays in, at the entries, with probability `level`.
+    """Return bounds that contain a whole curve of redrawn outcomes, at the entries, with probability `level`.
 
-    Half of the curves give the shape, the other half the factor by which it must be widened. Given
+    Half of the curves give the shape, the other half the factor by which it must be widened. Conditional on
     the forecasts, a calibrated curve is exchangeable with those of the second half: the level is exact,
     not asymptotic.
     """
@@ -107,18 +105,18 @@ def _draw_curves(curve: Callable[[int], FloatArray], simulation: Simulation, res
 
 
 def _shape(curves: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Median curve and its distance to extreme ones, nowhere much narrower than usual."""
+    """Median curve and its distances to extreme quantiles, bounded below by a share of the usual width."""
     curves = np.sort(curves, axis=0)
     middle = _quantile(curves, 0.5)
     low, high = (_quantile(curves, level) for level in _SHAPE_QUANTILES)
     below, above = middle - low, high - middle
     width = np.maximum(below, above)
-    usual = np.median(width) or width.max() or 1.0  # where curves do not vary at all, any floor will do
+    usual = np.median(width) or width.max() or 1.0  # if curves do not vary at all, any floor will do
     return middle, np.maximum(below, _NARROWEST * usual), np.maximum(above, _NARROWEST * usual)
 
 
 def _quantile(curves: FloatArray, level: float) -> FloatArray:
-    """Type-7 quantiles down sorted columns whose NaN, at the end, are left out."""
+    """Type-7 quantiles of sorted columns, without the NaN at their ends."""
     known = len(curves) - np.isnan(curves).sum(axis=0)
     place = np.maximum(known - 1, 0) * level
     below = np.floor(place).astype(np.intp)
@@ -129,7 +127,7 @@ def _quantile(curves: FloatArray, level: float) -> FloatArray:
 
 
 def choose_cells(distinct: Blocks) -> Blocks:
-    """Distinct forecasts, or 6 n^(1/3) cells of about equal count: fewer stretches, a narrower band.
+    """Return distinct forecasts, or 6 n^(1/3) cells of similar count: fewer segments give a narrower band.
 
     Cells depend on the forecasts alone and never split a tie, so the band stays honest.
     """
@@ -143,7 +141,7 @@ def choose_cells(distinct: Blocks) -> Blocks:
 
 
 def honest_bounds(cells: Blocks, level: float) -> tuple[FloatArray, FloatArray]:
-    """Lower bounds from each cell's `x_max` on, and upper bounds up to each cell's `x_min`."""
+    """Return lower bounds that hold from each cell's `x_max` on, and upper bounds up to each `x_min`."""
     error = (1 - level) / (len(cells) * (len(cells) + 1))
     lower = _lower_bounds(cells.n.tolist(), cells.events.tolist(), error)
     non_events = (cells.n - cells.events)[::-1].tolist()
@@ -151,10 +149,10 @@ def honest_bounds(cells: Blocks, level: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _lower_bounds(n: list[int], events: list[int], error: float) -> FloatArray:
-    """The best lower bound so far, cell by cell.
+    """The best lower bound up to each cell.
 
-    Of all stretches that end at a cell only those can be best that start where a block of the isotonic
-    regression so far starts, and only if the last cell has events. The stack holds these blocks.
+    Among the segments that end at a cell, the best starts where a block of the isotonic regression up to this
+    cell starts, and it can improve the bound only if the cell has events. The stack holds these blocks.
     """
     bounds, best = np.zeros(len(n)), 0.0
     stack_n: list[int] = []
@@ -175,19 +173,19 @@ def _lower_bounds(n: list[int], events: list[int], error: float) -> FloatArray:
 def widen_where_certain(
     x: FloatArray, lower: FloatArray, upper: FloatArray, sample: FittedSample, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Raise the upper bounds next to an estimate of 0, and lower the lower ones next to one of 1."""
+    """Raise the upper bounds next to an estimate of 0, and lower the lower bounds next to one of 1."""
     error, (low, high) = (1 - level) / 2, sample.blocks.mean[[0, -1]]
     events, other = _counts(sample)
     if low == 0:
         upper = _raise_start(x, upper, sample.distinct.x_min, events, other, error)
-    if high == 1:  # the same seen from the other side, with events and non-events in each other's place
+    if high == 1:  # the mirror image, with events and non-events exchanged
         mirrored = -sample.distinct.x_min[::-1]
         lower = 1 - _raise_start(-x[::-1], 1 - lower[::-1], mirrored, other[::-1], events[::-1], error)[::-1]
     return lower, upper
 
 
 def _counts(sample: FittedSample) -> tuple[FloatArray, FloatArray]:
-    """Events and non-events at each distinct forecast, as so many independent cases."""
+    """Events and non-events at each distinct forecast, as effective numbers of cases."""
     distinct, units = sample.distinct, sample.units
     n, events = distinct.n.astype(np.float64), distinct.events.astype(np.float64)
     if sample.cluster is not None:
@@ -206,7 +204,7 @@ def _raise_start(
     other: FloatArray,
     error: float,
 ) -> FloatArray:
-    """Upper bounds where there are no events yet, and for n^(2/3) cases more."""
+    """Raise upper bounds where there are no events yet, and over n^(2/3) further cases."""
     cases, happened = np.cumsum(events + other), np.cumsum(events)
     certain = cases[np.flatnonzero(events > 0)[0] - 1] if events.any() else cases[-1]
     reach = cases[-1] ** (2 / 3)

@@ -1,8 +1,8 @@
 """Bands around a reliability curve: their kinds and coverages, and the choice of method.
 
-A consistency band shows where the curve of a calibrated forecast would lie, a confidence band
-where the true curve may lie. A pointwise band does so at each forecast, a simultaneous one at all
-forecasts at once.
+A consistency band contains the curve of a calibrated forecast with a given probability, a confidence band the
+true curve. A pointwise band does so at each forecast separately, a simultaneous band at all forecasts at
+once.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 KINDS = ("consistency", "confidence")
 COVERAGES = ("pointwise", "simultaneous")
 METHODS = ("auto", "resampling", "discrete", "continuous")
-#: What a reader of a pointwise band must be told.
+#: The note of every pointwise band.
 POINTWISE_NOTE = (
-    "Pointwise: it holds at each forecast by itself; somewhere along the curve even a calibrated "
-    "forecast leaves it almost always."
+    "Pointwise: the level holds at each forecast separately; somewhere along the curve even a calibrated "
+    "forecast leaves the band almost always."
 )
-#: Forecasts at which a continuous band is given, as the R package does.
+#: Forecasts at which a continuous band is computed, as in the R package.
 _GRID = np.linspace(0, 1, 101)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Band:
-    """Bounds of the recalibrated probability at the forecasts `x`, and how they came about.
+    """Bounds of the recalibrated probability at the forecasts `x`, and their method.
 
-    Between its forecasts a band is straight (`shape` "line"), or the bounds are carried on as far as
-    a nondecreasing curve allows ("step"): the lower bound to the right, the upper one to the left.
+    Between its forecasts a band is linear (`shape` "line"), or the bounds are extended as far as a
+    nondecreasing curve allows ("step"): the lower bound to the right, the upper bound to the left.
     """
 
     x: FloatArray
@@ -70,12 +70,12 @@ class Band:
 
     @property
     def label(self) -> str:
-        """Name the band as a caption would: level, coverage, kind and method."""
+        """Describe the band for a caption: level, coverage, kind and method."""
         how = self.method if self.resamples is None else f"{self.method}, {self.resamples} draws"
         return f"{format_level(self.level)} {self.coverage} {self.kind} band ({how})"
 
     def at(self, p: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds at any forecasts; NaN where the band says nothing."""
+        """Lower and upper bounds at any forecasts; NaN outside the band's forecasts."""
         z = check_finite(p, "p")
         if self.shape == "line":
             lower, upper = (
@@ -92,7 +92,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandRequest:
-    """What is asked of a band; checked where it was asked."""
+    """Checked settings of a band."""
 
     kind: str
     level: float
@@ -104,12 +104,12 @@ class BandRequest:
 
     @property
     def around_diagonal(self) -> bool:
-        """Whether the band lies around the diagonal, not around the estimate."""
+        """Whether the band is around the diagonal rather than around the estimate."""
         return self.kind == "consistency"
 
 
 def choose_method(sample: FittedSample, request: BandRequest) -> str:
-    """The method asked for, or the one that the paper recommends for so many cases and forecasts."""
+    """Return the method requested, or for "auto" the paper's choice by numbers of cases and forecasts."""
     if request.method != "auto":
         if request.method != "resampling" and sample.cluster is not None:
             raise UsageError(
@@ -125,7 +125,7 @@ def choose_method(sample: FittedSample, request: BandRequest) -> str:
 
 
 def pointwise_band(sample: FittedSample, request: BandRequest) -> Band:
-    """A band that covers at each forecast by itself."""
+    """Compute a band that covers at each forecast separately."""
     method = choose_method(sample, request)
     is_resampled = method == "resampling"
     x, lower, upper = (_resampled if is_resampled else _asymptotic)(sample, request, method)
@@ -147,7 +147,7 @@ def pointwise_band(sample: FittedSample, request: BandRequest) -> Band:
 
 
 def simultaneous_consistency_band(sample: FittedSample, request: BandRequest) -> Band:
-    """A band that the whole curve of a calibrated forecast stays in, at `points` forecasts by rank."""
+    """Compute a band that contains the whole curve of a calibrated forecast, at `points` ranks."""
     x = sample.distinct.x_min
     entries = _spread_evenly(len(x), request.points)
     simulation = sample.simulation(x)
@@ -164,12 +164,16 @@ def simultaneous_consistency_band(sample: FittedSample, request: BandRequest) ->
         resamples=request.resamples,
         seed=request.seed,
         note="Simultaneous: the whole curve of a calibrated forecast stays inside with this probability"
-        + (", about, as the dependence in clusters is estimated." if sample.cluster is not None else "."),
+        + (
+            ", approximately, as the dependence in clusters is estimated."
+            if sample.cluster is not None
+            else "."
+        ),
     )
 
 
 def honest_confidence_band(sample: FittedSample, level: float) -> Band:
-    """A band that the whole true curve stays in, whatever the sample size, if it does not fall."""
+    """Compute a band that contains the whole true curve, for any sample size, if it does not fall."""
     if sample.cluster is not None or not sample.units.are_repeated_rows:
         raise UsageError(
             'The honest band needs independent rows of equal weight; for others use coverage="pointwise".'
@@ -218,5 +222,5 @@ def _resampled(sample: FittedSample, request: BandRequest, _method: str) -> tupl
 
 
 def _spread_evenly(n: int, points: int) -> NDArray[np.intp]:
-    """All of n places, or about so many of them from the first to the last."""
+    """All of n positions, or about `points` of them, evenly from the first to the last."""
     return np.arange(n) if n <= points else np.unique(np.linspace(0, n - 1, points).round().astype(np.intp))

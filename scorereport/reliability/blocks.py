@@ -1,7 +1,7 @@
 """Isotonic regression as a list of blocks that merge.
 
 Pooling is associative over contiguous lists: `pool(a + b)` equals `pool(pool(a) + pool(b))`. With
-integer counts it does so to the last bit, because means are compared exactly, by cross-multiplying
+integer counts this is exact to the last bit, because means are compared exactly, by cross-multiplying
 counts. So the same function serves an array, a stream and the partitions of a cluster.
 """
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from scorereport._utils.checks import CheckedCases
 
-#: Above this total, products of two counts may leave int64.
+#: Above this total, products of two counts may exceed int64.
 _PRODUCTS_FIT = int(np.sqrt(np.iinfo(np.int64).max))
 
 _LARGEST_INT32 = np.iinfo(np.int32).max
 
-#: Merging neighbours is worth another turn if it leaves less than this share.
+#: Neighbours are merged again if the last pass left less than this share of the parts.
 _SLOW = 0.9
 
 #: Below this total, floats hold every sum of whole weights.
@@ -54,7 +54,7 @@ class Blocks:
         return len(self.n)
 
     def __add__(self, other: Blocks) -> Blocks:
-        """Join two lists; all of the left one must lie below all of the right one."""
+        """Join two lists; all of the left one must be below all of the right one."""
         if len(self) and len(other) and not self.x_max[-1] < other.x_min[0]:
             raise DataError(
                 f"Blocks must be joined in ascending order without overlap; "
@@ -74,7 +74,7 @@ class Blocks:
 
     @property
     def corners(self) -> tuple[FloatArray, FloatArray]:
-        """Forecast and mean at both ends of each block: the curve that joins them."""
+        """Forecast and mean at both ends of each block, which define the curve."""
         x, mean = np.column_stack([self.x_min, self.x_max]).ravel(), np.repeat(self.mean, 2)
         keep = np.append(True, x[1:] > x[:-1])
         return x[keep], mean[keep]
@@ -85,21 +85,21 @@ class Blocks:
 
 
 def distinct_forecasts(cases: CheckedCases, *, binary: bool) -> Blocks:
-    """One block for each distinct forecast of cases in canonical order."""
+    """Return one block for each distinct forecast of cases in canonical order."""
     y, x = cases.y_true, cases.y_prob
     if not binary or cases.weight is not None:
         return _sum_cases(cases, np.flatnonzero(x[1:] != x[:-1]) + 1, binary=binary)
     is_first = np.append(True, x[1:] != x[:-1])
     start = np.flatnonzero(is_first)
     events = np.add.reduceat(y != 0, start, dtype=np.int64)
-    value = x if len(start) == len(x) else x[start]  # held once, though it is both ends
+    value = x if len(start) == len(x) else x[start]  # one array for both ends
     return Blocks(x_min=value, x_max=value, n=np.diff(start, append=len(x)), events=events)
 
 
 def pool_cases(cases: CheckedCases, *, binary: bool) -> Blocks:
-    """Isotonic regression of cases in canonical order.
+    """Compute the isotonic regression of cases in canonical order.
 
-    Outcomes that do not rise from one case to the next end up in one block, so cutting where they
+    Outcomes that do not rise from one case to the next are in the same block, so cutting only where they
     rise gives a list several times shorter than the data, without splitting ties.
     """
     y, x = cases.y_true, cases.y_prob
@@ -109,7 +109,7 @@ def pool_cases(cases: CheckedCases, *, binary: bool) -> Blocks:
 
 
 def pool_outcomes(y: NDArray[Any], x: FloatArray) -> Blocks:
-    """Isotonic regression of outcomes 0 and 1, of any type, in canonical order."""
+    """Compute the isotonic regression of outcomes 0 and 1, of any type, in canonical order."""
     sums = sums_of_outcomes(y)
     sums = sums.at(isotonic_edges(sums))
     n, events = (differences(total).astype(np.int64) for total in sums)
@@ -117,9 +117,9 @@ def pool_outcomes(y: NDArray[Any], x: FloatArray) -> Blocks:
 
 
 def pool(blocks: Blocks) -> Blocks:
-    """Isotonic regression of blocks: the fewest blocks whose means rise strictly.
+    """Compute the isotonic regression of blocks: the pooled blocks, whose means rise strictly.
 
-    Where counts are integers it is found in exact arithmetic.
+    With integer counts the arithmetic is exact.
 
     >>> singles = Blocks(x_min=np.array([.1, .2, .3]), x_max=np.array([.1, .2, .3]),
     ...                  n=np.array([1, 1, 2]), events=np.array([1, 0, 2]))
@@ -135,18 +135,18 @@ def pool(blocks: Blocks) -> Blocks:
 
 
 class Sums(NamedTuple):
-    """Whole numbers of cases and events before each part of a list, and last in all of it."""
+    """Cumulative whole numbers of cases and events before each part of a list, and at its end."""
 
     n: NDArray[Any]
     events: NDArray[Any]
 
     def at(self, edges: NDArray[np.intp]) -> Sums:
-        """The sums at some edges: what lies between them becomes one part."""
+        """The sums at some edges; everything between two edges becomes one part."""
         return Sums(self.n[edges], self.events[edges])
 
     @property
     def parts(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Cases and events of each part, of a type that holds their products: else of Python integers."""
+        """Cases and events of each part, in a type that can hold their products, if need be `object`."""
         n, events = differences(self.n), differences(self.events)
         if n.dtype == np.int32 and int(n.max()) * int(events.max()) > _LARGEST_INT32:
             return n.astype(np.int64), events.astype(np.int64)
@@ -156,13 +156,13 @@ class Sums(NamedTuple):
 
 
 def sums_of_outcomes(y: NDArray[Any]) -> Sums:
-    """Sums at the edges of runs of outcomes, each of events and then of non-events."""
+    """Return sums at the edges of runs of outcomes, each of events and then of non-events."""
     edges, events = runs_of_outcomes(y)
     return Sums(edges, sum_up(events))
 
 
 def runs_of_outcomes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Edges of runs of outcomes, each of events and then of non-events, and the events of each."""
+    """Return the edges of runs of outcomes, each of events and then of non-events, and the events of each."""
     changes = np.flatnonzero(y[1:] != y[:-1])
     first, last = 1 if y[0] else 2, 2 if y[-1] else 1  # the first run may have no events, the last only them
     edges = np.zeros(first + len(changes) + last, dtype=np.int32 if len(y) <= _LARGEST_INT32 else np.int64)
@@ -173,10 +173,11 @@ def runs_of_outcomes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def isotonic_edges(sums: Sums) -> NDArray[np.intp]:
-    """Which of the sums lie at the edges of the blocks of an isotonic regression, ends included.
+    """Return which of the sums are at edges of blocks of the isotonic regression, both ends included.
 
-    Neighbours whose means do not rise belong together, so they are merged, all at once and again, until
-    all means rise: most data take ten turns, each of half the length. What shrinks slowly is left to scipy.
+    Neighbours whose means do not rise belong to the same block. They are merged, all at once, in passes until
+    all means rise: most data take ten passes, each of half the length. If a list shrinks slowly, scipy takes
+    over.
     """
     edges = np.arange(len(sums.n))
     while len(rising := _edges_of_rises(sums)) < len(sums.n):
@@ -188,7 +189,7 @@ def isotonic_edges(sums: Sums) -> NDArray[np.intp]:
 
 
 def edges_in_floats(n: CountArray, events: CountArray) -> NDArray[np.intp]:
-    """The edges of blocks of an isotonic regression of event rates, found by scipy in floating point."""
+    """Return the edges of blocks of an isotonic regression of event rates, by scipy in floating point."""
     return isotonic_regression(events / n, weights=n).blocks
 
 
@@ -205,7 +206,8 @@ def _edges_of_rises(sums: Sums) -> NDArray[np.intp]:
 def _edges_by_scipy(sums: Sums) -> NDArray[np.intp]:
     """The edges of blocks that scipy finds in floating point, verified in exact arithmetic.
 
-    In the rare case that means closer than a rounding error misled it, they are found one by one.
+    In the rare case that they are wrong, as means differ by less than a rounding error, they are found one by
+    one.
     """
     n, events = (differences(total).astype(np.float64) for total in sums)
     edges = edges_in_floats(n, events)
@@ -242,11 +244,11 @@ def _edges_one_by_one(sums: Sums) -> NDArray[np.intp]:
 
 
 def _pool_fractions(blocks: Blocks) -> Blocks:
-    """Isotonic regression of blocks with fractions for counts, in floating point."""
-    runs = _merge_what_does_not_rise(blocks)
+    """Isotonic regression of blocks with fractional counts, in floating point."""
+    runs = _merge_non_rising(blocks)
     if len(runs) < 2:
         return runs
-    return _merge_what_does_not_rise(merge_between(runs, edges_in_floats(runs.n, runs.events)[1:-1]))
+    return _merge_non_rising(merge_between(runs, edges_in_floats(runs.n, runs.events)[1:-1]))
 
 
 def _sum_cases(cases: CheckedCases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
@@ -265,7 +267,7 @@ def _sum_cases(cases: CheckedCases, cuts: NDArray[np.intp], *, binary: bool) -> 
 
 
 def sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
-    """Sums of the values from cut to cut."""
+    """Return the sums of the values between cuts."""
     if values.dtype.kind == "f":
         return np.add.reduceat(values, starts_of(cuts))
     running = np.cumsum(values, dtype=values.dtype)  # exact for integers, and faster than reduceat
@@ -275,19 +277,19 @@ def sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
 
 
 def differences(values: NDArray[Any]) -> NDArray[Any]:
-    """Differences of neighbours: what `np.diff` gives, in a third of its time where values are few."""
+    """Return differences of neighbours like `np.diff`, in a third of the time where values are few."""
     return values[1:] - values[:-1]
 
 
 def starts_of(cuts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where the parts between cuts start."""
+    """Return the start of each part between cuts."""
     starts = np.zeros(len(cuts) + 1, dtype=np.intp)
     starts[1:] = cuts
     return starts
 
 
 def lasts_of(cuts: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    """The last place of each part between cuts, of n places."""
+    """Return the last position of each part between cuts, among n positions."""
     lasts = np.full(len(cuts) + 1, n - 1, dtype=np.intp)
     np.subtract(cuts, 1, out=lasts[:-1])
     return lasts
@@ -303,16 +305,16 @@ def merge_between(blocks: Blocks, cuts: NDArray[np.intp]) -> Blocks:
     )
 
 
-def _merge_what_does_not_rise(blocks: Blocks) -> Blocks:
-    """Merge neighbours whose means fall or, up to rounding, stay equal: isotonic regression would do so."""
-    _, exponent = np.frexp(blocks.n.max())  # on a scale on which products neither overflow nor vanish
+def _merge_non_rising(blocks: Blocks) -> Blocks:
+    """Merge neighbours whose means fall or, up to rounding, are equal, as isotonic regression does."""
+    _, exponent = np.frexp(blocks.n.max())  # scaled so that products neither overflow nor vanish
     n, events = np.ldexp(blocks.n, -exponent), np.ldexp(blocks.events, -exponent)
     rises = events[:-1] * n[1:] < events[1:] * n[:-1] * (1 - RELATIVE)
     return blocks if rises.all() else merge_between(blocks, np.flatnonzero(rises) + 1)
 
 
 def sum_up(counts: NDArray[Any]) -> NDArray[Any]:
-    """Zero and the running totals."""
+    """Return zero and the running totals."""
     sums = np.zeros(len(counts) + 1, dtype=counts.dtype)
     np.cumsum(counts, out=sums[1:])
     return sums

@@ -1,12 +1,12 @@
 """Errors over few or unequal clusters: bias-reduced covariance, and the degrees of freedom of its tests.
 
-A fit of p columns needs of each cluster, or of each weighted row, two small sums: its information
-S = Σ w x x' and its score u = Σ w x (y - fit). With M the inverse of the information of all, the
+A fit of p columns needs two small sums for each cluster, or each weighted row: its information
+S = Σ w x x' and its score u = Σ w x (y - fit). With M the inverse of the total information, the
 bias-reduced covariance CR2 is M (Σ u* u*') M with u* = (I - S M)^(-1/2) u. It is unbiased where rows are
 independent; for the mean of equal clusters it is the sandwich times G/(G - 1). A contrast over its error
 follows t, and several follow Hotelling's T-squared, with the degrees of freedom that the variance of the
-covariance implies (Satterthwaite). For these, rows of a cluster are taken to be slightly correlated, so
-that a cluster with most of the rows leaves few of them.
+covariance implies (Satterthwaite). To compute these, rows of a cluster are assumed to be slightly correlated,
+so that there are few degrees of freedom if one cluster has most of the rows.
 
 References
 ----------
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
 
 PUSTEJOVSKY_TIPTON = "Pustejovsky, Tipton (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2016.1247004"
-#: Correlation of two rows of a cluster in the model that degrees of freedom are computed from.
+#: Correlation of two rows of a cluster in the working model for degrees of freedom.
 WORKING_CORRELATION = 0.005
-#: Up to this leverage the inverse root is summed as a series.
+#: Up to this leverage the inverse root is computed by a series.
 _SMALL = 1e-4
-#: A cluster that leaves no more than this share of a coefficient to the others determines it alone.
+#: A cluster determines a coefficient alone if the others have no more than this share of its information.
 _ALONE = 1e-9
 
 
@@ -42,7 +42,7 @@ _ALONE = 1e-9
 class ClusterSums:
     """Information and score of each cluster, or of each row.
 
-    The coefficients `common` move the fit of all rows alike. `case` is the information of one row.
+    The coefficients `common` shift the fit of all rows equally. `case` is the information of one row.
     """
 
     information: FloatArray
@@ -57,12 +57,12 @@ class ClusterSums:
 
     @cached_property
     def sandwich(self) -> FloatArray:
-        """The covariance that is corrected by G/(G - 1) alone, as R's sandwich and statsmodels have it."""
+        """The covariance corrected by G/(G - 1) only, as in R's sandwich and in statsmodels."""
         clusters = len(self.score)
         return self._spread(self.score @ self._root) * (clusters / (clusters - 1))
 
     def degrees_of_freedom(self, contrasts: FloatArray) -> float:
-        """Those of one contrast of the coefficients, a row, or of several rows together; NaN if none."""
+        """Degrees of freedom of one contrast of the coefficients, or of several together; NaN if none."""
         return degrees_of_freedom([self], [np.atleast_2d(contrasts)])
 
     def _spread(self, moved: FloatArray) -> FloatArray:
@@ -84,7 +84,8 @@ class ClusterSums:
     def _reduction(self) -> FloatArray:
         """(I - L S L)^(-1/2) of each cluster, 0 in directions that it determines alone."""
         leverage, eye = self._leverage, np.eye(len(self._root))
-        # the series is exact to rounding where the leverage is small, as it is of most of many clusters
+        # the series is exact up to rounding where the leverage is small, as for most clusters if there are
+        # many
         reduction = eye + leverage @ (eye / 2 + leverage @ (3 / 8 * eye + 5 / 16 * leverage))
         is_large = np.trace(leverage, axis1=1, axis2=2) > _SMALL
         value, vector = np.linalg.eigh(eye - leverage[is_large])
@@ -93,7 +94,7 @@ class ClusterSums:
         return reduction
 
     def products(self, contrasts: FloatArray) -> _Products:
-        """Covariances of what two clusters add to two contrasts, in the model of correlated rows."""
+        """Covariances of the contributions of two clusters to two contrasts, in the working model."""
         turned = np.linalg.solve(self._root, self.common)
         shared = WORKING_CORRELATION / self.case * np.outer(turned, turned)
         adjusted = self._reduction @ (self._root @ contrasts.T)
@@ -109,9 +110,9 @@ class ClusterSums:
 
 
 class _Products(NamedTuple):
-    """Covariances of what clusters g and h add to contrasts: factor' core factor, plus `alone` if g = h.
+    """Covariances of contributions of clusters g and h to contrasts: factor' core factor, + `alone` if g = h.
 
-    Low rank keeps the double sums over clusters linear in their number.
+    The low rank makes the cost of double sums over clusters linear in their number.
     """
 
     alone: FloatArray
@@ -144,17 +145,17 @@ class _Products(NamedTuple):
 
 
 def degrees_of_freedom(parts: Sequence[ClusterSums], contrasts: Sequence[FloatArray]) -> float:
-    """Degrees of freedom of contrasts, each the sum of contrasts of independent parts; NaN if there are none.
+    """Return the degrees of freedom of contrasts, each a sum over independent parts; NaN if there are none.
 
-    For one contrast Satterthwaite's; for q of them η such that (η - q + 1)/(η q) times Wald's statistic
-    follows F with q and η - q + 1 degrees of freedom.
+    For one contrast they are Satterthwaite's; for q contrasts η such that (η - q + 1)/(η q) times Wald's
+    statistic follows F with q and η - q + 1 degrees of freedom.
     """
-    given = list(zip(parts, contrasts, strict=True))
-    value, vector = np.linalg.eigh(np.sum([part.products(rows).expected for part, rows in given], axis=0))
+    pairs = list(zip(parts, contrasts, strict=True))
+    value, vector = np.linalg.eigh(np.sum([part.products(rows).expected for part, rows in pairs], axis=0))
     if not value[0] > _ALONE * value[-1]:
         return np.nan
-    # of each part only the inner products of its standardised contrasts matter
-    standardised = [((vector / np.sqrt(value)).T) @ rows for _, rows in given]
+    # only the inner products of the standardised contrasts of each part matter
+    standardised = [((vector / np.sqrt(value)).T) @ rows for _, rows in pairs]
     small = [_root_of(rows.T @ rows) if len(rows) > rows.shape[1] else rows for rows in standardised]
     variance = sum(part.products(rows).variance for part, rows in zip(parts, small, strict=True))
     return float(len(value) * (len(value) + 1) / variance) if variance > 0 else np.nan
@@ -172,7 +173,7 @@ def _root_of(matrix: FloatArray) -> FloatArray:
 def sum_over_clusters(
     columns: FloatArray, information: FloatArray, score: FloatArray, cluster: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Information and score of each cluster, or of each row without one, from those of the rows."""
+    """Sum information and score of rows over each cluster; without clusters, return those of rows."""
     size = len(columns)
     products = [columns[i] * columns[j] * information for i in range(size) for j in range(size)]
     scores = [column * score for column in columns]
@@ -184,14 +185,14 @@ def sum_over_clusters(
 
 
 def sums_of_mean(weight: FloatArray, score: FloatArray, case: float) -> ClusterSums:
-    """A mean as a fit of one column: the weight of each cluster, and its weighted sum of deviations."""
+    """Return the sums of a mean, as a fit of one column: weights and weighted sums of deviations."""
     return ClusterSums(information=weight[:, None, None], score=score[:, None], common=np.ones(1), case=case)
 
 
 def variance_of_sum(sums: FloatArray, weight: FloatArray, rounding: FloatArray) -> float:
-    """The bias-reduced variance of a sum over clusters, from the sum and the weight of each.
+    """Return the bias-reduced variance of a sum over clusters, from the sum and the weight of each.
 
-    Deviations from a share by weight that do not exceed `rounding` are 0.
+    Deviations from the share by weight that do not exceed `rounding` count as 0.
     """
     share = weight / weight.sum()
     deviation = sums - share * sums.sum()
@@ -200,12 +201,12 @@ def variance_of_sum(sums: FloatArray, weight: FloatArray, rounding: FloatArray) 
 
 
 def raise_by_share(squares: FloatArray, share: FloatArray) -> FloatArray:
-    """Squares of deviations over 1 - share, as each has a part in the mean; 0 where it is the whole."""
+    """Return squared deviations over 1 - share, as each affects the mean; 0 where the share is 1."""
     return np.divide(squares, 1 - share, out=np.zeros_like(squares), where=share < 1)
 
 
 def effective_number(weight: FloatArray) -> float:
-    """As many clusters of equal weight give as precise a mean of clusters: (Σ w)²/Σ w².
+    """Return the effective number of clusters, (Σ w)²/Σ w²: as many of equal weight are as precise.
 
     >>> effective_number(np.array([10.0, 10.0, 10.0])), effective_number(np.array([2.0, 1.0, 1.0]))
     (3.0, 2.6666666666666665)

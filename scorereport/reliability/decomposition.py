@@ -28,8 +28,8 @@ class Decomposition:
     """Mean scores of the forecast, the recalibrated, the constant and the perfect forecast.
 
     The components follow: for losses, score = miscalibration - discrimination + uncertainty.
-    For scores where higher is better miscalibration and discrimination change sign, so that they
-    stay what they are: how much recalibration would gain, and how much it gains over a constant.
+    For scores where higher is better, miscalibration and discrimination change sign, so that their meaning is
+    the same: the gain of recalibration, and the gain of the recalibrated forecast over a constant.
     """
 
     name: str
@@ -45,31 +45,31 @@ class Decomposition:
 
     @property
     def miscalibration(self) -> float:
-        """MCB: what recalibration would gain; infinite if the score is."""
+        """MCB: the gain of recalibration; infinite if the score is infinite."""
         return self._sign * (self.score - self.recalibrated)
 
     @property
     def discrimination(self) -> float:
-        """DSC: what the recalibrated forecast gains over the constant one."""
+        """DSC: the gain of the recalibrated forecast over the constant one."""
         return self._sign * (self.reference - self.recalibrated)
 
     @property
     def uncertainty(self) -> float:
-        """UNC: the score of the constant forecast, the mean outcome."""
+        """UNC: the score of the constant forecast, which is the mean outcome."""
         return self.reference
 
     @property
     def skill(self) -> float:
-        """0 for the constant forecast, 1 for the perfect one; NaN where they are the same."""
+        """Skill: 0 for the constant forecast, 1 for the perfect one; NaN where they are the same."""
         return relative_skill(self.score, self.reference, self.perfect)
 
     @property
     def note(self) -> str:
-        """What a reader must know of these numbers; empty if nothing."""
+        """A note on infinite scores; empty if there are none."""
         if not self.infinite_cases:
             return ""
         cases = "case has" if self.infinite_cases == 1 else "cases have"
-        return f"{self.infinite_cases:g} {cases} an infinite {self.name}: what was certain did not happen."
+        return f"{self.infinite_cases:g} {cases} an infinite {self.name}: the outcome had probability 0."
 
     @property
     def _sign(self) -> int:
@@ -110,7 +110,7 @@ def decompose_mean(
     infinite_cases: float,
     higher_is_better: bool,
 ) -> Decomposition:
-    """Decompose a mean score that is known, of cases whose isotonic fit is `blocks`."""
+    """Decompose a known mean score of cases whose isotonic fit is `blocks`."""
     return Decomposition(
         name=name,
         score=mean,
@@ -126,10 +126,10 @@ def decompose_mean(
 def mean_score(
     function: Callable[[FloatArray, FloatArray], FloatArray], cases: CheckedCases, *, largest_part: int | None
 ) -> tuple[float, float]:
-    """Mean score of cases, and the weight of those whose score is infinite.
+    """Compute the mean score of cases, and the weight of those whose score is infinite.
 
-    In parts, what is computed of a part stays in the cache of the processor, and nothing of the size of
-    the data is made. They are cut where numpy's pairwise summation cuts: the sum is the same to the last bit.
+    In parts, intermediate results stay in the cache of the processor, and no array of the size of the data is
+    made. Parts are cut where numpy's pairwise summation cuts: the sum is the same to the last bit.
     """
     y, _, weight = cases
     total, infinite = _sum_scores(function, cases, len(y) if largest_part is None else largest_part)
@@ -139,7 +139,7 @@ def mean_score(
 def _sum_scores(
     function: Callable[[FloatArray, FloatArray], FloatArray], cases: CheckedCases, largest_part: int
 ) -> tuple[float, float]:
-    """Sum of scores, and the weight of infinite ones, of each half by itself until it is small enough."""
+    """Sum scores, and the weight of infinite ones, by halves until a half is small enough."""
     y, p, weight = cases
     if len(y) > largest_part:
         middle = len(y) // 16 * 8
@@ -171,7 +171,7 @@ def decompose_real(cases: CheckedCases, blocks: Blocks) -> Decomposition:
 
 
 def decompose_by_value(distinct: Blocks) -> MurphyDecomposition:
-    """Murphy's decomposition over distinct forecasts."""
+    """Compute Murphy's decomposition over distinct forecasts."""
     total = distinct.n.sum()
     base_rate = distinct.events.sum() / total
     return MurphyDecomposition(
@@ -184,7 +184,7 @@ def decompose_by_value(distinct: Blocks) -> MurphyDecomposition:
 def resolve_score(
     score: str | Callable[..., FloatArray], options: dict[str, Any]
 ) -> tuple[str, Callable[[FloatArray, FloatArray], FloatArray], bool]:
-    """Name, function of (outcome, forecast) and orientation of a binary score or a callable."""
+    """Return name, function of (outcome, forecast) and whether higher is better, of a score or callable."""
     entry = _registered(score)
     if entry is None:
         return getattr(score, "__name__", "score"), lambda y, p: _call(score, y, p, options), False
@@ -194,13 +194,13 @@ def resolve_score(
     improper = [option for option in entry.improper_options if options.get(option) is not None]
     if entry.propriety is Propriety.IMPROPER or improper:
         which = f"{entry.name!r}" + "".join(f" with `{option}`" for option in improper)
-        raise UsageError(f"`score` must be proper; the decomposition of {which} would mean nothing.")
+        raise UsageError(f"`score` must be proper; the decomposition of {which} would be meaningless.")
     higher = entry.direction is Direction.HIGHER
     return entry.name, lambda y, p: entry.function(y, p, **options), higher
 
 
 def _registered(score: str | Callable[..., FloatArray]) -> Score | None:
-    """The entry of a name, or of a function of this package; None for a function from elsewhere."""
+    """The registry entry of a name, or of a function of this package; None for any other function."""
     if isinstance(score, str):
         return get_score(score)
     entry = REGISTRY.get(getattr(score, "__name__", ""))
@@ -217,7 +217,7 @@ def _call(score: Any, y: FloatArray, p: FloatArray, options: dict[str, Any]) -> 
 
 
 def weighted_mean(values: FloatArray, weight: CountArray | None) -> float:
-    """Mean by pairwise summation: the same on any number of threads."""
+    """Compute the mean by pairwise summation, which does not depend on the number of threads."""
     if weight is None:
         return float(values.sum() / len(values))
     return float((values * weight).sum() / weight.sum())
@@ -233,7 +233,7 @@ def mean_at(
     n: CountArray,
     events: CountArray,
 ) -> float:
-    """Mean score of grouped cases; an outcome that did not occur has no say, even if infinite."""
+    """Compute the mean score of grouped cases; outcomes that did not occur do not count, even if infinite."""
     occurred, absent = events > 0, events < n
     total = 0.0
     if occurred.any():

@@ -23,14 +23,16 @@ from scorereport.reliability.blocks import (
 
 _Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
 
-#: Distinct forecasts that are drawn together: 2^15, as a bit of 16 is for the outcome.
+#: Bits for the distinct forecasts of a piece: one of 16 bits is for the outcome.
 _BITS = 15
 _LARGEST_INT32 = np.iinfo(np.int32).max
+#: With more runs of equal outcomes than this, pooling in whole numbers is faster than scipy.
+_LONG = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForecastTies:
-    """Which cases are the first with their forecast, and where the cases of each shared forecast lie."""
+    """Which cases are the first with their forecast, and the positions of the cases of shared forecasts."""
 
     n: NDArray[Any]
     is_first: NDArray[np.bool_]
@@ -39,23 +41,23 @@ class ForecastTies:
 
     @classmethod
     def of(cls, n: CountArray) -> ForecastTies:
-        """The ties of so many cases with each forecast."""
+        """Make the ties from the number of cases with each forecast."""
         start, shared = np.cumsum(n) - n, np.flatnonzero(n > 1)
         is_first = np.zeros(int(n.sum()), dtype=np.bool_)
         is_first[start] = True
         edges = np.column_stack([start[shared], start[shared] + n[shared]]).ravel()
         edges = edges[edges < len(is_first)].astype(np.intp)
-        small = n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n  # each draw sums it up
+        small = n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n  # it is summed in each draw
         return cls(n=small, is_first=is_first, shared=shared, edges=edges)
 
     def count(self, happens: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Number of events with each forecast."""
+        """The number of events with each forecast."""
         events = happens[self.is_first].astype(np.int32)
         events[self.shared] = np.add.reduceat(happens, self.edges, dtype=np.int32)[::2]
         return events
 
     def forecasts_of(self, cases: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Which distinct forecasts some cases have: each shared one before them takes more than one case."""
+        """The distinct forecasts of some cases, given by position."""
         first = self.edges[::2]
         before = np.searchsorted(first, cases, side="right") - 1
         shared = self.shared[before]
@@ -65,9 +67,9 @@ class ForecastTies:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventChances:
-    """Probabilities of events, and how many of 2^16 patterns of bits are events for sure.
+    """Probabilities of events, and how many of the 2^16 patterns of 16 bits are certainly events.
 
-    With ties, probabilities are those of distinct forecasts, and what is sure is told of each case.
+    With ties, probabilities are those of distinct forecasts, while `sure` has a number for each case.
     """
 
     probability: FloatArray
@@ -76,23 +78,24 @@ class EventChances:
 
     @classmethod
     def of(cls, probability: FloatArray) -> EventChances:
-        """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
+        """Make the chances of these probabilities; one pattern is always undecided, as 2^16 takes 17 bits."""
         scaled = np.ldexp(probability, 16)
         return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
 
     def spread(self, ties: ForecastTies) -> EventChances:
-        """The chances of all cases from those of distinct forecasts."""
+        """Extend the chances of distinct forecasts to all cases."""
         return EventChances(self.probability, np.repeat(self.sure, ties.n), ties)
 
     def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
-        """Draw an outcome with each probability, or with those at some places.
+        """Draw an outcome with each probability, or with those at some positions.
 
-        It takes 16 random bits and, where these leave it open, a random number more: the law is exact.
+        It takes 16 random bits and, where these do not decide, one more random number: the distribution is
+        exact.
         """
         sure = self.sure if at is None else self.sure.take(at)
         bits = _draw_bits(rng, len(sure), np.uint16)
         happens = bits < sure
-        (places,) = (bits == sure).nonzero()  # where it is open
+        (places,) = (bits == sure).nonzero()  # where the bits do not decide
         if len(places):
             chance = np.ldexp(self._probability_at(places if at is None else at[places]), 16)
             happens[places] = rng.random(len(places)) < chance - sure[places]
@@ -104,16 +107,16 @@ class EventChances:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForecastPiece:
-    """Neighbouring distinct forecasts, few enough for forecast and outcome to fit into 16 bits."""
+    """Neighbouring distinct forecasts, few enough that forecast and outcome fit into 16 bits."""
 
     first: int  # distinct forecast
     cases: int
-    forecast: NDArray[np.uint16] | None  # of each case, counted from the first; None where no cases tie
+    forecast: NDArray[np.uint16] | None  # of each case, relative to the first; None if there are no ties
     chances: EventChances
 
     @classmethod
     def of(cls, first: int, n: CountArray, probability: FloatArray) -> ForecastPiece:
-        """The piece that begins with a distinct forecast."""
+        """Make the piece that begins with a distinct forecast."""
         part = slice(first, first + 2**_BITS)
         times = n[part].astype(np.int64)
         places, cases = np.arange(len(times), dtype=np.uint16), int(times.sum())
@@ -129,11 +132,11 @@ class ForecastPiece:
         forecast = self._draw_forecasts(rng, size)
         key = forecast << np.uint16(1)
         key |= ~self.chances.draw(rng, forecast)
-        key.sort(kind="stable")  # of 16 bits: by radix, on any processor
+        key.sort(kind="stable")  # for 16 bits a radix sort, on any processor
         return key
 
     def _draw_forecasts(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
-        """Draw forecasts by 15 random bits, or of another number by 32: no case's chance is off by 2^-32."""
+        """Draw forecasts by 15 bits, or by 32 if cases are not 2^15: no probability is off by 2^-32."""
         if self.forecast is None and self.cases == 2**_BITS:
             return _draw_bits(rng, size, np.uint16) >> np.uint16(16 - _BITS)
         case = _draw_bits(rng, size, np.uint32) * np.uint64(self.cases)
@@ -142,25 +145,21 @@ class ForecastPiece:
 
 
 def cut_into_pieces(n: CountArray, probability: FloatArray) -> list[ForecastPiece]:
-    """All distinct forecasts, with so many cases and such a probability each, in pieces."""
+    """Cut all distinct forecasts, with their numbers of cases and probabilities, into pieces."""
     return [ForecastPiece.of(first, n, probability) for first in range(0, len(n), 2**_BITS)]
 
 
 def _draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:
-    """Random bits as unsigned numbers, without the generator's detour by single numbers."""
+    """Random bits as unsigned numbers, faster than by the generator's methods."""
     words = -(-size * np.dtype(dtype).itemsize // 8)
     return rng.bit_generator.random_raw(words).view(dtype)[:size]
-
-
-#: With more runs of equal outcomes than this, pooling in whole numbers beats scipy's.
-_LONG = 20_000
 
 
 class Redraw(NamedTuple):
     """A sample drawn under the hypothesis: entries in canonical order, with their number of cases.
 
-    `position` tells which distinct forecast each entry belongs to, None that there is one entry for
-    each; `n` is None if each entry is one case.
+    `position` is the distinct forecast of each entry, None if there is one entry for each distinct forecast;
+    `n` is None if each entry is one case.
     """
 
     position: NDArray[np.integer] | None
@@ -168,7 +167,7 @@ class Redraw(NamedTuple):
     events: NDArray[Any]
 
     def fit(self) -> Refit:
-        """Isotonic regression of the entries."""
+        """Compute the isotonic regression of the entries."""
         return self._fit_cases() if self.n is None else self._fit_counts(self.n)
 
     def _fit_cases(self) -> Refit:
@@ -177,7 +176,7 @@ class Redraw(NamedTuple):
         return Refit(start=edges[:-1], last=edges[1:] - 1, n=differences(edges), events=events)
 
     def _fit_counts(self, counts: CountArray) -> Refit:
-        """Entries are summed up to where event rates may rise: non-events before, events after."""
+        """Fit entries that are first summed between cuts where event rates may rise."""
         cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < counts[:-1])) + 1
         start, n, events = starts_of(cuts), sum_between(counts, cuts), sum_between(self.events, cuts)
         block = edges_in_floats(n, events)[:-1]
@@ -190,14 +189,14 @@ class Redraw(NamedTuple):
 
 
 def _pool_many(edges: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Edges of blocks and events of each, from those of runs of outcomes."""
+    """Edges of blocks and events of each, from those of runs of outcomes, in whole numbers."""
     sums = Sums(edges, sum_up(events))
     edges, before = sums.at(isotonic_edges(sums))
     return edges, differences(before)
 
 
 def _pool_few(edges: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The same in floating point: some neighbours of equal means stay apart, which harms no curve."""
+    """The same in floating point; neighbours of equal means may stay separate, which changes no curve."""
     blocks = edges_in_floats(differences(edges), events)
     return edges[blocks], np.add.reduceat(events, blocks[:-1])
 
@@ -220,7 +219,7 @@ class Refit(NamedTuple):
         return self.mean[np.searchsorted(self.start, entries, side="right") - 1]
 
     def at(self, points: FloatArray, x: FloatArray, position: NDArray[np.integer] | None) -> FloatArray:
-        """The fit at forecasts: straight between blocks, NaN beyond the forecasts drawn."""
+        """The fit at forecasts: linear between blocks, NaN beyond the forecasts drawn."""
         edges = np.empty(2 * len(self.start), dtype=np.intp)
         edges[0::2], edges[1::2] = self.start, self.last
         corners = x[edges if position is None else position[edges]]

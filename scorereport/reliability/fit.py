@@ -1,4 +1,4 @@
-"""`corp()`: the isotonic fit of a forecast to its outcomes, and what can be read from it."""
+"""`corp()`: the isotonic fit of outcomes to forecasts, with its decompositions, bands and curves."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
 
-#: Closer to 1 no quantile of a level can be told from that of the next.
+#: Levels closer to 1 have quantiles that floating point cannot distinguish.
 _HIGHEST_LEVEL_GAP = 1e-12
-#: Forecasts whose distinct values all lie this far apart are called discrete.
+#: Forecasts whose distinct values are all at least this far apart are "discrete".
 DISCRETE_GAP = 0.01
 
 
@@ -65,11 +65,11 @@ def corp(
     ----------
     y_true : outcomes 0 or 1; any real numbers if `functional="mean"`
     y_prob : probabilities; any real numbers if `functional="mean"`
-    sample_weight : not negative; for the fit, whole numbers of any kind equal repeated rows
+    sample_weight : not negative; in the fit, whole weights of any kind equal repeated rows
     functional : "probability" of an event, or "mean" of a real outcome
-    weight_kind : what weights mean for bands and tests: "sampling" weights of rows that were drawn once,
+    weight_kind : the meaning of weights in bands and tests: "sampling" weights of rows that were drawn once,
         or "frequency", how often each row was observed
-    cluster : labels of clusters of dependent cases, which bands and tests then draw whole
+    cluster : labels of clusters of dependent cases, which bands and tests draw as a whole
 
     References
     ----------
@@ -85,14 +85,14 @@ def corp(
     0.1
     """
     binary = check_option(functional, "functional", ("probability", "mean")) == "probability"
-    given = (check_binary if binary else check_real)(y_true, y_prob, sample_weight, weight_kind)
-    codes = check_clusters(cluster, len(given.y_true))
+    checked = (check_binary if binary else check_real)(y_true, y_prob, sample_weight, weight_kind)
+    codes = check_clusters(cluster, len(checked.y_true))
     if codes is None:
-        cases = order_cases(given, binary=binary)
+        cases = order_cases(checked, binary=binary)
     else:
-        cases, codes = order_clustered(given, codes)
+        cases, codes = order_clustered(checked, codes)
     blocks = pool_cases(cases, binary=binary)
-    forecasts = as_immutable(given.y_prob)  # that of a panel is held once for several fits
+    forecasts = as_immutable(checked.y_prob)  # several fits share the array of a panel
     return Corp(
         y_prob=forecasts,
         cases=cases,
@@ -137,7 +137,7 @@ class Corp:
 
     @property
     def events(self) -> float:
-        """Number of events; with weights, the sum of theirs."""
+        """Number of events; with weights, the sum of their weights."""
         return self.blocks.events.sum().item()
 
     @property
@@ -149,7 +149,7 @@ class Corp:
     def bins(self) -> pd.DataFrame:
         """The blocks as a table: x_min, x_max, n, events and cep, the recalibrated probability.
 
-        For real outcomes the last two are called sum and mean.
+        For real outcomes the last two are named sum and mean.
         """
         import pandas as pd
 
@@ -159,12 +159,12 @@ class Corp:
 
     @property
     def cep(self) -> FloatArray:
-        """Recalibrated probability of each case, in the order the cases were given."""
+        """Recalibrated probability of each case, in the order of the input."""
         return self.recalibrate(self.y_prob)
 
     @property
     def forecast_type(self) -> str:
-        """Either "discrete", if distinct forecasts all lie at least 0.01 apart, or "continuous"."""
+        """Either "discrete", if distinct forecasts are all at least 0.01 apart, or "continuous"."""
         gaps = np.diff(self.distinct.x_min)
         return "discrete" if len(gaps) == 0 or gaps.min() >= DISCRETE_GAP else "continuous"
 
@@ -174,7 +174,7 @@ class Corp:
         return self.blocks.corners
 
     def recalibrate(self, p: ArrayLike) -> FloatArray:
-        """Recalibrate forecasts: along the curve between blocks, flat beyond its ends.
+        """Recalibrate forecasts: interpolated between blocks, constant beyond the ends of the curve.
 
         >>> corp([0, 1], [0.2, 0.6]).recalibrate([0.1, 0.4, 0.9])
         array([0. , 0.5, 1. ])
@@ -187,7 +187,7 @@ class Corp:
         Parameters
         ----------
         score : the name of a proper binary score ("brier", "log", "misclassification", "spherical", ...)
-            or a function of (y_true, y_prob) that gives one score per case, lower is better; the mean of
+            or a function of (y_true, y_prob) that returns one score per case, lower is better; the mean of
             real outcomes is always scored by its squared error
         options : passed on to the score, such as `theta=` of "elementary"
         """
@@ -198,7 +198,7 @@ class Corp:
         return decompose_cases(self.cases, self.blocks, score, options)
 
     def murphy(self) -> MurphyDecomposition:
-        """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
+        """Compute Murphy's reliability, resolution and uncertainty of the Brier score, by forecast value."""
         self.require_events("Murphy's decomposition")
         return decompose_by_value(self.distinct)
 
@@ -214,19 +214,19 @@ class Corp:
         points: int = 500,
         quantiles: str = "exact",
     ) -> Band:
-        """A band for the reliability curve.
+        """Compute a band for the reliability curve.
 
         Parameters
         ----------
         kind : "consistency", around the diagonal, or "confidence", around the estimate
-        level : the probability with which the band covers
-        method : of a pointwise band: "resampling"; "discrete", normal theory at each distinct forecast;
-            "continuous", Chernoff's law on a grid of 0.01; or "auto", the paper's choice among them
-        coverage : "pointwise", at each forecast by itself, or "simultaneous", of the whole curve: by split
+        level : confidence level of the band
+        method : for a pointwise band: "resampling"; "discrete", normal theory at each distinct forecast;
+            "continuous", Chernoff's distribution on a grid of 0.01; or "auto", the paper's choice among them
+        coverage : "pointwise", at each forecast separately, or "simultaneous", of the whole curve: by split
             resampling around the diagonal, and the honest band of Dimitriadis et al. (2023) otherwise
-        resamples, seed : number of draws, and where they start
-        points : at most so many forecasts are drawn at, spread evenly; and every edge of a block
-        quantiles : of Chernoff's law: "exact", or "r" as the R package interpolates them
+        resamples, seed : number of draws, and their seed
+        points : the band is drawn at up to this many forecasts, evenly spread, and at every edge of a block
+        quantiles : quantiles of Chernoff's distribution: "exact", or "r" as the R package interpolates them
 
         >>> band = corp([0, 1, 1, 0] * 50, [0.2, 0.8, 0.8, 0.2] * 50).band(method="discrete")
         >>> band.lower.round(3), band.upper.round(3)
@@ -250,13 +250,13 @@ class Corp:
             return pointwise_band(self.sample, request)
         if method != "auto":
             raise UsageError(
-                f'A simultaneous band has one method only; leave `method` "auto", not {method!r}.'
+                f'A simultaneous band has only one method; leave `method` "auto", not {method!r}.'
             )
         if request.around_diagonal:
             return simultaneous_consistency_band(self.sample, request)
         return honest_confidence_band(self.sample, request.level)
 
     def require_events(self, what: str) -> None:
-        """Refuse what is made of events where outcomes are real numbers."""
+        """Raise an error if outcomes are real numbers, for results that need events."""
         if self.functional != "probability":
             raise UsageError(f"{what} needs outcomes 0 and 1; this fit is of the mean of real outcomes.")

@@ -1,8 +1,8 @@
-"""A fitted sample: its cases in canonical order, their isotonic fit and how they were drawn.
+"""A fitted sample: its cases in canonical order, their isotonic fit and their sampling units.
 
-Everything after this step sees the same sequence whatever the order of the rows was, so results
-are equal to the last bit. And in this order no outcome rises within a tie, so cutting where
-outcomes rise never splits one: ties are pooled for free.
+All later steps use the canonical order, so results do not depend on the order of rows, to the last bit.
+In this order no outcome rises within a tie, so cutting where outcomes rise never splits a tie: ties need no
+pooling of their own.
 """
 
 from __future__ import annotations
@@ -27,10 +27,15 @@ if TYPE_CHECKING:
 
     from scorereport.reliability.simulation import Simulation
 
+#: Rows whose numbers fit into the cache of a processor together.
+CACHED = 16_384
+#: The bit pattern of the smallest normal float, which has full precision.
+_LEAST_NORMAL = np.array(np.finfo(np.float64).smallest_normal).view(np.int64)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedSample:
-    """Cases in canonical order, by distinct forecast and by block; `cluster` numbers theirs from 0."""
+    """Cases in canonical order, by distinct forecast and by block; `cluster` numbers clusters from 0."""
 
     cases: CheckedCases
     distinct: Blocks
@@ -59,19 +64,19 @@ class FittedSample:
 
     @property
     def case_weights(self) -> tuple[float, float]:
-        """What an event and a non-event weigh: 1 for repeated rows."""
+        """The weight of an event and of a non-event: 1 for repeated rows."""
         is_event, weight = self.cases.y_true == 1, self.units.row_weight
         sums = (float(weight[chosen].sum()) for chosen in (is_event, ~is_event))
         event, other = (total / n if n else 1.0 for total, n in zip(sums, self.counts, strict=True))
         return event, other
 
     def cep(self, x: FloatArray) -> FloatArray:
-        """Recalibrated probability at forecasts: along the curve, flat beyond its ends."""
+        """Recalibrated probability at forecasts: interpolated, constant beyond the ends of the curve."""
         return np.interp(x, *self.blocks.corners)
 
     @cached_property
     def correlation(self) -> float:
-        """How much outcomes of a cluster depend on each other, given their forecasts."""
+        """The correlation of outcomes of a cluster, given their forecasts."""
         cases, cluster = self._written_out
         if cluster is None:
             return 0.0
@@ -80,7 +85,7 @@ class FittedSample:
 
     @cached_property
     def _written_out(self) -> tuple[CheckedCases, IntArray | None]:
-        """Cases; repeated rows in clusters are written out, as each has an outcome of its own."""
+        """The cases; repeated rows in clusters are written out, as each repetition has its own outcome."""
         y, x, weight = self.cases
         if self.cluster is None or weight is None or not self.units.are_repeated_rows:
             return self.cases, self.cluster
@@ -89,9 +94,9 @@ class FittedSample:
 
     @cached_property
     def squares(self) -> CountArray:
-        """Sum of squared weights at each distinct forecast; of repeated rows, their number.
+        """Sum of squared weights at each distinct forecast; for repeated rows, their number.
 
-        Where weights go with outcomes, it is the sum that gives a calibrated forecast its variance.
+        Where weights depend on outcomes, it is the sum under which a calibrated forecast has its variance.
         """
         if self.units.are_repeated_rows:
             return self.distinct.n
@@ -100,7 +105,7 @@ class FittedSample:
         return np.bincount(place, weights=squares).astype(np.float64)
 
     def simulation(self, probability: FloatArray) -> Simulation:
-        """Outcomes to be drawn with this probability of an event at each distinct forecast."""
+        """Make the simulation of outcomes with this probability of an event at each distinct forecast."""
         cases, cluster = self._written_out
         by_count = cluster is None and self.units.are_repeated_rows
         return make_simulation(
@@ -108,14 +113,8 @@ class FittedSample:
         )
 
 
-#: Rows whose numbers fit into the cache of a processor together.
-CACHED = 16_384
-#: The bit pattern of the smallest float that keeps all its digits.
-_LEAST_NORMAL = np.array(np.finfo(np.float64).smallest_normal).view(np.int64)
-
-
 def order_clustered(cases: CheckedCases, cluster: IntArray) -> tuple[CheckedCases, IntArray]:
-    """Put cases and the numbers of their clusters in canonical order; cases without weight leave."""
+    """Put cases and the numbers of their clusters in canonical order, without cases of weight 0."""
     y, p, weight = cases
     order = np.lexsort((np.ones(len(y)) if weight is None else weight, cluster, -y, p))
     if weight is not None:
@@ -125,7 +124,7 @@ def order_clustered(cases: CheckedCases, cluster: IntArray) -> tuple[CheckedCase
 
 
 def order_cases(cases: CheckedCases, *, binary: bool) -> CheckedCases:
-    """Put cases in canonical order; cases without weight leave."""
+    """Put cases in canonical order, without cases of weight 0."""
     y, p, weight = cases
     if binary and weight is None:
         return _order_binary(y, p)
@@ -137,10 +136,10 @@ def order_cases(cases: CheckedCases, *, binary: bool) -> CheckedCases:
 
 
 def _order_binary(y: FloatArray, p: FloatArray) -> CheckedCases:
-    """Sort forecast and outcome as one number, about five times faster than argsort and gather.
+    """Sort forecast and outcome as one number, about five times faster than argsort and indexing.
 
-    The bit patterns of non-negative floats are ordered like the floats. Their sign bit is free:
-    shift it out (which also makes -0 the same as 0) and let the outcome, inverted, ride in the lowest bit.
+    The bit patterns of non-negative floats are ordered like the floats. Their sign bit is not needed: it is
+    shifted out (which also makes -0 the same as 0), and the lowest bit holds the inverted outcome.
     """
     key = np.empty(len(p), dtype=np.int64)
     for part in _parts(len(p)):
@@ -157,7 +156,7 @@ def _order_binary(y: FloatArray, p: FloatArray) -> CheckedCases:
 def _sort_keys(key: NDArray[np.int64]) -> None:
     """Sort integers that are bit patterns of floats as floats, which is faster by a third.
 
-    The least of them are subnormal: where a library has told the processor to take these for zeros, they
+    The smallest are subnormal: a library may have set the processor to treat these as zeros, so they
     are sorted again.
     """
     key.view(np.float64).sort()
@@ -165,14 +164,14 @@ def _sort_keys(key: NDArray[np.int64]) -> None:
 
 
 def _parts(n: int) -> Iterator[slice]:
-    """Parts of an array that stay in the cache of a processor from one step to the next."""
+    """Slices of an array that stay in the cache of a processor from one step to the next."""
     return (slice(start, start + CACHED) for start in range(0, n, CACHED))
 
 
 def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> CheckedCases:
     counts = weight > 0
     y, p, weight = y[counts], p[counts], weight[counts]
-    order = np.lexsort((weight, -y, p))  # the weight too: sums of fractions depend on their order
+    order = np.lexsort((weight, -y, p))  # by weight as well: sums of fractions depend on their order
     return _frozen(y[order], p[order], weight[order])
 
 

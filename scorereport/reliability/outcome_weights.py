@@ -1,15 +1,15 @@
 """The relation of sampling weights to outcomes among rows with similar forecasts.
 
-A sample is often drawn by its outcomes: all events and one non-event in ten, with weights that make up for
-it. A row whose outcome is drawn anew must then change its weight too. Its weight as an event and as a
+A sample is often drawn by its outcomes: all events and one non-event in ten, with weights that compensate for
+it. If the outcome of a row is drawn anew, its weight must change too. Its weights as an event and as a
 non-event, w₁ and w₀, have the ratio of the mean weights of events and non-events in its cell of similar
-forecasts; the one that it has is its own. A hypothesis that gives an event the probability p gives it, in a
-row that was sampled, the probability
+forecasts; the weight for its observed outcome is its own. If an event has the probability p in the
+population, its probability in a sampled row is
 
     q = p w₀ / (p w₀ + (1 - p) w₁),
 
-so that the weighted outcome has mean p, and E[w² (y - p)²] = w₀ w₁ p (1 - p). Where weights do not go with
-outcomes, w₀ = w₁ and q = p; a ratio that chance explains is taken for 1.
+so that the weighted outcome has mean p, and E[w² (y - p)²] = w₀ w₁ p (1 - p). Where weights do not depend on
+outcomes, w₀ = w₁ and q = p; a ratio that chance explains is taken as 1.
 
 References
 ----------
@@ -46,12 +46,12 @@ class OutcomeWeights:
 
     @property
     def are_fixed(self) -> bool:
-        """Whether no row changes its weight with its outcome."""
+        """Whether no weight depends on the outcome of its row."""
         return bool((self.of_event == self.of_other).all())
 
     @property
     def squares(self) -> FloatArray:
-        """E[w² (y - p)²]/(p (1 - p)) of each row, whatever p is: its squared weight, if that is fixed."""
+        """E[w² (y - p)²]/(p (1 - p)) of each row, for any p: its squared weight if the weight is fixed."""
         return self.of_event * self.of_other
 
     def share_of_events(self, p: FloatArray) -> FloatArray:
@@ -60,12 +60,12 @@ class OutcomeWeights:
         return np.where(self.of_event == self.of_other, p, weighted / (weighted + (1 - p) * self.of_event))
 
     def draw(self, rows: IntArray, happens: NDArray[np.bool_]) -> FloatArray:
-        """Weights of some rows, where it happens or does not."""
+        """Weights of some rows for these outcomes."""
         return np.where(happens, self.of_event[rows], self.of_other[rows])
 
 
 def weigh_outcomes(cases: CheckedCases) -> OutcomeWeights:
-    """The weights of ordered cases for either outcome."""
+    """Estimate the weights of ordered cases for either outcome."""
     weight = np.ones(len(cases.y_true)) if cases.weight is None else cases.weight
     is_event = cases.y_true == 1
     cell = _cut_into_cells(cases.y_prob, is_event)
@@ -77,7 +77,7 @@ def weigh_outcomes(cases: CheckedCases) -> OutcomeWeights:
 
 
 def _cut_into_cells(forecast: FloatArray, is_event: NDArray[np.bool_]) -> IntArray:
-    """The number of the cell of each row, from 0: enough rows of both outcomes, and no forecast in two."""
+    """The cell of each row, from 0; cells have enough rows of both outcomes, and split no tie."""
     fewest = max(_FEWEST_ROWS, -(-len(forecast) // (2 * _MOST_CELLS)))
     events, others = np.flatnonzero(is_event), np.flatnonzero(~is_event)
     starts = [0]
@@ -93,10 +93,10 @@ def _cut_into_cells(forecast: FloatArray, is_event: NDArray[np.bool_]) -> IntArr
 
 
 def _find_ratios(weight: FloatArray, is_event: NDArray[np.bool_], cell: IntArray) -> FloatArray:
-    """Mean weight of events over that of non-events in each cell, as far as chance does not explain it.
+    """Mean weight of events over that of non-events in each cell, shrunk as far as chance explains it.
 
-    The logarithm of the ratio is pulled towards 0 by its squared standard error (James and Stein's
-    positive part); where an outcome is absent, or has one row, nothing is known and the ratio is 1.
+    The logarithm of the ratio is shrunk towards 0 by its squared standard error (James and Stein's
+    positive part); where an outcome is absent, or has one row, the ratio is not known and taken as 1.
     """
     key, cells = 2 * cell + is_event, int(cell[-1]) + 1
     size, total, square = (

@@ -1,10 +1,10 @@
 """Sampling units: the rows, repeated rows, weighted rows or clusters that were drawn independently.
 
-Every standard error and every resample asks here, so that all of them mean the same sample:
+Every standard error and every resample uses these units, so that all of them refer to the same sample:
 
-- frequency weights are repeated rows, and a row counts as often as its weight says;
-- sampling weights are carried by rows that were drawn once;
-- clusters are drawn whole, with the weights of their rows.
+- frequency weights are repeated rows, and the weight of a row is its number of repetitions;
+- sampling weights belong to rows that were drawn once;
+- clusters are drawn as a whole, with the weights of their rows.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from scorereport.reliability.clusters import effective_number, raise_by_share, s
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: The seed of every resampling unless another is given.
+#: The default seed of all resampling.
 SEED = 2021
-#: Repeated rows are drawn one by one up to this many per row, beyond by their multinomial law.
+#: Repeated rows are drawn one by one up to this many per row, beyond that by their multinomial distribution.
 _FEW_REPEATS = 8
-#: Deviations this small against the values are rounding of equal values.
+#: Deviations this small relative to the values come from rounding of equal values.
 _ROUNDING = 1e-14
-#: Where streams start is remembered for so many of them: every band, model and test asks for the same.
+#: Start states of up to this many streams are cached: every band, model and test uses the same streams.
 _MOST_STARTS = 10_000
 
 
 def random_stream(seed: int, *key: int) -> np.random.Generator:
-    """Random numbers of their own for each key: results do not depend on who draws first, or where."""
+    """Return an independent random stream for each key: results do not depend on the order of draws."""
     return np.random.Generator(np.random.SFC64(_Start(seed, key)))  # type: ignore[arg-type]  # of the stubs
 
 
 class _Start(ISeedSequence):
-    """Where a stream starts, as numpy's `SeedSequence` has it, which takes ten times as long."""
+    """The start state of a stream, cached: numpy's `SeedSequence` takes ten times as long."""
 
     def __init__(self, seed: int, key: tuple[int, ...]) -> None:
         self._seed, self._key = seed, key
@@ -70,18 +70,18 @@ class SamplingUnits:
 
     @property
     def case_weight(self) -> float:
-        """What a case weighs, Σw²/Σw: 1 for repeated rows. Weights divided by it count cases."""
+        """The weight of a case, Σw²/Σw: 1 for repeated rows. Weights divided by it count cases."""
         return 1.0 if self.are_repeated_rows else float((self.row_weight**2).sum() / self.total)
 
     def count(self, chosen: NDArray[np.bool_]) -> float:
-        """The number of cases among some rows: Kish's, (Σw)²/Σw², if they carry sampling weights."""
+        """The number of cases among some rows: Kish's, (Σw)²/Σw², if they have sampling weights."""
         weight = self.row_weight[chosen]
         if self.are_repeated_rows or not len(weight):
             return float(weight.sum())
         return float(weight.sum() ** 2 / (weight**2).sum())
 
     def count_draws(self, chosen: NDArray[np.bool_]) -> float:
-        """The number of independent draws among some rows; of their clusters, were these of equal weight."""
+        """The number of independent draws among some rows; for clusters, their effective number."""
         if self.cluster is None or not chosen.any():
             return self.count(chosen)
         weight = np.bincount(self.cluster[chosen], weights=self.row_weight[chosen])
@@ -89,12 +89,12 @@ class SamplingUnits:
 
     @property
     def describes(self) -> str:
-        """What is resampled, in a word."""
+        """What is resampled: "rows" or "clusters"."""
         return "rows" if self.cluster is None else "clusters"
 
     @property
     def unit(self) -> str:
-        """One of what is resampled."""
+        """One sampling unit: "row" or "cluster"."""
         return "row" if self.cluster is None else "cluster"
 
     @cached_property
@@ -116,17 +116,17 @@ class SamplingUnits:
 
     @cached_property
     def cluster_weight(self) -> FloatArray:
-        """The weight of each cluster, which has to be there."""
+        """The weight of each cluster; only if there are clusters."""
         return np.bincount(self.cluster, weights=self.row_weight).astype(np.float64)  # type: ignore[arg-type]
 
     @property
     def effective_size(self) -> float:
-        """Number of independent draws; of clusters as many as there would be of equal weight."""
+        """Number of independent draws; for clusters their effective number."""
         return self.size if self.cluster is None else effective_number(self.cluster_weight)
 
     @cached_property
     def degrees_of_freedom(self) -> float:
-        """Those of the variance of a mean over clusters; infinite without clusters, NaN for one."""
+        """Degrees of freedom of the variance of a mean over clusters; ∞ without clusters, NaN for one."""
         if self.cluster is None:
             return np.inf
         if self.size <= 1:
@@ -145,11 +145,11 @@ class SamplingUnits:
         return float(weighted.sum() / self.total)
 
     def standard_error(self, values: FloatArray) -> float:
-        """Standard error of the weighted mean of `values`; NaN if there was one draw only.
+        """Standard error of the weighted mean of `values`; NaN if there was only one draw.
 
-        With weights w, total weight W and r the deviations from the mean it is √(n/(n - 1) Σ (w r)²)/W for
-        n draws. With clusters it is √(Σ (Σ w r)²/(1 - w/W))/W, the inner sum and w over a cluster: the
-        bias-reduced CR2, the same as statsmodels' robust error of a mean where clusters weigh the same.
+        With weights w, total weight W and deviations r from the mean it is √(n/(n - 1) Σ (w r)²)/W for
+        n draws. With clusters it is √(Σ (Σ w r)²/(1 - w/W))/W, with the inner sum and w over a cluster: the
+        bias-reduced CR2, which is statsmodels' robust error of a mean if clusters have equal weights.
         """
         if self.size <= 1:
             return np.nan
@@ -171,7 +171,7 @@ class SamplingUnits:
         return float(self._repeat(deviations**3).sum() / (6 * spread**1.5))
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
-        """Draw as many units as there are, with replacement: how much each row then weighs."""
+        """Draw as many units as there are, with replacement, and return the weights of rows."""
         if self.cluster is not None:
             drawn = _count_draws(rng, int(self.size))[self.cluster]
         elif not self.are_repeated_rows:
@@ -190,14 +190,14 @@ class SamplingUnits:
         return np.bincount(row[rng.integers(0, total, total)], minlength=self.rows)
 
     def _deviation_sums(self, values: FloatArray) -> FloatArray:
-        """For each unit, the weighted sum of its deviations; for repeated rows, of one of them."""
+        """For each unit, the weighted sum of its deviations; for repeated rows, that of one repetition."""
         deviation = values - self.mean(values)
         if self.cluster is not None:
             return np.bincount(self.cluster, weights=deviation * self.row_weight).astype(np.float64)
         return deviation if self.are_repeated_rows else deviation * self.row_weight
 
     def _repeat(self, values: FloatArray) -> FloatArray:
-        """Values of each unit, those of repeated rows as often as they were drawn."""
+        """Values of each unit, times the number of repetitions for repeated rows."""
         if self.weight is None or self.cluster is not None or not self.are_repeated_rows:
             return values
         return values * self.weight
@@ -209,5 +209,5 @@ def are_whole(weight: FloatArray | None) -> bool:
 
 
 def _count_draws(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
-    """How often each of n equal chances comes up in n draws."""
+    """How often each of n units is drawn in n draws."""
     return np.bincount(rng.integers(0, n, n), minlength=n)

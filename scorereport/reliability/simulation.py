@@ -1,7 +1,7 @@
-"""Outcomes drawn under a hypothesis and fitted again: the engine of resampled bands and tests.
+"""Simulation of outcomes under a hypothesis, for resampled bands and tests.
 
-No draw is ever sorted by forecast: the forecasts are in order already, so that positions among
-them can be drawn, with the outcome in the lowest bit of an integer where ties need an order too.
+Draws need no sort by forecast: the forecasts are in order already, so positions among them are drawn, with
+the outcome in the lowest bit of an integer where ties must be ordered too.
 """
 
 from __future__ import annotations
@@ -25,28 +25,25 @@ if TYPE_CHECKING:
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8
-#: A difference of sums this much smaller than they are is rounding.
+#: A difference of sums that is smaller than this, relative to the sums, is a rounding error.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation(ABC):
-    """Distinct forecasts with the probability that a hypothesis gives to an event at each.
-
-    `keeps_counts` says whether each distinct forecast keeps its number of cases as outcomes are drawn.
-    """
+    """Distinct forecasts with the probability of an event at each under a hypothesis."""
 
     distinct: Blocks
     probability: FloatArray
 
     @property
     def keeps_counts(self) -> bool:
-        """True unless rows that change their outcome change their weight."""
+        """Whether each distinct forecast keeps its weight in draws: if weights do not depend on outcomes."""
         return True
 
     @abstractmethod
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
-        """Keep the forecasts and draw outcomes: one entry for each distinct forecast."""
+        """Keep the forecasts and draw outcomes, with one entry for each distinct forecast."""
 
     @abstractmethod
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
@@ -81,7 +78,7 @@ class _CaseSimulation(Simulation):
         return ForecastTies.of(self.distinct.n)
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
-        """Draw how many cases each piece gets, and then, piece by piece, which."""
+        """Draw the number of cases of each piece, then the cases of each piece."""
         if len(self._pieces) == 1:
             key = self._pieces[0].draw(rng, self._n)
             return Redraw(key >> np.uint16(1), None, (key & np.uint16(1)) == 0)
@@ -123,8 +120,8 @@ class _CountSimulation(Simulation):
 class _RowSimulation(Simulation):
     """Rows that carry sampling weights, or that belong to clusters.
 
-    A row with a sampling weight has the probability of an event that sampled rows have under the
-    hypothesis, and the weight that goes with the outcome drawn. Rows of a cluster depend on each other:
+    A row with a sampling weight has the probability of an event of a sampled row under the
+    hypothesis, and the weight that belongs to the outcome drawn. Rows of a cluster depend on each other:
     with probability √ρ a row takes the random number of its cluster instead of its own, so that two rows
     have the covariance ρ (min(p, q) - p q) and each row keeps its probability.
     """
@@ -182,7 +179,7 @@ class _RowSimulation(Simulation):
         forecast, size = self.forecast[rows], len(self.distinct)
         weight = np.ones(len(rows)) if self.weights is None else self.weights.draw(rows, happens)
         n = np.bincount(forecast, weights=weight, minlength=size)
-        # the same order of summation: where all happen, n and events are equal to the last bit
+        # the same order of summation: if all are events, n and events are equal to the last bit
         return n, np.bincount(forecast, weights=np.where(happens, weight, 0.0), minlength=size)
 
 
@@ -195,7 +192,7 @@ def make_simulation(
     *,
     by_count: bool,
 ) -> Simulation:
-    """The simulation that fits the sample: by case, by count, or by row where rows are not alike."""
+    """Make the simulation of a sample: by case, by count, or by row if rows have weights or clusters."""
     if by_count:
         many_ties = distinct.n.sum() > _MANY_TIES * len(distinct)
         kind = _CountSimulation if many_ties else _CaseSimulation
@@ -211,9 +208,9 @@ def make_simulation(
 
 
 def cluster_correlation(residual: FloatArray, probability: FloatArray, cluster: IntArray) -> float:
-    """The ρ that gives pairs of rows of a cluster the covariance their residuals have; at least 0.
+    """Estimate ρ, which gives pairs of rows of a cluster the covariance of their residuals; at least 0.
 
-    Sums over all pairs of Σ r s over Σ (min(p, q) - p q), without visiting the pairs: of k ascending
+    It is Σ r s over Σ (min(p, q) - p q), summed over all pairs without enumerating them: among k ascending
     probabilities the smallest is the minimum of k - 1 pairs, the next of k - 2, and so on.
     """
     order = np.lexsort((probability, cluster))

@@ -1,7 +1,7 @@
-"""Scores of probabilistic classifiers: one value per case unless a docstring says otherwise.
+"""Scores of probabilistic classifiers: one value per case unless stated otherwise.
 
-Lower is better unless a score's entry in `REGISTRY` says otherwise; `get_score(name)` tells its
-range, direction, propriety, kind and references.
+Lower is better unless a score's entry in `REGISTRY` states otherwise; `get_score(name)` returns the entry
+with range, direction, propriety, kind and references.
 """
 
 from scorereport.scores.binary import brier, elementary, log_loss, misclassification, spherical

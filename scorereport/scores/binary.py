@@ -52,11 +52,11 @@ def brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     options=("limit",),
 )
 def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> FloatArray:
-    """Surprise in nats: -log p if the event happened, else -log(1 - p), for p in [0, 1].
+    """Surprise in nats: -log p for an event, -log(1 - p) for a non-event, for p in [0, 1].
 
-    A forecast of 0 for what happened scores infinity, and stays so. A precision `limit`
-    pulls forecasts into [limit, 1 - limit] first; none is applied unless asked for, and with one
-    the score is proper, but no longer strictly.
+    A forecast of 0 for the observed outcome scores infinity, which is kept. A precision `limit` clips
+    forecasts to [limit, 1 - limit] first; the default is no limit, and with one the score is proper, but no
+    longer strictly.
 
     >>> log_loss([1, 0, 1], [0.5, 0.2, 0.0]).round(3)
     array([0.693, 0.223,   inf])
@@ -77,7 +77,7 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> Flo
     references=(DIMITRIADIS_2021,),
 )
 def misclassification(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
-    """1 if the forecast lies on the wrong side of 1/2, and 1/2 if it is exactly there.
+    """1 if the forecast is on the wrong side of 1/2, and 1/2 if it is exactly 1/2.
 
     The half at p = 1/2 keeps the score proper. It is the elementary score at θ = 1/2.
 
@@ -97,9 +97,9 @@ def misclassification(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     references=(GNEITING_RAFTERY_2007,),
 )
 def spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
-    """1 - p_y / √(p² + (1 - p)²), where p_y is the probability given to what happened.
+    """1 - p_y / √(p² + (1 - p)²), where p_y is the probability of the observed outcome.
 
-    Turned round from the usual orientation, so that lower is better and 0 is perfect.
+    The sign is the reverse of the usual orientation, so that lower is better and 0 is perfect.
 
     >>> spherical([1, 0], [0.6, 1.0]).round(3)
     array([0.168, 1.   ])
@@ -130,13 +130,13 @@ def elementary(y_true: ArrayLike, y_prob: ArrayLike, *, theta: float) -> FloatAr
 
 
 def surprise(probability: FloatArray) -> FloatArray:
-    """Give -log p in nats, with infinity for 0 and +0 (never -0) for 1."""
+    """Return -log p in nats, with infinity for 0 and +0 (never -0) for 1."""
     with np.errstate(divide="ignore"):
         return 0.0 - np.log(probability)
 
 
 def probability_of_outcome(y: FloatArray, p: FloatArray) -> FloatArray:
-    """Pick the probability given to what happened."""
+    """Return the probability of the observed outcome."""
     return np.where(y == 1, p, 1 - p)
 
 

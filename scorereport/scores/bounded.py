@@ -1,7 +1,7 @@
 """Regret of decisions at a cost, and scores that average it over an interval of costs.
 
 A decision is positive if and only if p >= threshold; a false positive costs c and a false
-negative 1 - c. Formulas after Flores et al., with the corrections that each docstring names.
+negative 1 - c. Formulas are those of Flores et al., with the corrections named in each docstring.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def regret(
 ) -> FloatArray:
     """Cost of the decision: c for a false positive, 1 - c for a false negative, else 0.
 
-    The threshold is the cost unless another is given, in which case the score is not proper;
+    The default threshold is the cost; with another threshold the score is not proper;
     `1 - 2 * regret(..., cost=0.5, threshold=t)` is the accuracy of decisions at t.
 
     >>> regret([0, 1, 0], [0.3, 0.1, 0.1], cost=0.2)
@@ -94,7 +94,7 @@ def bounded_brier(
 ) -> FloatArray:
     """Mean regret for a cost uniform on [a, b]: D/(2(b - a)), D = (y - clip p)² - (y - clip y)².
 
-    `clip` pulls into [a, b], 0 <= a < b <= 1. `scale="paper"` gives D/(b - a), twice the mean
+    `clip` is to [a, b], 0 <= a < b <= 1. `scale="paper"` gives D/(b - a), twice the mean
     regret, and `scale="difference"` D itself; on [0, 1] both are the Brier score.
 
     Erratum: Theorems 2.4 and 3.3 print the Brier score as the mean regret; it is twice that.
@@ -205,10 +205,10 @@ def shifted_brier(y_true: ArrayLike, y_prob: ArrayLike, *, mu: float) -> FloatAr
     options=("mu",),
 )
 def mode_shifted(y_true: ArrayLike, y_prob: ArrayLike, *, mu: float) -> FloatArray:
-    """Mean regret when the cost is M(c, 1 - μ) for c uniform: costs gather round μ in (0, 1).
+    """Mean regret when the cost is M(c, 1 - μ) for c uniform: costs concentrate around μ in (0, 1).
 
     With k = 1 - 2μ and d = μ + k p: L(p, 0) = μ(1 - μ)/k² (log(d/μ) + μ/d - 1), which is p²/2 at
-    μ = 1/2, and L(p, 1) is the same of 1 - p and 1 - μ. The proper form of what Theorem D.10 means.
+    μ = 1/2, and L(p, 1) is the same with 1 - p and 1 - μ. This is the proper form of Theorem D.10's score.
 
     >>> mode_shifted([1], [0.3], mu=0.2).round(6)
     array([0.160366])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def accuracy(
     y_true: ArrayLike, y_label: ArrayLike, *, n_classes: int, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of cases whose label is right.
+    """Share of cases whose predicted class is the observed class.
 
     >>> accuracy([0, 1, 2, 2], [0, 1, 2, 1], n_classes=3)
     0.75
@@ -59,9 +59,9 @@ def accuracy(
 def macro_f1(
     y_true: ArrayLike, y_label: ArrayLike, *, n_classes: int, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean over the classes of F1 = 2 TP/(2 TP + FP + FN), with the same say for rare classes.
+    """Mean over the classes of F1 = 2 TP/(2 TP + FP + FN), with the same weight for rare classes.
 
-    A class that neither came nor was decided for has no F1 and is left out.
+    A class that is neither observed nor predicted has no F1 and is left out.
 
     >>> macro_f1([0, 1, 2, 2], [0, 1, 2, 1], n_classes=3)
     0.7777777777777777
@@ -108,7 +108,7 @@ def expected_cost(
     cost: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean of cost[true, decided]; by default ((i - j)/(K - 1))², which lies in [0, 1].
+    """Mean of cost[observed, predicted]; by default ((i - j)/(K - 1))², which is in [0, 1].
 
     >>> expected_cost([0, 1, 2, 2], [0, 1, 2, 0], n_classes=3)
     0.25
@@ -124,7 +124,7 @@ def naive_expected_cost(
     cost: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Expected cost of the best constant decision: what a model must beat.
+    """Expected cost of the best constant decision, which a model must beat.
 
     References
     ----------
@@ -138,14 +138,14 @@ def naive_expected_cost(
 
 
 def accuracy_of(confusion: FloatArray) -> FloatArray:
-    """Accuracy of each confusion table of a stack."""
+    """Return the accuracy of each confusion table of a stack."""
     right = np.trace(confusion, axis1=-2, axis2=-1)
     wrong = (confusion * (1 - np.eye(confusion.shape[-1]))).sum(axis=(-2, -1))
-    return right / (right + wrong)  # never above 1, however the weights round
+    return right / (right + wrong)  # never above 1, despite rounding of weights
 
 
 def macro_f1_of(confusion: FloatArray) -> FloatArray:
-    """Macro F1 of each confusion table of a stack."""
+    """Return the macro F1 of each confusion table of a stack."""
     both = confusion.sum(axis=-1) + confusion.sum(axis=-2)  # 2 TP + FP + FN
     right = 2 * np.diagonal(confusion, axis1=-2, axis2=-1)
     is_met = both > 0
@@ -154,7 +154,7 @@ def macro_f1_of(confusion: FloatArray) -> FloatArray:
 
 
 def kappa_of(confusion: FloatArray) -> FloatArray:
-    """Quadratic weighted kappa of each confusion table of a stack; NaN where it is 0/0."""
+    """Return the quadratic weighted kappa of each confusion table of a stack; NaN where it is 0/0."""
     total = confusion.sum(axis=(-2, -1), keepdims=True)
     expected = confusion.sum(axis=-1, keepdims=True) * confusion.sum(axis=-2, keepdims=True) / total
     distance = _squared_distance(confusion.shape[-1])
@@ -169,12 +169,12 @@ def kappa_of(confusion: FloatArray) -> FloatArray:
 
 
 def cost_of(confusion: FloatArray, cost: FloatArray) -> FloatArray:
-    """Mean cost of each confusion table of a stack."""
+    """Return the mean cost of each confusion table of a stack."""
     return (cost * confusion).sum(axis=(-2, -1)) / confusion.sum(axis=(-2, -1))
 
 
 def naive_cost_of(classes: FloatArray, cost: FloatArray) -> FloatArray:
-    """Mean cost of the best constant label, for each row of class weights of a stack."""
+    """Return the mean cost of the best constant decision, for each row of class weights of a stack."""
     of_label = (classes[..., :, None] * cost).sum(axis=-2)
     return of_label.min(axis=-1) / classes.sum(axis=-1)
 
@@ -182,7 +182,7 @@ def naive_cost_of(classes: FloatArray, cost: FloatArray) -> FloatArray:
 def confusion_table(
     y_true: ArrayLike, y_label: ArrayLike, n_classes: int, sample_weight: ArrayLike | None
 ) -> FloatArray:
-    """How much each class, in rows, and each label, in columns, weigh together."""
+    """Return the weight of each pair of observed class, in rows, and predicted class, in columns."""
     if n_classes < 2 or n_classes != int(n_classes):
         raise UsageError(f"`n_classes` must be a whole number, at least 2; got {n_classes!r}.")
     true, label = check_labels(y_true, "y_true", n_classes), check_labels(y_label, "y_label", n_classes)
@@ -198,7 +198,7 @@ def _squared_distance(n_classes: int) -> FloatArray:
 
 
 def check_cost(cost: ArrayLike | None, n_classes: int, name: str = "cost") -> FloatArray:
-    """A cost for each class and label; the squared distance, at most 1, unless given."""
+    """Check a cost matrix of observed and predicted classes; the default is the scaled squared distance."""
     if cost is None:
         return _squared_distance(n_classes) / (n_classes - 1) ** 2
     try:

@@ -53,9 +53,9 @@ def multiclass_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     options=("limit",),
 )
 def multiclass_log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> FloatArray:
-    """Surprise in nats: -log of the probability given to the class that came; infinity for 0.
+    """Surprise in nats: -log of the probability of the observed class; infinity for 0.
 
-    A precision `limit` raises that probability to at least the limit; none is applied unless asked for.
+    A precision `limit` raises that probability to at least the limit; the default is no limit.
 
     >>> multiclass_log_loss([0, 1], [[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([0.693,   inf])
@@ -73,7 +73,7 @@ def multiclass_log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 
     references=(GNEITING_RAFTERY_2007,),
 )
 def multiclass_spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
-    """1 - p_y / ‖p‖, turned round so that 0 is perfect.
+    """1 - p_y / ‖p‖, oriented so that 0 is perfect.
 
     >>> multiclass_spherical([0, 1], [[0.6, 0.4], [1.0, 0.0]]).round(3)
     array([0.168, 1.   ])
@@ -127,7 +127,7 @@ def penalized_log_loss(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
 
 
 def true_class_probability(y: IntArray, p: FloatArray) -> FloatArray:
-    """Pick the probability given to the class that came."""
+    """Return the probability of the observed class."""
     return p[np.arange(len(y)), y]
 
 
@@ -138,5 +138,5 @@ def _brier(y: IntArray, p: FloatArray) -> FloatArray:
 
 
 def is_wrong(y: IntArray, p: FloatArray) -> NDArray[np.bool_]:
-    """Whether the likeliest class, the lowest index among ties, is not the one that came."""
+    """Whether the predicted class, the likeliest with the lowest index, is not the observed class."""
     return p.argmax(axis=1) != y

@@ -55,12 +55,12 @@ def rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatAr
 def sa_rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatArray:
     """(Sum over the thresholds of |P_k - 1[y <= k]|)², divided by (K - 1)².
 
-    The sum is the expected distance in grades between a class drawn from p and the true one.
+    The sum is the expected distance, in classes, between a class drawn from p and the observed class.
     `scale="paper"` divides by K - 1 only.
 
     Errata: with the printed factor the range is [0, K - 1], not [0, 1]; and the score is called
-    proper, but for K >= 3 it is not: if three classes are equally likely, naming the middle one
-    for certain scores 1/6, the truth 11/54.
+    proper, but for K >= 3 it is not: if three classes are equally likely, a forecast that is certain
+    of the middle class scores 1/6, the true forecast 11/54.
 
     >>> sa_rps([1, 1], [[0.3, 0.4, 0.3], [0.45, 0.5, 0.05]]).round(4)
     array([0.09  , 0.0625])

@@ -1,7 +1,7 @@
 """Nelson's probability scale: generalised means of probabilities, and the coupled Gaussian.
 
-The arithmetic mean (m = 1) is called decisiveness, the geometric mean (m = 0) accuracy and the
-mean with m = -2/3 robustness. Formulas after Nelson (2017), with the corrections named below.
+The arithmetic mean (m = 1) is the decisiveness, the geometric mean (m = 0) the accuracy and the
+mean with m = -2/3 the robustness. Formulas are those of Nelson (2017), with the corrections named below.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
 
 
+#: Exponents of the three means.
+DECISIVENESS, ACCURACY, ROBUSTNESS = 1.0, 0.0, -2 / 3
 #: An exponent this small changes no digit of the mean, and its powers would underflow.
 _AS_GOOD_AS_ZERO = 1e-100
 
 
 def power_mean(p: FloatArray, m: float, weight: FloatArray) -> float:
-    """(Σ w p^m)^(1/m) with weights as shares; geometric at m = 0, max and min at ±∞; NaN without weight."""
+    """Return (Σ w p^m)^(1/m) with weights as shares; geometric at m = 0, max and min at ±∞; NaN if empty."""
     p, weight = p[weight > 0], weight[weight > 0]
     if len(p) == 0:
         return np.nan
@@ -48,15 +50,15 @@ def power_mean(p: FloatArray, m: float, weight: FloatArray) -> float:
     share = weight / weight.sum()
     if abs(m) < 0.5:
         return _mean_near_geometric(p, m, share)
-    scale = p.max() if m > 0 else p.min()  # relative to it every power lies in [0, 1]
+    scale = p.max() if m > 0 else p.min()  # relative to it every power is in [0, 1]
     if scale == 0:
         return 0.0
-    with np.errstate(over="ignore"):  # a ratio to a subnormal may be infinite; its power is 0 as it should
+    with np.errstate(over="ignore"):  # a ratio to a subnormal may be infinite, and its power is 0
         return float(scale * (share * (p / scale) ** m).sum() ** (1 / m))
 
 
 def _mean_near_geometric(p: FloatArray, m: float, share: FloatArray) -> float:
-    """Work relative to the geometric mean, where (Σ w p^m)^(1/m) would lose its digits."""
+    """Compute the mean relative to the geometric mean, as (Σ w p^m)^(1/m) loses digits for small m."""
     if p.min() == 0:
         return float((share * p**m).sum() ** (1 / m))
     logs = np.log(p)
@@ -65,8 +67,6 @@ def _mean_near_geometric(p: FloatArray, m: float, share: FloatArray) -> float:
         return float(np.exp(centre))
     return float(np.exp(centre + np.log1p((share * np.expm1(m * (logs - centre))).sum()) / m))
 
-
-DECISIVENESS, ACCURACY, ROBUSTNESS = 1.0, 0.0, -2 / 3
 
 _probability_score = partial(
     score,
@@ -81,7 +81,7 @@ _probability_score = partial(
 
 @_probability_score(label="Decisiveness")
 def decisiveness(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Arithmetic mean of the probabilities given to what happened.
+    """Arithmetic mean of the probabilities of the observed outcomes.
 
     `y_prob` holds the probability of the event, or one row of K class probabilities per case.
 
@@ -95,7 +95,7 @@ def decisiveness(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLi
 def probability_accuracy(
     y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Geometric mean of the probabilities given to what happened: exp(-mean log score).
+    """Geometric mean of the probabilities of the observed outcomes: exp(-mean log score).
 
     >>> round(probability_accuracy([1, 0], [0.9, 0.6]), 6)
     0.6
@@ -105,7 +105,7 @@ def probability_accuracy(
 
 @_probability_score(label="Robustness")
 def robustness(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Mean with exponent -2/3 of the probabilities given to what happened: small ones weigh most.
+    """Mean with exponent -2/3 of the probabilities of the observed outcomes: small ones count most.
 
     The paper does not derive the -2/3.
 
@@ -118,7 +118,7 @@ def robustness(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike
 def generalized_mean(p: ArrayLike, m: float, weights: ArrayLike | None = None) -> float:
     """(Σ w p^m)^(1/m) for weights that sum to one; exp(Σ w log p) at m = 0; max and min at ±∞.
 
-    For m <= 0 it is 0 as soon as one probability with weight is 0. Increasing in m. It equals
+    For m <= 0 it is 0 if one probability with a positive weight is 0. It increases with m. It equals
     exp(-S) for the Rényi-type entropy S = -(1/m) log Σ w p^m.
 
     Errata: equation 12 has the sum outside the logarithm; equation 18 takes the root twice.
@@ -138,7 +138,7 @@ def generalized_mean(p: ArrayLike, m: float, weights: ArrayLike | None = None) -
 
 
 def probability_deviation(p: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Exponential of the standard deviation of log p: a factor, 1 where all probabilities are equal.
+    """Exponential of the standard deviation of log p: a factor, which is 1 if all probabilities are equal.
 
     Errata: equation 10 does not square the mean and has the root outside the exponential; and the
     text after it must compare the product, not the ratio, of mean and deviation with 1.
@@ -162,7 +162,7 @@ def probability_deviation(p: ArrayLike, weights: ArrayLike | None = None) -> flo
 
 
 def entropy_probability(p: ArrayLike) -> float:
-    """Π p^p: the entropy of a distribution, told as a probability.
+    """Π p^p: the entropy of a distribution, expressed as a probability.
 
     References
     ----------
@@ -175,7 +175,7 @@ def entropy_probability(p: ArrayLike) -> float:
 
 
 def cross_entropy_probability(p: ArrayLike, q: ArrayLike) -> float:
-    """Π q^p: the cross-entropy of model q under source p, told as a probability; 0⁰ = 1.
+    """Π q^p: the cross-entropy of model q under source p, expressed as a probability; 0⁰ = 1.
 
     References
     ----------
@@ -190,7 +190,7 @@ def cross_entropy_probability(p: ArrayLike, q: ArrayLike) -> float:
 
 
 def divergence_probability(p: ArrayLike, q: ArrayLike) -> float:
-    """Π (q/p)^p: the divergence of model q from source p, told as a probability; 1 iff they agree.
+    """Π (q/p)^p: the divergence of model q from source p, expressed as a probability; 1 iff they agree.
 
     Erratum: the text says that model probability never exceeds source probability. That holds in
     expectation, as here, but not for the probabilities of a sample.
@@ -220,7 +220,7 @@ def _check_one_distribution(values: ArrayLike, name: str) -> FloatArray:
 
 
 def coupling_exponent(kappa: float, *, dimensions: int = 1) -> float:
-    """Exponent m = 2κ/(1 + dκ) that belongs to a coupling κ in d dimensions.
+    """Exponent m = 2κ/(1 + dκ) of a coupling κ in d dimensions.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Measures of how well forecasts order the cases: AUC, its parts, and the top K."""
+"""Measures of how well forecasts rank the cases: AUC, partial AUC, and the top K."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Probability that a random event has a higher forecast than a random non-event; a tie counts half.
 
-    NaN if only one class is there.
+    NaN if only one class occurs.
 
     >>> roc_auc([0, 1, 1, 0], [0.1, 0.4, 0.4, 0.4])
     0.75
@@ -39,21 +39,21 @@ def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | 
 
 
 def area_under_roc(events: FloatArray, non_events: FloatArray) -> float:
-    """AUC from the weight of events and non-events at each distinct forecast, ascending."""
+    """Compute the AUC from the weight of events and non-events at each distinct forecast, ascending."""
     events, non_events = _near_one(events), _near_one(non_events)
     pairs = events.sum() * non_events.sum()
     if pairs == 0:
         return np.nan
-    below = np.cumsum(non_events)  # in place from here on: there may be many
+    below = np.cumsum(non_events)  # in place from here on, to save memory
     below -= non_events
     non_events /= 2
     below += non_events
     below *= events
-    return min(float(below.sum() / pairs), 1.0)  # sums of fractions round
+    return min(float(below.sum() / pairs), 1.0)  # rounding may exceed 1
 
 
 def _near_one(weights: FloatArray) -> FloatArray:
-    """Weights whose sum is near 1, by a power of 2, which rounds nothing: their products stay in range."""
+    """Scale weights by a power of 2 to a sum near 1, without rounding, so that products stay in range."""
     return np.ldexp(weights, -np.frexp(weights.sum())[1])
 
 
@@ -70,7 +70,7 @@ class PartialAuc:
 
     @property
     def balanced_average_accuracy(self) -> float:
-        """(pAUC+ + pAUC-) / (ΔTPR + ΔFPR); NaN if no case lies in the interval."""
+        """(pAUC+ + pAUC-) / (ΔTPR + ΔFPR); NaN if no case is in the interval."""
         width = self.delta_tpr + self.delta_fpr
         return (self.plus + self.minus) / width if width > 0 else np.nan
 
@@ -118,7 +118,7 @@ def partial_auc(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopK:
-    """What acting on the k cases with the highest forecasts achieves."""
+    """The results of acting on the k cases with the highest forecasts."""
 
     k: float
     cost_ratio: float
@@ -137,11 +137,11 @@ def top_k(
     cost: float,
     sample_weight: ArrayLike | None = None,
 ) -> TopK:
-    """Act on the k highest forecasts; cases that tie for the last places share them evenly.
+    """Compute the results of acting on the k highest forecasts; ties for the last places share them evenly.
 
     With TP events among the k, P events in all n and cost c of a false positive:
     cost = c k + (1 - c) P - TP, precision = TP/k, recall = TP/P and
-    net benefit = (TP - (k - TP) c/(1 - c))/n. All rank models alike at fixed k and c.
+    net benefit = (TP - (k - TP) c/(1 - c))/n. At fixed k and c all of them rank models in the same order.
 
     References
     ----------
@@ -154,7 +154,7 @@ def top_k(
     c = check_inside(cost, "cost", 0, 1, closed="left")
     n = (events + non_events)[::-1]
     k = check_inside(k, "k", 0, n.sum())
-    taken = np.clip(k - (np.cumsum(n) - n), 0, n)  # from the highest forecast down, the last ones in part
+    taken = np.clip(k - (np.cumsum(n) - n), 0, n)  # from the highest forecast down, the last in part
     share = np.divide(taken, n, out=np.zeros(len(n)), where=n > 0)
     found, total = float((share * events[::-1]).sum()), float(events.sum())
     return TopK(
@@ -169,7 +169,7 @@ def top_k(
 
 
 def _class_weights(cases: CheckedCases) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """List the distinct forecasts, ascending, with the weight of events and of non-events at each."""
+    """Return the distinct forecasts, ascending, with the weight of events and of non-events at each."""
     y, p, weight = cases
     level, position = np.unique(p, return_inverse=True)
     w = np.ones(len(y)) if weight is None else weight

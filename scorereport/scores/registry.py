@@ -14,14 +14,14 @@ _F = TypeVar("_F", bound="Callable[..., Any]")
 
 
 class Direction(StrEnum):
-    """Which way is better."""
+    """Whether lower or higher scores are better."""
 
     LOWER = "lower is better"
     HIGHER = "higher is better"
 
 
 class Propriety(StrEnum):
-    """Whether telling the truth is the best policy under a score."""
+    """Whether the true probability has the best expected score."""
 
     STRICT = "strictly proper"
     PROPER = "proper, not strictly"
@@ -30,7 +30,7 @@ class Propriety(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a score is a score of."""
+    """The kind of forecast that a score evaluates."""
 
     BINARY = "probability of an event"
     MULTICLASS = "probabilities of unordered classes"
@@ -60,7 +60,7 @@ class Score:
 
     @property
     def range(self) -> str:
-        """The range as an interval; a case may score infinity, a measure stays finite."""
+        """The range as an interval; the score of a case may be infinite, a measure is finite."""
         left = "(-∞" if self.lower == -float("inf") else f"[{self.lower:g}"
         end = "∞]" if self.per_case else "∞)"
         return f"{left}, {end if self.upper == float('inf') else f'{self.upper:g}]'}"
@@ -73,7 +73,7 @@ class Score:
         return f"Range {self.range}{scale}; {self.direction}; {self.propriety}; {result}."
 
     def check_options(self, options: Mapping[str, object]) -> None:
-        """Refuse options that the score does not take, and calls without those it needs."""
+        """Refuse options that the score does not have, and calls without required options."""
         known = {
             name: parameter
             for name, parameter in signature(self.function).parameters.items()
@@ -89,7 +89,7 @@ class Score:
 
 #: All scores by name.
 REGISTRY: dict[str, Score] = {}
-#: Short names that `decompose` and `skill` take as well.
+#: Short names that `decompose` and `skill` accept as well.
 ALIASES = {"log": "log_loss"}
 
 
@@ -106,9 +106,9 @@ def score(
     options: tuple[str, ...] = (),
     improper_options: tuple[str, ...] = (),
 ) -> Callable[[_F], _F]:
-    """Enter a function into the registry and complete its docstring from the entry."""
+    """Register a function as a score and complete its docstring from the entry."""
 
-    def enter(function: _F) -> _F:
+    def register(function: _F) -> _F:
         entry = Score(
             name=function.__name__,
             label=label,
@@ -129,7 +129,7 @@ def score(
             function.__doc__ = _complete(function.__doc__, entry)
         return function
 
-    return enter
+    return register
 
 
 def get_score(name: str) -> Score:

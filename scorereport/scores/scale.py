@@ -1,6 +1,6 @@
-"""Model against source: probabilities given to the observed classes, and how often these occurred.
+"""Model and source probabilities: those given to the observed classes, and their observed frequencies.
 
-Formulas after Nelson (2017), with the corrections named below.
+Formulas are those of Nelson (2017), with the corrections named below.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ def probability_scale(
     limit: float = 0.0,
     sample_weight: ArrayLike | None = None,
 ) -> ProbabilityScale:
-    """Compare the probabilities a model reports with the frequencies that came, on Nelson's scale.
+    """Compare a model's probabilities with the observed frequencies on Nelson's scale.
 
-    All pairs (case, class) are sorted by probability and cut into `n_bins` of equal count. In each,
-    `source` is the share of pairs that came true and `model` the geometric mean of their
-    probabilities; the overall means weigh bins by their true pairs. Pairs with the same probability
-    that do not fit into one bin stand in each of theirs in part, all in the same parts, so that neither
-    the order of rows nor outcomes decide who is where. `limit` pulls probabilities into
+    All pairs (case, class) are sorted by probability and cut into `n_bins` of equal count. In each bin,
+    `source` is the share of observed pairs, those whose class was observed, and `model` the geometric mean of
+    their probabilities; the overall means weight bins by their observed pairs. Pairs with the same
+    probability that do not fit into one bin are split between bins, all in the same proportions, so that
+    neither the order of rows nor outcomes decide which pair is in which bin. `limit` clips probabilities to
     [limit, 1 - limit] first (the paper uses 0.01).
 
     Errata: weights 1/B in equations 18 and 19 contradict equations 2, 9 and 17; with the number of
-    true pairs the overall model mean equals that of `generalized_mean`, whatever the bins.
+    observed pairs the overall model mean equals that of `generalized_mean`, for any bins.
 
     References
     ----------
@@ -76,7 +76,7 @@ def probability_scale(
     >>> round(scale.accuracy.model, 4), scale.accuracy.source
     (0.7416, 1.0)
     """
-    came, pairs, weight = _pairs(y_true, y_prob, sample_weight)
+    is_observed, pairs, weight = _pairs(y_true, y_prob, sample_weight)
     limit = check_inside(limit, "limit", 0, 0.5, closed="left")
     if not 1 <= n_bins <= len(pairs) or n_bins != int(n_bins):
         raise UsageError(
@@ -84,11 +84,11 @@ def probability_scale(
         )
     probability = np.clip(pairs, limit, 1 - limit)
     bins = equal_count_bins(probability, weight, n_bins)
-    n, events = bins.sums(weight), bins.sums(weight * came)
+    n, events = bins.sums(weight), bins.sums(weight * is_observed)
     source = event_shares(events, n)
 
     def mean(m: float) -> ScaleMean:
-        model = power_mean(probability[came], m, weight[came])
+        model = power_mean(probability[is_observed], m, weight[is_observed])
         return ScaleMean(exponent=m, model=model, source=power_mean(source, m, events))
 
     return ProbabilityScale(
@@ -97,7 +97,7 @@ def probability_scale(
         robustness=mean(ROBUSTNESS),
         n=read_only(n),
         events=read_only(events),
-        model=read_only(bins.geometric_means(probability, weight * came)),
+        model=read_only(bins.geometric_means(probability, weight * is_observed)),
         source=read_only(source),
         limit=limit,
     )
@@ -105,7 +105,7 @@ def probability_scale(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaleBins:
-    """Which cell each pair is in, and how much of each cell is in each bin; None if cells are the bins."""
+    """The cell of each pair, and the share of each cell in each bin; None if cells are the bins."""
 
     cell: NDArray[np.intp]
     n_cells: int
@@ -120,7 +120,7 @@ class ScaleBins:
     def geometric_means(
         self, probability: FloatArray, weight: FloatArray, logs: FloatArray | None = None
     ) -> FloatArray:
-        """Geometric mean of the probabilities in each bin, whose logs may be known; NaN where none weighs."""
+        """Geometric mean of the probabilities in each bin, whose logs may be passed; NaN without weight."""
         is_zero = probability == 0
         if logs is None:
             logs = np.log(np.where(is_zero, 1.0, probability))
@@ -132,7 +132,7 @@ class ScaleBins:
 def equal_count_bins(probability: FloatArray, weight: FloatArray, n_bins: int) -> ScaleBins:
     """Cut pairs, in the order of their probabilities, into bins of equal weight.
 
-    A cell is all probabilities that lie wholly in the same bin, or one that lies in several.
+    A cell has all probabilities that are wholly in the same bin, or one that is in several bins.
     """
     values, place = np.unique(probability, return_inverse=True)
     end = np.cumsum(np.bincount(place, weight, len(values)))
@@ -150,26 +150,26 @@ def equal_count_bins(probability: FloatArray, weight: FloatArray, n_bins: int) -
 
 
 def event_shares(events: FloatArray, n: FloatArray) -> FloatArray:
-    """Events over cases; 0 where there are no cases."""
+    """Return events over cases; 0 where there are no cases."""
     return np.divide(events, n, out=np.zeros_like(events), where=n > 0)
 
 
 def _pairs(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
-    """All pairs of case and class: whether the class came, its probability, the weight of the case."""
+    """All pairs of case and class: whether the class was observed, its probability, the case's weight."""
     if np.ndim(y_prob) == 1:
         y, p, given = check_binary(y_true, y_prob, sample_weight)
         label, table = y.astype(np.int64), np.column_stack([1 - p, p])
     else:
         label, table, given = check_classes(y_true, y_prob, sample_weight)
-    came = label[:, None] == np.arange(table.shape[1])
+    is_observed = label[:, None] == np.arange(table.shape[1])
     weight = np.ones(len(label)) if given is None else given
-    return came.ravel(), table.ravel(), np.repeat(weight, table.shape[1])
+    return is_observed.ravel(), table.ravel(), np.repeat(weight, table.shape[1])
 
 
 def split_evenly(total: float, n_bins: int) -> FloatArray:
-    """Sizes as even as whole numbers allow, the larger ones first; exactly even for a fractional total."""
+    """Return sizes as even as whole numbers allow, larger ones first; exactly even for a fractional total."""
     if total != np.floor(total):
         return np.full(n_bins, total / n_bins)
     return np.full(n_bins, total // n_bins) + (np.arange(n_bins) < total % n_bins)

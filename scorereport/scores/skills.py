@@ -1,4 +1,4 @@
-"""Skill: where a score lies between the prevalence forecast (0) and the perfect forecast (1)."""
+"""Skill: the position of a score between that of the prevalence (0) and of the perfect forecast (1)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def skill(
     name: str, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None, **options: Any
 ) -> float:
-    """(S_prevalence - S)/(S_prevalence - S_perfect) for a score of binary forecasts or the AUC.
+    """Compute (S_prevalence - S)/(S_prevalence - S_perfect) for a score of binary forecasts or the AUC.
 
     For a loss whose perfect value is 0 this is 1 - S/S_prevalence; for the AUC it is 2 AUC - 1.
-    Options such as `lower=` and `upper=` go to the score. NaN where a constant forecast is perfect.
+    Options such as `lower=` and `upper=` are passed to the score. NaN where a constant forecast is perfect.
 
     References
     ----------
@@ -39,7 +39,7 @@ def skill(
         )
     entry.check_options(options)
     y, p, weight = check_binary(y_true, y_prob, sample_weight)
-    if weight is not None:  # a case without weight has no say, even if its score is infinite
+    if weight is not None:  # a case of weight 0 does not count, even if its score is infinite
         y, p, weight = y[weight > 0], p[weight > 0], weight[weight > 0]
     prevalence = np.full(len(y), np.average(y, weights=weight))
     score, reference, perfect = (
@@ -49,7 +49,7 @@ def skill(
 
 
 def relative_skill(score: float, reference: float, perfect: float) -> float:
-    """Share of the way from the reference to the perfect score; NaN where they are the same."""
+    """Return the gain over the reference as a share of the largest possible gain; NaN if that is 0."""
     return (reference - score) / (reference - perfect) if reference != perfect else np.nan
 
 

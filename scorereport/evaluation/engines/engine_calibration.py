@@ -30,11 +30,11 @@ from scorereport.inference.recalibration_lines import (
     describe_certain,
     describe_line,
     describe_unreliability,
-    examine_intercept,
-    examine_slope,
     joint_wald,
     likelihood_ratio,
     no_fit,
+    test_intercept,
+    test_slope,
     wald_limits,
 )
 from scorereport.reliability.bands import BandRequest, honest_confidence_band, pointwise_band
@@ -142,8 +142,8 @@ def _examine(
     tests = [
         _test_sum(model, "spiegelhalter", impossible),
         _test_sum(model, "large", impossible),
-        examine_slope(sample, joint),
-        examine_intercept(sample, offset),
+        test_slope(sample, joint),
+        test_intercept(sample, offset),
         _test_unreliability(model, sample, joint, fits[0]),
     ]
     if model.units.are_independent:

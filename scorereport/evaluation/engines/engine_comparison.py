@@ -131,7 +131,7 @@ def _bracket(
         values[0] - values[1],
         error,
         overfits,
-        law=first.law,
+        distribution=first.law,
         level=first.level,
         note=_describe_error(error),
     )
