@@ -493,7 +493,8 @@ def test_a_score_that_is_not_defined_is_refused():
             given(loss=[0.1, 0.2]),
             {},
             "`score` 'penalized_brier' is not a score of this table, which has none. Name columns of your "
-            'own in `directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and `forecasts`.',
+            'own in `directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and '
+            "`forecasts`.",
         ),
         (
             given(rps=[0.1, 0.2]),
