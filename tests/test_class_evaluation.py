@@ -529,7 +529,7 @@ def test_ties_decide_for_the_first_class_and_are_told():
     tied = pd.DataFrame({"grade": ["x", "y"], "m_x": [0.4, 0.4], "m_y": [0.4, 0.4], "m_z": [0.2, 0.2]})
     found = sr.evaluate(tied, outcome="grade", forecasts=["m"], classes=["x", "y", "z"], resamples=0)
     assert found.confusion["weight"].to_list() == [1, 0, 0, 1, 0, 0, 0, 0, 0]
-    assert any("in 2 cases several classes are equally likely" in note for note in found.notes)
+    assert any("in 2 cases several classes share the highest probability" in note for note in found.notes)
 
 
 def test_probabilities_of_zero_and_one_stay_what_they_are():

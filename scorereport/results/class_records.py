@@ -34,12 +34,13 @@ class ViewResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewFamily:
-    """All views of a model by class, or by threshold; the sum of their Brier scores over `divisor` is `score`.
+    """All views of a model by class, or by threshold; their Brier scores over `divisor` sum to `score`.
 
     The views by class give the K-class Brier score, with divisor 1; those by threshold between ordered
     classes give the ranked probability score, with divisor K - 1. The same holds for miscalibration,
-    discrimination and uncertainty. Views are fitted separately: `crossing` is the weight of the cases whose recalibrated
-    probabilities fall from one threshold to the next. It is 0 for views by class, which need not rise.
+    discrimination and uncertainty. Views are fitted separately: `crossing` is the weight of the cases whose
+    recalibrated probabilities fall from one threshold to the next. It is 0 for views by class, which need
+    not rise.
     """
 
     kind: Literal["class", "threshold"]
