@@ -605,7 +605,8 @@ def test_the_engine_agrees_with_itself():
     assert {quantity for quantity, line in lines.items() if line.verdict is not Verdict.AGREES} == {EXACT}
     assert lines[CONSISTENCY].reason == (
         "0 of 20 bounds of 200 draws in R are unlikely among 5,000 curves of the engine, and the band "
-        "contains as many curves as expected; with equal distributions, a false alarm occurs once in 100,000 times."
+        "contains as many curves as expected; with equal distributions, a false alarm occurs once in 100,000 "
+        "times."
     )
     assert (lines[CONSISTENCY].difference, lines[CONSISTENCY].tolerance) == (0.0, 0.0)
     assert set(lines) == {
