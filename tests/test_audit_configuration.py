@@ -237,7 +237,7 @@ def test_a_webhook_may_be_called_encrypted_or_on_this_machine_or_without_a_secre
 
 
 def test_a_variable_in_a_command_is_for_the_command_to_read():
-    with pytest.raises(UsageError, match="read the variable there"):
+    with pytest.raises(UsageError, match="read the variable in the program"):
         parse_configuration('[audit.notify]\ncommand = ["page", "--token", "${TOKEN}"]')
 
 
@@ -326,5 +326,5 @@ def test_a_name_that_is_no_folder_everywhere_is_not_run(tmp_path, name, rule):
 def test_a_file_name_that_is_no_name_asks_for_one(tmp_path):
     path = tmp_path / "my loans.toml"
     path.write_text(NEEDED)
-    with pytest.raises(UsageError, match=r"`audit\.name` must be letters"):
+    with pytest.raises(UsageError, match=r"`audit\.name` must have only letters"):
         read_plan(path)

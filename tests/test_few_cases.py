@@ -199,8 +199,9 @@ def test_a_class_that_was_hardly_observed_widens_the_interval():
     assert judgements[-1].sentence.endswith(
         ". Only 1 row of the rarest class: with fewer than 10, an interval is not enough to judge a limit."
     )
-    assert "Only 1 row outside the most frequent class: with fewer than 10 only an exact bound" in (
-        judgements[0].sentence
+    assert (
+        "Only 1 row outside the most frequent class: with fewer than 10, a limit is judged by an exact bound only"
+        in (judgements[0].sentence)
     )
 
 
@@ -337,8 +338,8 @@ def test_clusters_with_events_are_counted():
     (judgement,) = judge(found, limits_of("log_loss = 0.9"))
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert judgement.sentence.endswith(
-        ". The clusters with events count as 6.9 of equal size: with fewer than 10 an interval does not "
-        "settle a limit."
+        ". The clusters with events count as 6.9 of equal size: with fewer than 10, an interval is not "
+        "enough to judge a limit."
     )
 
 

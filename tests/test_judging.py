@@ -579,7 +579,7 @@ def test_groups_of_classes_are_judged_by_what_they_have(of_classes):
             "macro_f1",
             0.5,
             LimitVerdict.INCONCLUSIVE,
-            "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], cannot",
+            "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], is inconclusive",
         ),
         (
             "accuracy",
