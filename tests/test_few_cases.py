@@ -200,9 +200,9 @@ def test_a_class_that_was_hardly_observed_widens_the_interval():
         ". Only 1 row of the rarest class: with fewer than 10, an interval is not enough to judge a limit."
     )
     assert (
-        "Only 1 row outside the most frequent class: with fewer than 10, a limit is judged by an exact bound only"
-        in (judgements[0].sentence)
-    )
+        "Only 1 row outside the most frequent class: with fewer than 10, a limit is judged by an exact "
+        "bound only, and "
+    ) in judgements[0].sentence
 
 
 # ---- verdicts ----

@@ -846,7 +846,7 @@ def test_an_rpy2_that_should_fit_but_does_not_load_is_told(
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        ("import os; print('alas', flush=True); os._exit(7)", r"^R ended with exit code 7 .* words: alas$"),
+        ("import os; print('alas', flush=True); os._exit(7)", r"^R ended with exit code 7 .* output: alas$"),
         ("import os; os.kill(os.getpid(), 11)", r"^R was ended by signal 11 \(SIGSEGV\)\."),
     ],
     ids=["ends", "crashes"],
@@ -1035,7 +1035,7 @@ def test_the_last_r_killed_at_work_is_told(temporary):
             "echo no libR.so >&2; exit 127",
             r"^R ended with exit code 127 before it answered\. .*: no libR\.so$",
         ),
-        ('head -c 300 /dev/urandom > "$3/1.answer"; echo "$4 1"; cat', "^R answered with something else"),
+        ('head -c 300 /dev/urandom > "$3/1.answer"; echo "$4 1"; cat', "^R answered with something other"),
         ('for k in 1 2; do : > "$3/$k.answer"; echo "$4 $k"; done; cat', "^R answered without the numbers"),
         ('echo "$4 1"; cat', NO_FILE),
     ],
