@@ -100,33 +100,33 @@ class ArrayEngine:
             for label, rows in rows_by_label(self.labels[name])
         )
 
-    def _fold(self, model: str, rows: np.ndarray, marks: DigestPlan) -> Digest:
+    def _fold(self, model: str, rows: np.ndarray, plan: DigestPlan) -> Digest:
         x = self.predictions.forecasts[model][self.kept][rows] + 0.0
         order = np.argsort(x, kind="stable")
-        stretch = Chunk(
+        chunk = Chunk(
             x=x[order],
             y=self.y[rows][order] == 1,
             bucket=self.bucket[rows][order],
             weight=None if self.weight is None else self.weight[rows][order],
         )
-        pieces = (stretch.select(slice(at, at + self.rows)) for at in range(0, len(stretch), self.rows))
+        pieces = (chunk.select(slice(at, at + self.rows)) for at in range(0, len(chunk), self.rows))
         digest, before = None, CountsBelow()
         for piece in cut_at_ties(pieces, self.rows):
-            found = digest_chunk(piece, marks, before)
+            found = digest_chunk(piece, plan, before)
             digest = found if digest is None else digest + found
             n, events = found.blocks.n.sum().item(), found.blocks.events.sum().item()
             before = CountsBelow(n=before.n + n, events=before.events + events)
         return digest
 
-    def digest(self, model: str, marks: DigestPlan) -> Digest:
+    def digest(self, model: str, plan: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
-        return self._fold(model, np.arange(len(self.y)), marks)
+        return self._fold(model, np.arange(len(self.y)), plan)
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
+    def digest_groups(self, model: str, column: str, plans: Mapping[int, DigestPlan]) -> dict[int, Digest]:
         """A digest for each label asked for."""
         return {
-            code: self._fold(model, np.flatnonzero(self.codes[column] == code), marks)
-            for code, marks in marks_of.items()
+            code: self._fold(model, np.flatnonzero(self.codes[column] == code), plan)
+            for code, plan in plans.items()
         }
 
     def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:  # noqa: ARG002

@@ -69,8 +69,8 @@ def test_a_configuration_without_an_audit_has_the_defaults():
         ("[audit.source]\nfil = 1", "`audit.source.fil` is not known; did you mean `file`?"),
         (
             '[audit]\nname = "a/b"',
-            "`audit.name` must be letters, digits, hyphens, dots and underscores, at most 64, and begin "
-            "with a letter or a digit; got 'a/b'.",
+            "`audit.name` must have only letters, digits, hyphens, dots and underscores, at most 64, and "
+            "begin with a letter or a digit; got 'a/b'.",
         ),
         (
             '[audit]\ncertify = "yes"',
@@ -87,11 +87,11 @@ def test_a_configuration_without_an_audit_has_the_defaults():
         ),
         (
             '[audit.source]\nquery = "select 1"',
-            "`audit.source.query` needs the `database` beside it.",
+            "`audit.source.query` needs a `database`.",
         ),
         (
             '[audit.source]\ndatabase = "sqlite:///a.db"',
-            "`audit.source.database` needs a `query` or a `table` beside it.",
+            "`audit.source.database` needs a `query` or a `table`.",
         ),
         (
             '[audit.output]\nformats = ["doc"]',
@@ -99,7 +99,7 @@ def test_a_configuration_without_an_audit_has_the_defaults():
         ),
         (
             "[audit.output]\nformats = []",
-            '`audit.output.formats` must name a form of the report, such as "pdf"; got an empty list.',
+            '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.',
         ),
         (
             '[audit.output]\nformats = ["pdf", "pdf"]',
@@ -129,7 +129,7 @@ def test_a_configuration_without_an_audit_has_the_defaults():
         ),
         (
             '[audit.notify.email]\nhost = "h"\nsender = "s"\nrecipients = []',
-            "`audit.notify.email.recipients` must name somebody; got an empty list.",
+            "`audit.notify.email.recipients` must name at least one recipient; got an empty list.",
         ),
     ],
 )
@@ -188,14 +188,14 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(text):
 
 def test_a_password_never_goes_over_the_wire_in_the_open():
     text = '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="${P}"\n'
-    with pytest.raises(UsageError, match='must be "starttls" or "tls" where there is a password'):
+    with pytest.raises(UsageError, match='must be "starttls" or "tls" if there is a password'):
         parse_configuration(f'{text}security = "none"')
 
 
 SECRET_HEADER = '\nheaders = {Authorization = "Bearer ${TOKEN}"}'
 OPEN = (
-    "audit.toml: `audit.notify.webhook.url` must begin with https:// where the address or a header holds a "
-    "secret; got http://, which anyone on the way can read. Only localhost may be called by http://."
+    "audit.toml: `audit.notify.webhook.url` must begin with https:// if the address or a header holds a "
+    "secret; got http://, which is not encrypted. Only localhost may be reached by http://."
 )
 
 
@@ -237,7 +237,7 @@ def test_a_webhook_may_be_called_encrypted_or_on_this_machine_or_without_a_secre
 
 
 def test_a_variable_in_a_command_is_for_the_command_to_read():
-    with pytest.raises(UsageError, match="read the variable there"):
+    with pytest.raises(UsageError, match="read the variable in the program"):
         parse_configuration('[audit.notify]\ncommand = ["page", "--token", "${TOKEN}"]')
 
 
@@ -308,9 +308,9 @@ def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, 
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
-        ("CON", "must not be a name that Windows keeps for a device"),
-        ("nul.loans", "must not be a name that Windows keeps for a device"),
-        ("Lpt1", "must not be a name that Windows keeps for a device"),
+        ("CON", "must not be a name that Windows reserves for a device"),
+        ("nul.loans", "must not be a name that Windows reserves for a device"),
+        ("Lpt1", "must not be a name that Windows reserves for a device"),
         ("a..", "must not end in a dot, which Windows removes"),
     ],
 )
@@ -326,5 +326,5 @@ def test_a_name_that_is_no_folder_everywhere_is_not_run(tmp_path, name, rule):
 def test_a_file_name_that_is_no_name_asks_for_one(tmp_path):
     path = tmp_path / "my loans.toml"
     path.write_text(NEEDED)
-    with pytest.raises(UsageError, match=r"`audit\.name` must be letters"):
+    with pytest.raises(UsageError, match=r"`audit\.name` must have only letters"):
         read_plan(path)

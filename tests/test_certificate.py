@@ -81,7 +81,7 @@ CONFIDENCE = "resampled confidence band, in distribution"
 CERTAIN = f"{CONFIDENCE}, where certain"
 QUANTILES = tuple(f"resampled {kind} band, quantiles" for kind in ("consistency", "confidence"))
 BINS = ("number of bins", "lower edges of bins", "upper edges of bins", "cases in bins")
-OTHER_BAND = "R's band is of another level or at other forecasts."
+OTHER_BAND = "R's band has another level or is at other forecasts."
 COMPLETE = "scores and bands that an evaluation has"
 CURVE = ("reliability curve: corners", "reliability curve: heights")
 COUNTS = (
@@ -174,7 +174,7 @@ def test_arrays_of_other_lengths_differ(engine, reference):
     line = compare_arrays("a", "cep", engine, reference)
     assert (line.verdict, line.difference) == (Verdict.DIFFERS, None)
     assert (line.engine, line.reference) == (f"{len(engine)} numbers", f"{len(reference)} numbers")
-    assert line.reason == "There are not equally many of them, or none."
+    assert line.reason == "The numbers of values differ, or there are none."
 
 
 LINES = st.lists(
@@ -434,7 +434,7 @@ def _curves_once(monkeypatch):
     """Draw the same curves of the engine, and bands of them, only once in all tests, and a fifth of them."""
     monkeypatch.setattr(band_comparison, "OUR_DRAWS", OUR_DRAWS // 5)
     monkeypatch.setattr(band_comparison, "redraw_curves", redraw_once)
-    monkeypatch.setattr(band_distributions, "_usual_share", share_once)
+    monkeypatch.setattr(band_distributions, "_expected_share", share_once)
 
 
 @pytest.fixture
@@ -444,7 +444,7 @@ def all_curves(monkeypatch):
 
 
 DRAWN, SHARES = {}, {}
-usual_share = band_distributions._usual_share
+usual_share = band_distributions._expected_share
 
 
 def share_once(curves, *options):
@@ -609,8 +609,9 @@ def test_the_engine_agrees_with_itself():
     lines = compare(question, make_answer(question, draws=("consistency",)))
     assert {quantity for quantity, line in lines.items() if line.verdict is not Verdict.AGREES} == {EXACT}
     assert lines[CONSISTENCY].reason == (
-        "0 of 20 bounds of 200 draws in R are unlikely among 5,000 curves of the engine, and the band holds "
-        "as many curves as it should; equal laws are accused once in 100,000 times."
+        "0 of 20 bounds of 200 draws in R are unlikely among 5,000 curves of the engine, and the band "
+        "contains as many curves as expected; with equal distributions, a false alarm occurs once in 100,000 "
+        "times."
     )
     assert (lines[CONSISTENCY].difference, lines[CONSISTENCY].tolerance) == (0.0, 0.0)
     assert set(lines) == {
@@ -1269,7 +1270,7 @@ def test_bands_of_weighted_cases_are_not_compared():
     answer = replace(answer, bins={**answer.bins, "n": answer.bins["n"] / 2})
     lines = compare(weighted, answer, is_package=False)
     assert lines["bands"].verdict is Verdict.NOT_COMPARED
-    assert lines["bands"].reason == "R has no bands of weighted cases."
+    assert lines["bands"].reason == "R has no bands for weighted cases."
     assert {line.verdict for q, line in lines.items() if q != "bands"} == {Verdict.AGREES}
     assert set(COUNTS) <= set(lines)
     spoilt = replace(answer, bins={**answer.bins, "n": changed(answer.bins["n"], 0)})
@@ -1445,7 +1446,7 @@ def test_a_broken_engine_differs_from_the_record(break_engine, monkeypatch):
     assert c.verdict == "failed"
     assert {line.quantity for line in c.unexpected} == differing
     assert c.sentence == (
-        "Not certified on these data. Only recorded answers were asked for. The engine differs from "
+        "Not certified on these data. Only recorded answers were requested. The engine differs from "
         f"{describe_recorded_answers()}, of other data."
     )
 
@@ -1507,7 +1508,7 @@ def test_a_recorded_certificate_is_none_of_these_data(recorded_certificate):
     c = recorded_certificate
     assert c.verdict == "not certified"
     assert c.sentence == (
-        "Not certified on these data. Only recorded answers were asked for. The engine agrees with 44 "
+        "Not certified on these data. Only recorded answers were requested. The engine agrees with 44 "
         "recorded answers of reliabilitydiag 0.2.1.9000 (R 4.2.2), of other data."
     )
     assert c.reference == describe_recorded_answers()

@@ -125,7 +125,8 @@ def test_normalize_rescales_and_records_it(frame):
     assert (of_b.model, of_b.rows) == ("b", 0)
     assert plain.data.classes.rescaled == ()
     assert any(
-        "divided by their sum, as asked for; 160 of 160 rows did not sum to 1" in n for n in rescaled.notes
+        "divided by their sum, as requested; before, 160 of 160 rows did not sum to 1" in n
+        for n in rescaled.notes
     )
 
 
@@ -452,7 +453,7 @@ def test_which_way_is_better_is_told_with_each_difference(inferred):
 
 
 def test_few_cases_of_a_class_are_told_with_the_tests_of_groups(inferred):
-    told = "Some group has fewer than 20 cases of a class: the test allows for that and detects less."
+    told = "Some group has fewer than 20 cases of a class: the test allows for that and has less power."
     smallest = min(min(group.sample.classes) for group in inferred.groups)
     assert all((told in h.test.note) == (smallest < 20) for h in inferred.heterogeneity)
     assert smallest < 20
@@ -518,7 +519,7 @@ def test_a_class_that_never_came_is_kept(frame):
     assert top.sample.events == 0
     assert top.scores.decompositions[0].uncertainty == 0
     assert np.isfinite(found.scores.to_numpy(dtype=float)).all()
-    assert "This class never came (top); forecasts of it are scored." in found.notes
+    assert "One class was never observed (top); forecasts of it are scored." in found.notes
 
 
 def test_one_class_alone_leaves_skill_undefined(frame):
@@ -532,7 +533,7 @@ def test_ties_decide_for_the_first_class_and_are_told():
     tied = pd.DataFrame({"grade": ["x", "y"], "m_x": [0.4, 0.4], "m_y": [0.4, 0.4], "m_z": [0.2, 0.2]})
     found = sr.evaluate(tied, outcome="grade", forecasts=["m"], classes=["x", "y", "z"], resamples=0)
     assert found.confusion["weight"].to_list() == [1, 0, 0, 1, 0, 0, 0, 0, 0]
-    assert any("in 2 cases several classes are equally likely" in note for note in found.notes)
+    assert any("in 2 cases several classes share the highest probability" in note for note in found.notes)
 
 
 def test_probabilities_of_zero_and_one_stay_what_they_are():
@@ -546,7 +547,7 @@ def test_probabilities_of_zero_and_one_stay_what_they_are():
     assert np.isinf(scores["multiclass_log_loss"])
     assert scores["multiclass_brier"] == 2 / 4
     assert scores["rps"] == 1 / 2 / 4
-    assert any("in 1 case a class came that was called impossible (row 3)" in note for note in found.notes)
+    assert any("in 1 case the forecast of the observed class was 0 (row 3)" in note for note in found.notes)
 
 
 def test_fifty_classes():

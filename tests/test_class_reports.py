@@ -797,13 +797,13 @@ def test_fifty_classes():
     assert "12 of 50" in " ".join(list_images(page))
     absent = sorted(set(labels) - set(frame["y"]))
     assert len(absent) > 5
-    assert f"{len(absent)} classes never came (" in words_of(page)
+    assert f"{len(absent)} classes were never observed (" in words_of(page)
     assert len(page) < 3_000_000
 
 
 def test_a_note_on_several_classes_that_never_came_is_a_sentence():
     frame, labels = draw_classes(list("abcdefghijkl"), 3)
-    (note,) = (note for note in evaluate_classes(frame, labels).notes if "never came" in note)
+    (note,) = (note for note in evaluate_classes(frame, labels).notes if "never observed" in note)
     assert "forecasts of them are scored." in note
     assert "...." not in note
 
@@ -820,7 +820,7 @@ def test_a_class_that_never_came_is_shown():
     assert counts["never"][1].startswith("0.0 % [0.0, ")
     by_class = {row[0]: row for row in find_table(tables, "Class by class")}
     assert by_class["never"][3] == by_class["never"][5] == "n/d"
-    assert "This class never came (never); forecasts of it are scored." in words_of(page)
+    assert "One class was never observed (never); forecasts of it are scored." in words_of(page)
     assert "0.0 % of cases" in " ".join(list_images(page))
 
 
@@ -831,8 +831,8 @@ def test_ties_at_the_argmax_go_to_the_first_class():
     frame = frame_of(["a", "b", "a", "b", "b", "c"] + ["c"] * 6, p, labels)
     page = render(evaluate_classes(frame, labels))
     assert (
-        "m: in 6 cases several classes are equally likely and no other is likelier; the first of them counts "
-        "as the one decided for."
+        "m: in 6 cases several classes share the highest probability; the first of them is the predicted "
+        "class."
     ) in words_of(page)
     assert scores_on(page)["Accuracy ↑"][0] == show(8 / 12)
     by_class = {row[0]: row for row in find_table(read_tables(page), "Class by class")}
@@ -845,7 +845,7 @@ def test_all_classes_equally_likely():
     frame, labels = draw_classes(["a", "b", "c"], 30)
     frame[[f"m_{label}" for label in labels]] = 1 / 3
     page = render(evaluate_classes(frame, labels, resamples=40))
-    assert "m: in 30 cases several classes are equally likely" in words_of(page)
+    assert "m: in 30 cases several classes share the highest probability" in words_of(page)
     assert scores_on(page)["Log score (K classes)"][0].startswith(show(np.log(3)))
 
 
@@ -865,7 +865,7 @@ def test_probabilities_of_zero_and_one(certain):
     assert scores["Penalised log score"][0] == "∞"
     assert scores["Brier score (K classes)"][0].startswith(show(4 / 30))
     assert (
-        "m: the log score is infinite, because in 2 cases a class came that was called impossible "
+        "m: the log score is infinite, because in 2 cases the forecast of the observed class was 0 "
         "(rows 28, 29)."
     ) in words_of(page)
     rows = find_table(read_tables(page), "Probability scale, all classes")

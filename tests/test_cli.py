@@ -94,9 +94,13 @@ def test_score_prints_tables(file):
     assert ["n", "a", "2", "0", "0.0", "%", "0.0850"] in [row[:7] for row in rows]
     assert "Note. Only 2 non-events: with fewer than 20 intervals say little." in done.stdout
     assert (
-        "Note. a: the log score is infinite, because 1 case was called impossible and happened" in done.stdout
+        "Note. a: the log score is infinite, because 1 forecast was 0 for an event or 1 for a non-event"
+        in done.stdout
     )
-    assert "Note. g: p-values by group hold for each alone; Holm's adjust them for all 2." in done.stdout
+    assert (
+        "Note. g: p-values of groups are not adjusted; Holm's p-values are adjusted for all 2 groups."
+        in done.stdout
+    )
 
 
 def test_without_resamples_tables_have_no_intervals(call, file):

@@ -50,7 +50,7 @@ SHAPE = (
     "got {}."
 )
 FRACTIONS = (
-    "`evaluation.retention_fractions` must be two or more growing numbers in [0, 1), the first of them 0; "
+    "`evaluation.retention_fractions` must be two or more increasing numbers in [0, 1), the first of them 0; "
     "got [{}]."
 )
 NEEDS_CLASSES = (
@@ -134,13 +134,14 @@ def test_files_that_cannot_be_read(tmp_path):
     [
         (
             "[report]\ntitle 5",
-            "report.toml is no TOML: Expected '=' after a key in a key/value pair (at line 2, column 7).",
+            "report.toml is not valid TOML: Expected '=' after a key in a key/value pair (at line 2, column "
+            "7).",
         ),
         (
             '[report]\ntitle = """never',
-            "report.toml is no TOML: Unterminated string (at line 2, column 17, the end).",
+            "report.toml is not valid TOML: Unterminated string (at line 2, column 17, the end).",
         ),
-        ("x = " + "[" * 5000, "report.toml is no configuration: its lists lie too deep in each other."),
+        ("x = " + "[" * 5000, "report.toml is not a configuration: its lists are nested too deeply."),
     ],
 )
 def test_syntax_errors_tell_line_and_column(text, message):
@@ -181,7 +182,7 @@ def test_syntax_errors_tell_line_and_column(text, message):
         ('[people]\nauthor = {role = "x"}', "`people.author.name` is missing."),
         (
             '[people]\nreviewer = " "',
-            "`people.reviewer` must have a name; got an empty one. Leave the key out if nobody is known.",
+            "`people.reviewer` must have a name; got an empty one. Leave the key out if it is not known.",
         ),
         ("[evaluation]\nseed = 1.5", "`evaluation.seed` must be a whole number; got 1.5."),
         ("[evaluation]\nresamples = true", "`evaluation.resamples` must be a whole number; got True."),
@@ -213,7 +214,7 @@ def test_syntax_errors_tell_line_and_column(text, message):
         ),
         (
             "[evaluation]\nthresholds = [0.5, 0.2]",
-            "`evaluation.thresholds` must be one or more growing numbers inside (0, 1); got [0.5, 0.2].",
+            "`evaluation.thresholds` must be one or more increasing numbers inside (0, 1); got [0.5, 0.2].",
         ),
         (
             '[evaluation]\nthresholds = ["x"]',
@@ -300,7 +301,7 @@ def test_syntax_errors_tell_line_and_column(text, message):
         ("[evaluation]\nscale_limit = 0.5", "`evaluation.scale_limit` must lie in [0, 0.5); got 0.5."),
         (
             '[report]\nomit = ["sumary"]',
-            "`report.omit` names no section: 'sumary'; did you mean `summary`?",
+            "`report.omit` names an unknown section: 'sumary'; did you mean `summary`?",
         ),
         ('[report]\nomit = ["cover"]', "`report.omit` cannot leave out 'cover': every report has it."),
         (
@@ -408,14 +409,14 @@ def test_several_problems_are_counted():
             "prevalence = {}",
             "`limits.prevalence` must have one of `min`, `max`, `warn_min`, `warn_max`; got an empty table.",
         ),
-        ("roc_auc = 75", "`limits.roc_auc.fail` must lie in [0, 1], where this measure lies; got 75."),
+        ("roc_auc = 75", "`limits.roc_auc.fail` must lie in [0, 1], the range of this measure; got 75."),
         (
             "brier_skill = 1.1",
-            "`limits.brier_skill.fail` must lie at 1 or below, where this measure lies; got 1.1.",
+            "`limits.brier_skill.fail` must lie at 1 or below, the range of this measure; got 1.1.",
         ),
         (
             "brier_miscalibration = -0.1",
-            "`limits.brier_miscalibration.fail` must lie at 0 or above, where this measure lies; got -0.1.",
+            "`limits.brier_miscalibration.fail` must lie at 0 or above, the range of this measure; got -0.1.",
         ),
     ],
 )
@@ -752,7 +753,7 @@ def test_a_configuration_that_fits(evaluation, bare):
         ),
         (
             "[limits]\ngroups = true",
-            "`limits.groups` asks to judge groups, and the evaluation has none: name columns in "
+            "`limits.groups` is true, but the evaluation has no groups: name columns in "
             "`evaluation.groups`, or set `limits.groups` to false.",
         ),
         (

@@ -271,7 +271,7 @@ def test_a_file_whose_statistics_lie_is_refused(tmp_path):
     raw = path.read_bytes()
     middle = np.sort(x)[50]  # no extreme, so it is not among the statistics
     path.write_bytes(raw.replace(middle.tobytes(), np.float64(1e9).tobytes()))
-    sentence = "p.parquet is damaged: `x` holds values that the file says it does not hold."
+    sentence = "p.parquet is damaged: `x` holds values that the file's statistics exclude."
     with pytest.raises(sr.DataError, match=exactly(sentence)):
         open_duckdb(path, outcome="y", forecasts=["x"])
 

@@ -178,7 +178,7 @@ def test_what_belongs_to_several_classes_is_refused_by_each_engine(predictions, 
 def test_spark_refuses_a_table_of_a_database(tmp_path):
     sentence = (
         "`table` is for databases, which Spark does not read here; got 'loans'. Choose "
-        'engine "memory" or "duckdb", or hand over a Spark DataFrame of the table.'
+        'engine "memory" or "duckdb", or pass a Spark DataFrame of the table.'
     )
     with pytest.raises(sr.UsageError, match=exactly(sentence)):
         sr.evaluate(tmp_path / "d.duckdb", **NAMED, table="loans", engine="spark")

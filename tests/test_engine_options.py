@@ -289,10 +289,10 @@ def test_editors_know_the_engines():
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('file = "l.duckdb"', "`audit.source.file` names a database, and needs the `table` beside it."),
+        ('file = "l.duckdb"', "`audit.source.file` names a database, and needs a `table`."),
         (
             'file = "l.duckdb"\ntable = "t"\nquery = "SELECT 1"',
-            "`audit.source.query` cannot stand beside a `file`, even one that is a database.",
+            "`audit.source.query` cannot be used with a `file`, even one that is a database.",
         ),
         (
             'file = "l.csv"\ntable = "t"',

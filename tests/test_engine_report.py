@@ -482,7 +482,7 @@ def test_formula_of_the_grouped_jackknife(buckets):
         "T ± z se, se² = (G − 1)/G Σ (T₋g − mean T₋g)²"
     )
     assert first.buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(error, rel=1e-9)
-    assert first.buckets.law == ErrorDistribution(size - 1)
+    assert first.buckets.error_distribution == ErrorDistribution(size - 1)
     difference, _ = leave_one_out(score - (frame.b - frame.y).to_numpy() ** 2, bucket)
     other = second.buckets
     paired = first.buckets.error(lambda w: w.mean("score", 0) - other.without.mean("score", 0))

@@ -437,7 +437,9 @@ def test_jackknife_intervals_cover():
         marks = replace(marks_of(stretch), measures=(("brier", ()),))
         buckets = sum_by_bucket(digest_chunk(stretch, marks, CountsBelow()), [brier])
         value = buckets.score.sum() / n
-        reach = buckets.law.critical_value(0.9) * buckets.error(lambda without: without.mean("score", 0))
+        reach = buckets.error_distribution.critical_value(0.9) * buckets.error(
+            lambda without: without.mean("score", 0)
+        )
         missed += not value - reach <= 1 / 6 <= value + reach
     assert 14 <= missed <= 48  # within 3 standard deviations
 

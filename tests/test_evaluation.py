@@ -315,8 +315,8 @@ def test_infinite_log_scores_are_told_with_their_rows():
     notes = evaluate(frame, outcome="y", forecasts=["p"], missing="drop").notes
     assert notes == (
         "Only 2 events: with fewer than 20 intervals say little.",
-        "p: the log score is infinite, because 2 cases were called impossible and happened, "
-        "or certain and did not (row 2, 3).",
+        "p: the log score is infinite, because 2 forecasts were 0 for an event or 1 for a non-event "
+        "(row 2, 3).",
         "Recalibration is left out: it needs at least 10 events and 10 non-events, spread over its folds.",
     )
 

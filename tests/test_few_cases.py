@@ -197,11 +197,12 @@ def test_a_class_that_was_hardly_observed_widens_the_interval():
         LimitVerdict.INCONCLUSIVE,
     ]
     assert judgements[-1].sentence.endswith(
-        ". Only 1 row of the rarest class: with fewer than 10 an interval does not settle a limit."
+        ". Only 1 row of the rarest class: with fewer than 10, an interval is not enough to judge a limit."
     )
-    assert "Only 1 row outside the most frequent class: with fewer than 10 only an exact bound" in (
-        judgements[0].sentence
-    )
+    assert (
+        "Only 1 row outside the most frequent class: with fewer than 10, a limit is judged by an exact "
+        "bound only, and "
+    ) in judgements[0].sentence
 
 
 # ---- verdicts ----
@@ -211,7 +212,7 @@ def test_thirty_rows_without_an_event_do_not_pass():
     judgements = judge(evaluate(np.zeros(30), RARE), limits_of(LIMITS))
     assert [j.verdict for j in judgements] == [LimitVerdict.INCONCLUSIVE] * 3
     assert judgements[0].sentence.endswith(
-        "]. There are no events: with fewer than 10 an interval does not settle a limit."
+        "]. There are no events: with fewer than 10, an interval is not enough to judge a limit."
     )
 
 
@@ -240,7 +241,7 @@ def test_ten_events_are_enough(events, verdict, resamples, is_mirrored):
     (judgement,) = judge(found, limits_of("log_loss = 0.3"))
     assert judgement.verdict == verdict
     what = "non-events" if is_mirrored else "events"
-    sentence = f". Only {events} {what}: with fewer than 10 an interval does not settle a limit."
+    sentence = f". Only {events} {what}: with fewer than 10, an interval is not enough to judge a limit."
     assert judgement.sentence.endswith(sentence) == (verdict == "inconclusive")
 
 
@@ -256,7 +257,7 @@ def test_an_exact_bound_settles_a_limit_with_few_events():
     ]
     lower, upper = exact_share(9 / 2000, 2000, 0.95)
     assert failed.sentence.endswith(
-        "Only 9 events: with fewer than 10 only an exact bound settles a limit, and "
+        "Only 9 events: with fewer than 10, a limit is judged by an exact bound only, and "
         f"[{lower:.4f}, {upper:.4f}] lies above the limit 0.0010."
     )
     assert rate.sentence.endswith(f"and [{100 * lower:.1f}, {100 * upper:.1f}] % lies below the limit 2.0 %.")
@@ -338,8 +339,8 @@ def test_clusters_with_events_are_counted():
     (judgement,) = judge(found, limits_of("log_loss = 0.9"))
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert judgement.sentence.endswith(
-        ". The clusters with events count as 6.9 of equal size: with fewer than 10 an interval does not "
-        "settle a limit."
+        ". The clusters with events count as 6.9 of equal size: with fewer than 10, an interval is not "
+        "enough to judge a limit."
     )
 
 
@@ -607,7 +608,7 @@ def test_a_limit_on_miscalibration_is_a_test_of_equivalence(text, verdict, endin
     [
         (
             "-0.01",
-            "`limits.calibrated_within.fail` must lie at 0 or above, where this measure lies; got -0.01.",
+            "`limits.calibrated_within.fail` must lie at 0 or above, the range of this measure; got -0.01.",
         ),
         ("{max = 0.01}", "`limits.calibrated_within.max` is not known; its keys are `warn`, `fail`."),
         ("{}", "`limits.calibrated_within` must have one of `warn`, `fail`; got an empty table."),

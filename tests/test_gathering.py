@@ -632,7 +632,7 @@ def test_a_schema_that_stands_in_the_name_of_the_table_is_recognised(postgres_ur
     [
         (
             'query = "select 1"\nschema = "risk"',
-            "`audit.source.schema` needs the `table` beside it, which lies in the schema.",
+            "`audit.source.schema` needs a `table` in that schema.",
         ),
         (
             'table = "scores"\nseconds = 0',

@@ -414,15 +414,15 @@ def test_a_long_version_is_not_repeated(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a = " + "[" * DEEP + "]" * DEEP, "its lists lie too deep in each other."),
-        ("a = " + "{a = " * 2000 + "1" + "}" * 2000, "its lists lie too deep in each other."),
-        (f"[limits.{'.'.join('a' * 400)}]\nx = 1", "its lists lie too deep in each other."),
-        ("[evaluation]\nforecasts = " + "[" * 300 + "]" * 300, "its lists lie too deep in each other."),
+        ("a = " + "[" * DEEP + "]" * DEEP, "its lists are nested too deeply."),
+        ("a = " + "{a = " * 2000 + "1" + "}" * 2000, "its lists are nested too deeply."),
+        (f"[limits.{'.'.join('a' * 400)}]\nx = 1", "its lists are nested too deeply."),
+        ("[evaluation]\nforecasts = " + "[" * 300 + "]" * 300, "its lists are nested too deeply."),
         ("[evaluation]\nseed = " + "9" * 5000, "it holds a whole number of more than 1000 bits."),
         ("[evaluation]\nseed = 0x" + "f" * 5000, "it holds a whole number of more than 1000 bits."),
     ],
     ids=["lists", "inline tables", "tables", "few lists", "digits", "hexadecimal digits"],
 )
 def test_configurations_that_no_parser_holds_are_refused(text, reason):
-    with pytest.raises(sr.UsageError, match=exactly(f"c.toml is no configuration: {reason}")):
+    with pytest.raises(sr.UsageError, match=exactly(f"c.toml is not a configuration: {reason}")):
         parse_configuration(text, "c.toml")

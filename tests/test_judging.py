@@ -291,14 +291,14 @@ def with_brier(evaluation, value, lower, upper, name="brier"):
         (
             "brier = {warn = 0.2}",
             LimitVerdict.WARN,
-            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies not wholly below the warning "
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], does not lie wholly below the warning "
             "limit 0.2000.",
         ),
         (
             "brier = 0.2",
             LimitVerdict.INCONCLUSIVE,
-            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], cannot be told from the limit 0.2000: "
-            "it lies inside the interval.",
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], is inconclusive: the limit 0.2000 lies "
+            "inside the interval.",
         ),
         (
             "brier = 0.19",
@@ -348,25 +348,25 @@ def test_sentences_of_a_score(evaluation, text, verdict, sentence):
         (
             "{min = 0.95, max = 1.2}",
             LimitVerdict.INCONCLUSIVE,
-            "cannot be told from the limit 0.950: it lies inside the interval.",
+            "is inconclusive: the limit 0.950 lies inside the interval.",
         ),
         (
             "{min = 0.95, max = 1.0}",
             LimitVerdict.INCONCLUSIVE,
-            "cannot be told from the limits 0.950 and 1.000: both lie inside the interval.",
+            "is inconclusive: the limits 0.950 and 1.000 lie inside the interval.",
         ),
         (
             "{min = 0.9, max = 1.0}",  # the interval begins on a limit, which is met
             LimitVerdict.INCONCLUSIVE,
-            "cannot be told from the limit 1.000: it lies inside the interval.",
+            "is inconclusive: the limit 1.000 lies inside the interval.",
         ),
         (
             "{min = 0.95, max = 1.05}",
             LimitVerdict.INCONCLUSIVE,
-            "cannot be told from the limit 0.950: it lies inside the interval.",
+            "is inconclusive: the limit 0.950 lies inside the interval.",
         ),
-        ("{warn_max = 0.9}", LimitVerdict.WARN, "lies not wholly below the warning limit 0.900."),
-        ("{warn_min = 1.05}", LimitVerdict.WARN, "lies not wholly above the warning limit 1.050."),
+        ("{warn_max = 0.9}", LimitVerdict.WARN, "does not lie wholly below the warning limit 0.900."),
+        ("{warn_min = 1.05}", LimitVerdict.WARN, "does not lie wholly above the warning limit 1.050."),
         ("{min = 1.1, max = 1.2}", LimitVerdict.FAIL, "lies below the limit 1.100."),
         ("{max = 0.8}", LimitVerdict.FAIL, "lies above the limit 0.800."),
     ],
@@ -579,7 +579,7 @@ def test_groups_of_classes_are_judged_by_what_they_have(of_classes):
             "macro_f1",
             0.5,
             LimitVerdict.INCONCLUSIVE,
-            "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], cannot",
+            "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], is inconclusive",
         ),
         (
             "accuracy",

@@ -235,13 +235,11 @@ def test_a_moment_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(
         UsageError,
         match=r"^`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
-        rf"1900 to 2999, that there was in the time zone Europe/Berlin; got '{text}'\.$",
+        rf"1900 to 2999, that exists in the time zone Europe/Berlin; got '{text}'\.$",
     ):
         read_as_of(text, BERLIN)
 
 
 def test_a_day_that_never_was_is_refused() -> None:
-    with pytest.raises(
-        UsageError, match=r"that there was in the time zone Pacific/Apia; got '2011-12-30'\.$"
-    ):
+    with pytest.raises(UsageError, match=r"that exists in the time zone Pacific/Apia; got '2011-12-30'\.$"):
         read_as_of("2011-12-30", ZoneInfo("Pacific/Apia"))

@@ -332,9 +332,9 @@ def test_a_killed_process_is_a_sentence():
     with start("time.sleep(1000)") as session:
         killer = Timer(0.3, os.kill, (session.process_id, signal.SIGKILL))
         killer.start()
-        with pytest.raises(ReferenceFailure, match=r"^R died of signal 9 \(SIGKILL\)\.$"):
+        with pytest.raises(ReferenceFailure, match=r"^R was ended by signal 9 \(SIGKILL\)\.$"):
             session.ask("hello")
-        with pytest.raises(ReferenceFailure, match=r"^R died of signal 9 \(SIGKILL\)\.$"):
+        with pytest.raises(ReferenceFailure, match=r"^R was ended by signal 9 \(SIGKILL\)\.$"):
             session.ask("hello again")
         killer.join()
 
@@ -342,9 +342,9 @@ def test_a_killed_process_is_a_sentence():
 @pytest.mark.parametrize(
     ("death", "sentence"),
     [
-        ("signal.SIGSEGV", r"^R died of signal 11 \(SIGSEGV\)\. Its last words: alas$"),
-        ("signal.SIGABRT", r"^R died of signal 6 \(SIGABRT\)\. Its last words: alas$"),
-        ("40", r"^R died of signal 40\b.* Its last words: alas$"),
+        ("signal.SIGSEGV", r"^R was ended by signal 11 \(SIGSEGV\)\. Its last output: alas$"),
+        ("signal.SIGABRT", r"^R was ended by signal 6 \(SIGABRT\)\. Its last output: alas$"),
+        ("40", r"^R was ended by signal 40\b.* Its last output: alas$"),
     ],
 )
 def test_a_crash_is_a_sentence(death, sentence):
@@ -358,7 +358,7 @@ def test_an_end_of_its_own_is_a_sentence_with_its_last_words(question):
     )
     assert_fails(
         body,
-        r"^R ended with exit code 3 before it answered\. Its last words: (ignored )+not found: libR\.so$",
+        r"^R ended with exit code 3 before it answered\. Its last output: (ignored )+not found: libR\.so$",
     )
 
 
@@ -367,7 +367,7 @@ def test_last_words_are_told_of_who_died_before_the_question():
     with start("say('alas\\n'); os._exit(3)") as session:
         stat = Path(f"/proc/{session.process_id}/stat")
         wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
-        with pytest.raises(ReferenceFailure, match=r"^R ended with exit code 3 .*\. Its last words: alas$"):
+        with pytest.raises(ReferenceFailure, match=r"^R ended with exit code 3 .*\. Its last output: alas$"):
             session.ask("hello")
 
 
@@ -377,7 +377,7 @@ def test_last_words_are_short_and_fit_for_a_terminal():
     with pytest.raises(ReferenceFailure) as failure, start(f"os.write(1, {words}); os._exit(1)") as session:
         session.ask("hello")
     sentence = str(failure.value)
-    assert sentence.startswith("R ended with exit code 1 before it answered. Its last words: ")
+    assert sentence.startswith("R ended with exit code 1 before it answered. Its last output: ")
     assert len(sentence) < 500
     assert sentence.isprintable(), sentence
 
@@ -449,9 +449,9 @@ def test_a_closed_output_is_a_sentence(monkeypatch, time_limit, grace, sentence)
     [
         (
             "leave(1, os.urandom(1000))",
-            r"^R answered with something else than numbers \(not a file of vectors",
+            r"^R answered with something other than numbers \(not a file of vectors",
         ),
-        ("leave(1, ANSWER[:-1])", r"^R answered with something else than numbers \(not a file of vectors"),
+        ("leave(1, ANSWER[:-1])", r"^R answered with something other than numbers \(not a file of vectors"),
         ("pass", NO_FILE),
         ("(folder / '1.answer').mkdir()", "Is a directory"),
     ],
@@ -674,7 +674,7 @@ def test_a_killed_r_leaves_no_files_of_its_own(tmp_path, rscript, temporary):
         assert Path(session.ask("hello")["where"][0]).is_relative_to(temporary)
         killer = Timer(0.2, os.kill, (session.process_id, signal.SIGKILL))
         killer.start()
-        with pytest.raises(ReferenceFailure, match=r"^R died of signal 9 \(SIGKILL\)\.$"):
+        with pytest.raises(ReferenceFailure, match=r"^R was ended by signal 9 \(SIGKILL\)\.$"):
             session.ask("hang")
         killer.join()
     assert list(temporary.iterdir()) == []
@@ -849,8 +849,8 @@ def test_an_rpy2_that_should_fit_but_does_not_load_is_told(
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        ("import os; print('alas', flush=True); os._exit(7)", r"^R ended with exit code 7 .* words: alas$"),
-        ("import os; os.kill(os.getpid(), 11)", r"^R died of signal 11 \(SIGSEGV\)\."),
+        ("import os; print('alas', flush=True); os._exit(7)", r"^R ended with exit code 7 .* output: alas$"),
+        ("import os; os.kill(os.getpid(), 11)", r"^R was ended by signal 11 \(SIGSEGV\)\."),
     ],
     ids=["ends", "crashes"],
 )
@@ -1019,7 +1019,7 @@ def test_r_killed_at_work_leads_to_base_r(temporary):
     assert not {"reliabilitydiag", "rpy2"} & set(certificate.software)
     (attempt,) = certificate.attempts
     assert (attempt.reference, attempt.remedy) == (PACKAGE, "")
-    assert attempt.reason.startswith("R died of signal 9 (SIGKILL).")
+    assert attempt.reason.startswith("R was ended by signal 9 (SIGKILL).")
 
 
 @pytest.mark.r
@@ -1038,12 +1038,12 @@ def test_the_last_r_killed_at_work_is_told(temporary):
     [
         ("sleep 1000 & sleep 1000", LATE),
         ("exec yes", LATE),
-        ("kill -SEGV $$", r"^R died of signal 11 \(SIGSEGV\)\.$"),
+        ("kill -SEGV $$", r"^R was ended by signal 11 \(SIGSEGV\)\.$"),
         (
             "echo no libR.so >&2; exit 127",
             r"^R ended with exit code 127 before it answered\. .*: no libR\.so$",
         ),
-        ('head -c 300 /dev/urandom > "$3/1.answer"; echo "$4 1"; cat', "^R answered with something else"),
+        ('head -c 300 /dev/urandom > "$3/1.answer"; echo "$4 1"; cat', "^R answered with something other"),
         ('for k in 1 2; do : > "$3/$k.answer"; echo "$4 $k"; done; cat', "^R answered without the numbers"),
         ('echo "$4 1"; cat', NO_FILE),
     ],
@@ -1322,9 +1322,9 @@ def test_a_library_that_cannot_be_written_to_is_told(tmp_path):
 @pytest.mark.parametrize("home", [None, "/tmp/nowhere"])
 def test_setting_up_without_r_is_refused(tmp_path, home):
     done = set_up(PATH=tmp_path, R_HOME=home)
-    sentence = f"{MISSING} To mend it: install R from CRAN"
+    sentence = f"{MISSING} To fix: install R from CRAN"
     if home is not None:
-        sentence = f"R_HOME is {home}, where there is no R. To mend it: unset R_HOME"
+        sentence = f"R_HOME is {home}, where there is no R. To fix: unset R_HOME"
     assert_refused(done, f"^scorereport: {re.escape(sentence)}$")
     assert len(lines_of(done)) == 1
 

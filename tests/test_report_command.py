@@ -360,7 +360,7 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
         (
             ORDINAL + "[limits]\ngroups = true\nrps = 0.2\n",
             [],
-            "k.toml: `limits.groups` asks to judge groups, and the evaluation has none: name columns in "
+            "k.toml: `limits.groups` is true, but the evaluation has no groups: name columns in "
             "`evaluation.groups`, or set `limits.groups` to false.",
         ),
         (

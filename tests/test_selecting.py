@@ -192,7 +192,7 @@ def test_an_infinite_log_score_stays_visible_and_is_not_chosen():
     log_pair = next(pair for pair in found.correlations if pair.first == "multiclass_log_loss")
     assert isnan(log_pair.pearson)
     assert (
-        "Log score (K classes) and Penalised log score: infinite at 1 of 2 checkpoints, so that Pearson's "
+        "Log score (K classes) and Penalised log score: infinite at 1 of 2 checkpoints, so Pearson's "
         "correlation is not defined."
     ) in found.notes
 
@@ -265,7 +265,7 @@ def test_different_cases_are_told():
     ) in fewer.notes
     other = choose(BY_HAND.assign(y=["a", "b", "a", "a"]))
     assert (
-        "Classes came differently often from checkpoint to checkpoint: the cases are not the same."
+        "Checkpoints have different numbers of cases of each class: their cases are not the same."
         in other.notes
     )
 
@@ -275,8 +275,8 @@ def test_probabilities_are_rescaled_only_if_asked_for():
     found = choose(votes, normalize=True)
     np.testing.assert_allclose(found.frame, choose().frame)
     assert (
-        "The probabilities of 4 rows did not sum to one and were divided by their sum; the sum most off was "
-        "10.000000."
+        "The probabilities of 4 rows did not sum to 1 and were divided by their sum; the sum furthest from 1 "
+        "was 10.000000."
     ) in found.notes
 
 
@@ -291,8 +291,8 @@ def test_numbers_are_in_their_order_and_names_as_they_come():
     assert choose(make_frame([10, 9, 100.5, 2])).checkpoints == ("2", "9", "10", "100.5")
     assert choose(make_frame(["10", "9", "last"])).checkpoints == ("10", "9", "last")
     assert choose(make_frame(["10", "9", "nan"])).checkpoints == ("10", "9", "nan")
-    told = choose(make_frame(["b", "a"]), patience=1).notes
-    assert "Checkpoints are names: early stopping takes them in the order of their first rows." in told
+    notes = choose(make_frame(["b", "a"]), patience=1).notes
+    assert "Checkpoints are names: early stopping uses the order of their first rows." in notes
 
 
 # ---- Tables of scores, files and documents ----
@@ -398,8 +398,8 @@ def test_choices_as_a_frame():
         ),
         (
             {"outcome": None},
-            "`forecasts` and `classes` cannot be used without `outcome`: name the column of the classes that "
-            "came.",
+            "`forecasts` and `classes` cannot be used without `outcome`: name the column of the observed "
+            "classes.",
         ),
     ],
 )
@@ -472,7 +472,7 @@ def test_a_score_that_is_not_defined_is_refused():
         (
             given(penalized_brier=[0.1, 0.2]).assign(checkpoint=[1, 1]),
             {},
-            "`checkpoint` must name each checkpoint once where scores are given; got '1' 2 times. If rows "
+            "`checkpoint` must name each checkpoint once in a table of scores; got '1' 2 times. If rows "
             "are cases, pass `outcome` and `forecasts`.",
         ),
         (
@@ -493,24 +493,25 @@ def test_a_score_that_is_not_defined_is_refused():
         (
             given(loss=[0.1, 0.2]),
             {},
-            "`score` 'penalized_brier' is no score of this table, which has none. Name columns of your own "
-            'in `directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and `forecasts`.',
+            "`score` 'penalized_brier' is not a score of this table, which has none. Name columns of your "
+            'own in `directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and '
+            "`forecasts`.",
         ),
         (
             given(rps=[0.1, 0.2]),
             {"score": "loss"},
-            "`score` 'loss' is no score of this table, which has `rps`. Name columns of your own in "
+            "`score` 'loss' is not a score of this table, which has `rps`. Name columns of your own in "
             '`directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and `forecasts`.',
         ),
         (
             given(loss=[0.1, 0.2]),
             {"score": "loss", "directions": {"loss": "down"}},
-            '`directions` must say "lower" or "higher" for `loss`; got \'down\'.',
+            '`directions` must be "lower" or "higher" for `loss`; got \'down\'.',
         ),
         (
             given(macro_f1=[0.1, 0.2]),
             {"score": "macro_f1", "directions": {"macro_f1": "lower"}},
-            "`directions` contradicts what is known of `macro_f1`: higher is better.",
+            "`directions` contradicts the direction of the score `macro_f1`: higher is better.",
         ),
         (
             given(rps=[0.1, 0.2]),

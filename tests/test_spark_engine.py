@@ -173,7 +173,7 @@ def test_an_evaluation_by_spark_is_that_in_memory(engine: SparkEngine, parquet: 
         first, second = one.scores.score("roc_auc").interval, other.scores.score("roc_auc").interval
         assert second.standard_error == pytest.approx(first.standard_error, rel=0.2)
     assert [group.sample.rows for group in parts["groups"]] == [g.sample.rows for g in memory.groups]
-    assert "The rows have no order here, so that there is no SHA-256 of them." in parts["notes"]
+    assert "The rows have no fixed order, so there is no SHA-256 of them." in parts["notes"]
 
 
 @pytest.mark.sweep
@@ -388,7 +388,7 @@ def test_refusals_name_values(
 def test_sources_that_are_none(session: SparkSession, tmp_path: Path) -> None:
     roles: dict[str, Any] = {"outcome": "y", "forecasts": ["x"]}
     with pytest.raises(
-        UsageError, match="no_such_table is neither a file or folder nor a table that Spark knows"
+        UsageError, match="no_such_table is neither a file or folder nor a table in Spark's catalogue"
     ):
         open_spark("no_such_table", **roles)
     with pytest.raises(UsageError, match="Predictions must be a DataFrame or a file; got int"):
@@ -414,7 +414,8 @@ def test_a_table_by_its_name_and_rows_that_change(session: SparkSession) -> None
         wrong = mark(engine.survey)
         object.__setattr__(wrong, "total", N)
         with pytest.raises(
-            DataError, match="scored gave other rows when it was read again: 11950 cases after 12000"
+            DataError,
+            match="scored returned different rows when it was read again: 11950 cases instead of 12000",
         ):
             engine.digest("smooth", wrong)
 

@@ -183,7 +183,7 @@ def test_a_case_that_r_does_not_answer_is_a_failure_not_a_gap():
         lines = list(compare_live(list(draw_cases(2, seed=3)), reference, seed=3))
     assert [line.verdict for line in lines[:2]] == [Verdict.FAILED] * 2
     assert {line.verdict for line in lines[2:]} == {Verdict.NOT_COMPARED}
-    assert lines[0].reason.startswith("R died of signal 9 (SIGKILL).")
+    assert lines[0].reason.startswith("R was ended by signal 9 (SIGKILL).")
 
 
 @pytest.mark.sweep

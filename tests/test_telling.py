@@ -446,9 +446,8 @@ def test_an_address_that_is_none_is_a_problem(url: str, problem: str) -> None:
 def test_a_token_is_not_sent_over_plain_http(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPEN_URL", "http://chat.example/geheim")
     assert send(call(url, Key="${TOKEN}")) == [
-        "`audit.notify.webhook`: `audit.notify.webhook.url` must begin with https:// where the address or a "
-        "header holds a secret; got http://, which anyone on the way can read. Only localhost may be called "
-        "by http://."
+        "`audit.notify.webhook`: `audit.notify.webhook.url` must begin with https:// if the address or a "
+        "header holds a secret; got http://, which is not encrypted. Only localhost may be reached by http://."
     ]
 
 

@@ -602,7 +602,10 @@ def test_windows_equal_evaluations_of_their_rows(frame):
     assert found.heterogeneity == ()
     table = found.window_intervals
     assert list(table["label"].unique()) == [w.label for w in found.windows]
-    assert "day: p-values by group hold for each alone; Holm's adjust them for all 4." in found.notes
+    assert (
+        "day: p-values of groups are not adjusted; Holm's p-values are adjusted for all 4 groups."
+        in found.notes
+    )
 
 
 def test_a_window_needs_times(frame):
@@ -628,7 +631,7 @@ def test_small_groups_are_counted_not_scored(frame):
     assert small.sample.prevalence_interval is None
     assert found.notes == (
         "site: groups of fewer than 10 rows are counted, not scored (1 of 3).",
-        "site: p-values by group hold for each alone; Holm's adjust them for all 2.",
+        "site: p-values of groups are not adjusted; Holm's p-values are adjusted for all 2 groups.",
     )
     assert "north" not in set(found.group_intervals["label"])
     lenient = evaluate(frame, group="site", smallest_group=north)
@@ -679,7 +682,10 @@ def test_many_groups_have_scores_and_no_intervals(frame):
     assert len(fewer.groups) == 100
     assert all(g.models[0].scores[0].interval is not None for g in fewer.groups)
     assert not any("no intervals" in note for note in fewer.notes)
-    assert "site: p-values by group hold for each alone; Holm's adjust them for all 100." in fewer.notes
+    assert (
+        "site: p-values of groups are not adjusted; Holm's p-values are adjusted for all 100 groups."
+        in fewer.notes
+    )
 
 
 def test_heterogeneity_is_tested_over_the_scored_groups(frame):
@@ -744,7 +750,7 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
 
 
 def test_groups_with_few_events_are_told(frame):
-    note = "Some group has fewer than 20 events or non-events: the test allows for that and detects less."
+    note = "Some group has fewer than 20 events or non-events: the test allows for that and has less power."
     few = evaluate(frame[:60].assign(part=["a", "b"] * 30), group="part")
     many = evaluate(frame.assign(part=["a", "b"] * (len(frame) // 2)), group="part")
     for found, is_told in ((few, True), (many, False)):
@@ -754,7 +760,7 @@ def test_groups_with_few_events_are_told(frame):
 
 
 def test_clusters_that_span_groups_are_told(frame):
-    note = "Clusters span groups, which the test takes for independent."
+    note = "Clusters span groups, but the test takes groups as independent."
     spanning = evaluate(frame, **GROUP)
     assert all(note in h.test.note for h in spanning.heterogeneity if "Cochran" in h.test.name)
     nested = evaluate(frame.assign(bank=frame["site"] + frame["bank"]), **GROUP)

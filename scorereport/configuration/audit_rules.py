@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.audit_tables import EmailTable, NotifyTable, SourceTable, WebhookTable
 
-#: A name that is a name of a file on every system.
+#: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-#: Headers that carry nothing which must not be read by others.
+#: Headers that hold no secrets.
 _PLAIN_HEADERS = ("accept", "content-type", "user-agent")
-#: Parts of an address that are long, or of its query, are what lets one in.
+#: Long parts of an address, and values in its query, are likely secrets.
 _SECRET_PLACE = re.compile(
     r"://[^/?#]*/.*([A-Za-z0-9_-]{16}|\?.*=)|://[^/?#]*(slack|discord|office|azure)\.com(:[0-9]+)?/."
 )
-#: What introduces a secret among the words of a command.
+#: Text that precedes a secret in an argument of a command.
 _SECRET_WORD = re.compile(r"(?i)bearer\s|basic\s|(?:password|passwd|token|secret|api[_-]?key)\s*[=:]")
-#: Names that no folder may have on Windows, whatever follows them after a dot.
+#: Names that no folder may have on Windows, with or without an ending.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10))}
 _LARGEST_PORT = 65_535
 
-#: What is asked of one value alone, by its key.
+#: Checks of single values, by key.
 _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "certify": partial(check_option, allowed=CERTIFY),
     "time_zone": lambda zone, name: check_zone(zone, name=name),
@@ -60,7 +60,7 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
 
 
 def find_broken_audit(table: AuditTable) -> Iterator[str]:
-    """All values of `[audit]` that make no sense, one sentence for each."""
+    """A sentence for each invalid value of `[audit]`."""
     if table.name:
         yield from find_failure(check_audit_name, table.name, "audit.name")
     for key, check in _CHECKS.items():
@@ -75,26 +75,26 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
 
 
 def check_audit_name(name: str, key: str) -> str:
-    """A name that can be that of a folder, on every system."""
+    """Check that a name can be that of a folder on every system."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"`{key}` must be letters, digits, hyphens, dots and underscores, at most 64, and begin with a "
-            f"letter or a digit; got {name!r}."
+            f"`{key}` must have only letters, digits, hyphens, dots and underscores, at most 64, and begin "
+            f"with a letter or a digit; got {name!r}."
         )
     return name
 
 
 def check_portable_name(name: str, key: str) -> str:
-    """A name that every system takes for a folder of its own; histories of older versions may have others."""
+    """Check that a name is a valid folder name on Windows; names in older histories may not be."""
     if name.partition(".")[0].lower() in _DEVICES:
-        raise UsageError(f"`{key}` must not be a name that Windows keeps for a device; got {name!r}.")
+        raise UsageError(f"`{key}` must not be a name that Windows reserves for a device; got {name!r}.")
     if name.endswith("."):
         raise UsageError(f"`{key}` must not end in a dot, which Windows removes; got {name!r}.")
     return name
 
 
 def check_audit_window(text: str, *, name: str) -> str:
-    """The words of a window, in the sentence of a key."""
+    """Check the text of a window; an error names the key."""
     try:
         return check_window_text(text)
     except UsageError as error:
@@ -118,50 +118,50 @@ def _check_cron(table: AuditTable) -> Iterator[str]:
 
 
 def _check_lists(table: AuditTable) -> Iterator[str]:
-    """Lists whose words are given, each of them once."""
+    """Check lists of options: only known options, each once."""
     email = table.notify.email
     lists = {
         "output.formats": (table.output.formats, FORMATS),
         "notify.on": (table.notify.on, OUTCOMES),
         "notify.email.attach": (email.attach if email else (), FORMATS),
     }
-    for key, (words, known) in lists.items():
-        for word in words:
-            yield from find_failure(partial(check_option, allowed=known), word, f"audit.{key}")
-        if len(set(words)) < len(words):
-            yield f"`audit.{key}` must differ; got {', '.join(map(repr, words))}."
+    for key, (options, known) in lists.items():
+        for option in options:
+            yield from find_failure(partial(check_option, allowed=known), option, f"audit.{key}")
+        if len(set(options)) < len(options):
+            yield f"`audit.{key}` must differ; got {', '.join(map(repr, options))}."
     if not table.output.formats:
-        yield '`audit.output.formats` must name a form of the report, such as "pdf"; got an empty list.'
+        yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
 
 
 def _check_source(source: SourceTable) -> Iterator[str]:
-    """Rows come from one place, and SQL needs to know from which database."""
+    """Check that rows have a single source, and that a query or table has a database."""
     if source.file.lower().endswith(DATABASE_FILES):
         yield from _check_stored(source)
         return
-    given = [key for key in ("file", "query", "table") if getattr(source, key)]
-    if len(given) > 1:
-        named = " and ".join(f"`{key}`" for key in given)
+    used = [key for key in ("file", "query", "table") if getattr(source, key)]
+    if len(used) > 1:
+        named = " and ".join(f"`{key}`" for key in used)
         yield f"`audit.source` must have one of `file`, `query` and `table`; got {named}."
     if source.database and not (source.query or source.table):
-        yield "`audit.source.database` needs a `query` or a `table` beside it."
+        yield "`audit.source.database` needs a `query` or a `table`."
     if (source.query or source.table) and not source.database:
-        yield f"`audit.source.{given[-1]}` needs the `database` beside it."
+        yield f"`audit.source.{used[-1]}` needs a `database`."
     if source.schema and not source.table:
-        yield "`audit.source.schema` needs the `table` beside it, which lies in the schema."
+        yield "`audit.source.schema` needs a `table` in that schema."
 
 
 def _check_stored(source: SourceTable) -> Iterator[str]:
-    """A database in a file has a table, whose name may have that of its schema before it."""
+    """Check a database file: it needs a table, whose name may begin with that of its schema."""
     if not source.table:
-        yield "`audit.source.file` names a database, and needs the `table` beside it."
+        yield "`audit.source.file` names a database, and needs a `table`."
     for key in ("database", "query", "schema"):
         if getattr(source, key):
-            yield f"`audit.source.{key}` cannot stand beside a `file`, even one that is a database."
+            yield f"`audit.source.{key}` cannot be used with a `file`, even one that is a database."
 
 
 def _check_secrets(table: AuditTable) -> Iterator[str]:
-    """Secrets stand in the environment, because a report carries its configuration."""
+    """Refuse secrets in the configuration, which reports contain; they belong in the environment."""
     webhook = table.notify.webhook
     addresses = {
         "audit.source.database": table.source.database,
@@ -172,8 +172,8 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
         is_hook = key.endswith(".url") and not find_variables(address)
         if find_literal_secret(address) or (is_hook and _SECRET_PLACE.search(address)):
             yield (
-                f"`{key}` must not hold a password or a token, because reports carry their configuration: "
-                "write ${NAME} in its place, and set the environment variable NAME."
+                f"`{key}` must not hold a password or a token, because reports contain their configuration: "
+                "write ${NAME} instead, and set the environment variable NAME."
             )
     if webhook:
         yield from _check_headers(webhook)
@@ -183,16 +183,16 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
 
 
 def check_encryption(url: str, webhook: WebhookTable) -> None:
-    """Refuse to send what is secret over http, save to this machine.
+    """Refuse to send secrets over http, except to this machine.
 
-    The address may have its variables or their values in it; a host that is a variable is checked later.
+    The address may hold variables or their values; a host that is a variable is checked later.
     """
     host = re.match(r"(?i)http://(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)", url)
     is_secret = bool(find_variables(webhook.url)) or any(map(find_variables, webhook.headers.values()))
     if host and is_secret and not find_variables(host[1]) and not _is_loopback(host[1].strip("[]")):
         raise UsageError(
-            "`audit.notify.webhook.url` must begin with https:// where the address or a header holds a "
-            "secret; got http://, which anyone on the way can read. Only localhost may be called by http://."
+            "`audit.notify.webhook.url` must begin with https:// if the address or a header holds a secret; "
+            "got http://, which is not encrypted. Only localhost may be reached by http://."
         )
 
 
@@ -207,22 +207,22 @@ def _check_headers(webhook: WebhookTable) -> Iterator[str]:
     for name, value in webhook.headers.items():
         if name.lower() not in _PLAIN_HEADERS and not find_variables(value):
             key = join_key(("audit", "notify", "webhook", "headers", name))
-            yield f"`{key}` must take its secret from the environment, as ${{NAME}}; got a plain text."
+            yield f"`{key}` must take its secret from the environment, as ${{NAME}}; got plain text."
 
 
 def _check_notify(notify: NotifyTable) -> Iterator[str]:
     if notify.command and not notify.command[0].strip():
         yield "`audit.notify.command` must begin with a program; got an empty text."
-    for word in notify.command:
-        if find_variables(word):
+    for argument in notify.command:
+        if find_variables(argument):
             yield (
-                f"`audit.notify.command` is run as it is, with the whole environment; got {word!r}: read the "
-                "variable there."
+                "`audit.notify.command` is run without substitution of variables, in the whole environment; "
+                f"got {argument!r}: read the variable in the program."
             )
-        elif _SECRET_WORD.search(word):
+        elif _SECRET_WORD.search(argument):
             yield (
-                "`audit.notify.command` must hold no secrets, because reports carry their configuration: let "
-                "the program read them from the environment."
+                "`audit.notify.command` must hold no secrets, because reports contain their configuration: "
+                "read them from the environment in the program."
             )
     if notify.webhook and not re.match(r"(?i)https?://|\$\{", notify.webhook.url):
         yield f"`audit.notify.webhook.url` must begin with https:// or http://; got {notify.webhook.url!r}."
@@ -234,12 +234,12 @@ def _check_email(email: EmailTable) -> Iterator[str]:
     key = "audit.notify.email"
     yield from find_failure(partial(check_option, allowed=SECURITY), email.security, f"{key}.security")
     if not email.recipients:
-        yield f"`{key}.recipients` must name somebody; got an empty list."
+        yield f"`{key}.recipients` must name at least one recipient; got an empty list."
     if email.port is not None and not 1 <= email.port <= _LARGEST_PORT:
         yield f"`{key}.port` must be a whole number from 1 to {_LARGEST_PORT}; got {email.port}."
     if email.password and email.password != f"${{{''.join(find_variables(email.password))}}}":
-        yield f"`{key}.password` must come from the environment, as ${{NAME}}; got a plain text."
+        yield f"`{key}.password` must come from the environment, as ${{NAME}}; got plain text."
     if bool(email.user) != bool(email.password):
         yield f"`{key}` must have both `user` and `password`, or neither."
     if email.password and email.security == "none":
-        yield f'`{key}.security` must be "starttls" or "tls" where there is a password; got "none".'
+        yield f'`{key}.security` must be "starttls" or "tls" if there is a password; got "none".'

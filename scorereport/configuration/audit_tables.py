@@ -1,22 +1,21 @@
-"""The table `[audit]` and those below it: source, window, schedule, output and notifications of an audit."""
+"""The table `[audit]` and its sub-tables: source, window, schedule, output and notifications of an audit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-#: Keys that nobody knows are refused, and values of another kind.
+#: Unknown keys, and values of another type, are refused.
 STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
-
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")
-#: Endings of files that are databases, of which a table is read.
+#: Endings of files that are databases, from which a table is read.
 DATABASE_FILES = (".duckdb", ".ddb")
 CATCH_UP = ("latest", "all", "none")
 FORMATS = ("pdf", "html", "json")
 SECURITY = ("starttls", "tls", "none")
-#: What an audit may come to, for `audit.notify.on`.
+#: Outcomes of an audit, for `audit.notify.on`.
 OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed", "failed")
 
 
@@ -24,7 +23,7 @@ OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed"
 class SourceTable:
     """`[audit.source]`: a file or folder, the newest of several, or a query or a table of a database.
 
-    A table lies in its schema, if that is given; a database has so many seconds for its answer.
+    `schema` is the schema of the table; `seconds` is the time limit for the answer of a database.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -40,7 +39,7 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowTable:
-    """`[audit.window]`: the column of dates, and which days of it an audit is about."""
+    """`[audit.window]`: the column of dates, and the period of days that an audit covers."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -50,7 +49,7 @@ class WindowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonTable:
-    """`[audit.comparison]`: how many earlier audits are the measure, and how rare false alarms are."""
+    """`[audit.comparison]`: the number of reference audits, and the probability of a false alarm."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -61,7 +60,7 @@ class ComparisonTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputTable:
-    """`[audit.output]`: where the reports go, below `audit.folder`, and in which forms."""
+    """`[audit.output]`: the folder of reports, below `audit.folder`, and their formats."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -71,7 +70,7 @@ class OutputTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryTable:
-    """`[audit.retention]`: after how many days files of reports go, and how many audits keep theirs."""
+    """`[audit.retention]`: the days after which report files expire, and how many audits keep theirs."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -91,7 +90,7 @@ class ScheduleTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryTable:
-    """`[audit.history]`: the database of all audits; a file in `audit.folder` unless given."""
+    """`[audit.history]`: the database of all audits; by default a file in `audit.folder`."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -100,7 +99,7 @@ class HistoryTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTable:
-    """`[audit.notify.webhook]`: an address that is sent what an audit came to, as JSON."""
+    """`[audit.notify.webhook]`: an address to which the outcome of an audit is sent as JSON."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -110,7 +109,7 @@ class WebhookTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmailTable:
-    """`[audit.notify.email]`: who gets an e-mail, through which server."""
+    """`[audit.notify.email]`: the recipients of an e-mail, and the server that sends it."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -126,7 +125,7 @@ class EmailTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyTable:
-    """`[audit.notify]`: on which outcomes somebody is told, and how."""
+    """`[audit.notify]`: the outcomes that are notified, and the channels."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -138,7 +137,7 @@ class NotifyTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditTable:
-    """`[audit]`: what `scorereport audit` does with this configuration.
+    """`[audit]`: the settings of `scorereport audit`.
 
     `${NAME}` in an address, a header, a user or a password stands for an environment variable.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
 
 
-#: Keys that say nothing of binary models, and those that say nothing of others.
+#: Keys that are for models of several classes, and keys that are for binary models with the way out.
 _OF_CLASSES = ("ordered", "normalize", "cost_matrix", "retention_fractions")
 _OF_EVENTS = {
     "cost_interval": "set `evaluation.cost_matrix` instead",
@@ -40,7 +40,7 @@ _OF_EVENTS = {
 
 
 def find_broken_classes(table: EvaluationTable) -> Iterator[str]:
-    """Keys of `[evaluation]` that do not go with its classes, or with having none; a sentence for each."""
+    """A sentence for each key of `[evaluation]` that does not fit its classes, or the absence of classes."""
     if table.classes is None:
         yield from _find_without_classes(table)
         return
@@ -70,7 +70,7 @@ def _find_without_classes(table: EvaluationTable) -> Iterator[str]:
 
 
 def _check_labels(classes: Sequence[str]) -> Iterator[str]:
-    """At least two labels as the data may have them, each once."""
+    """Check that there are at least two labels, each once."""
     labels = [label_text(label) for label in classes]
     if len(labels) < FEWEST_CLASSES:
         yield f"`evaluation.classes` must be a list of at least two labels; got {quote_value(list(classes))}."
@@ -92,7 +92,7 @@ def _check_columns(table: EvaluationTable) -> Iterator[str]:
 
 
 def _check_cost_matrix(costs: Sequence[Sequence[float]], n_classes: int) -> Iterator[str]:
-    """A row for each class that came, with a number for each that was decided for."""
+    """Check the cost matrix: a row for each observed class, a number for each decision."""
     lengths = [len(row) for row in costs]
     if lengths != [n_classes] * n_classes:
         got = f"{len(costs)} of {', '.join(map(str, sorted(set(lengths))))}" if costs else "none"
@@ -110,13 +110,13 @@ def _check_fractions(fractions: Sequence[float]) -> Iterator[str]:
     if len(fractions) < 2 or fractions[0] != 0 or fractions[-1] >= 1 or not rise:
         shown = ", ".join(map(shortest, fractions))
         yield (
-            "`evaluation.retention_fractions` must be two or more growing numbers in [0, 1), "
+            "`evaluation.retention_fractions` must be two or more increasing numbers in [0, 1), "
             f"the first of them 0; got [{shown}]."
         )
 
 
 def find_broken_rules(tables: Tables) -> Iterator[str]:
-    """All values that make no sense, one sentence for each."""
+    """A sentence for each invalid value."""
     yield from _check_omitted(tables.report.omit)
     yield from _check_evaluation(tables.evaluation)
     yield from _check_limits(tables.limits)
@@ -125,7 +125,7 @@ def find_broken_rules(tables: Tables) -> Iterator[str]:
     for role in ("author", "reviewer", "approver"):
         person = getattr(tables.people, role)
         if person is not None and not person.name.strip():
-            yield f"`people.{role}` must have a name; got an empty one. Leave the key out if nobody is known."
+            yield f"`people.{role}` must have a name; got an empty one. Leave the key out if it is not known."
 
 
 def _check_omitted(names: tuple[str, ...]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _check_omitted(names: tuple[str, ...]) -> Iterator[str]:
             yield f"`report.omit` cannot leave out {name!r}: every report has it."
         elif name not in SECTION_NAMES:
             known = ", ".join(f'"{section}"' for section in SECTION_NAMES)
-            yield f"`report.omit` names no section: {name!r}; " + (
+            yield f"`report.omit` names an unknown section: {name!r}; " + (
                 suggest(name, SECTION_NAMES) or f"sections are {known}."
             )
 
@@ -185,7 +185,7 @@ def _check_thresholds(thresholds: tuple[float, ...]) -> Iterator[str]:
     are_inside = all(0 < threshold < 1 for threshold in thresholds)
     if not thresholds or not are_inside or any(a >= b for a, b in pairwise(thresholds)):
         shown = ", ".join(map(shortest, thresholds))
-        yield f"`evaluation.thresholds` must be one or more growing numbers inside (0, 1); got [{shown}]."
+        yield f"`evaluation.thresholds` must be one or more increasing numbers inside (0, 1); got [{shown}]."
 
 
 def _check_limits(limits: LimitsTable) -> Iterator[str]:
@@ -199,7 +199,10 @@ def _check_limits(limits: LimitsTable) -> Iterator[str]:
 
 
 def _check_range(name: str, keys: dict[str, float | None]) -> Iterator[str]:
-    """At least one number, each where the measure can lie: catches percent and mistaken measures."""
+    """Check that there is a number, and that each is in the range of the measure.
+
+    This finds limits in percent, and limits that are meant for another measure.
+    """
     measure = MEASURES[name]
     if all(value is None for value in keys.values()):
         yield f"`limits.{name}` must have one of {', '.join(f'`{key}`' for key in keys)}; got an empty table."
@@ -208,7 +211,7 @@ def _check_range(name: str, keys: dict[str, float | None]) -> Iterator[str]:
             span = f"in [{measure.lower:g}, {measure.upper:g}]"
             span = f"at {measure.upper:g} or below" if measure.lower == -float("inf") else span
             span = f"at {measure.lower:g} or above" if measure.upper == float("inf") else span
-            yield f"`limits.{name}.{key}` must lie {span}, where this measure lies; got {shortest(value)}."
+            yield f"`limits.{name}.{key}` must lie {span}, the range of this measure; got {shortest(value)}."
 
 
 def _check_order(name: str, limit: OneSidedLimit) -> Iterator[str]:
@@ -224,10 +227,10 @@ def _check_order(name: str, limit: OneSidedLimit) -> Iterator[str]:
 
 
 def _check_orders(name: str, limit: TwoSidedLimit) -> Iterator[str]:
-    """From the smallest to the largest: min, warn_min, warn_max, max; there is room in the middle."""
+    """Check the order min ≤ warn_min < warn_max ≤ max."""
     keys = ("min", "warn_min", "warn_max", "max")
-    given = [(key, getattr(limit, key)) for key in keys if getattr(limit, key) is not None]
-    for (a, low), (b, high) in pairwise(given):
+    limits = [(key, getattr(limit, key)) for key in keys if getattr(limit, key) is not None]
+    for (a, low), (b, high) in pairwise(limits):
         same_side = {a, b} in ({"min", "warn_min"}, {"max", "warn_max"})
         if low > high or (low == high and not same_side):
             must = "must not be above" if same_side else "must be below"

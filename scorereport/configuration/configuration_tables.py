@@ -1,4 +1,4 @@
-"""The tables of a configuration as frozen records; a text that is not given is empty."""
+"""The tables of a configuration as frozen records; a text that is not set is empty."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ SECTION_NAMES = (
 )
 #: Sections that every report has.
 FIXED_SECTIONS = ("cover", "contents")
-#: Checklists that come with the package.
+#: Checklists that are part of the package.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
-#: What may do the work of an evaluation.
+#: Engines of an evaluation.
 ENGINES = ("auto", "memory", "duckdb", "spark")
 
 
@@ -66,7 +66,7 @@ class ReportTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTable:
-    """`[model]`: what was evaluated; `descriptions` has a sentence for a column of forecasts."""
+    """`[model]`: the evaluated model; `descriptions` has a sentence for each column of forecasts."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -84,7 +84,7 @@ class ModelTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataTable:
-    """`[data]`: where the rows came from, and what the outcome means."""
+    """`[data]`: the source of the rows, and the meaning of the outcome."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -98,7 +98,7 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Who signs: a name alone, or with role and organisation."""
+    """A person who signs: a name, optionally with role and organisation."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -109,7 +109,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleTable:
-    """`[people]`: who wrote, reviewed and approved the report."""
+    """`[people]`: the author, reviewer and approver of the report."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -118,7 +118,7 @@ class PeopleTable:
     approver: Person | None = None
 
 
-#: Keys of `[evaluation]` that `evaluate` takes by the same names and remembers in its settings.
+#: Keys of `[evaluation]` that are arguments of `evaluate` with the same names, and kept in its settings.
 _SETTINGS = (
     "cost_interval",
     "thresholds",
@@ -133,7 +133,7 @@ _SETTINGS = (
     "scale_bins",
     "scale_limit",
 )
-#: Keys of `[evaluation]` that `read_predictions` takes by the same names.
+#: Keys of `[evaluation]` that are arguments of `read_predictions` with the same names.
 _COLUMNS = (
     "outcome",
     "classes",
@@ -147,16 +147,16 @@ _COLUMNS = (
     "positive",
     "missing",
 )
-#: Keys of `[evaluation]` that say how the work is done; results do not depend on them.
+#: Keys of `[evaluation]` on how the computation is done; results do not depend on them.
 _WORK = ("engine", "memory_limit", "temporary_folder")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationTable:
-    """`[evaluation]`: what is computed of which columns; None and nothing are left to `evaluate`.
+    """`[evaluation]`: columns and settings; `evaluate` chooses those that are None or empty.
 
-    `forecasts` has the columns of each model: none where they go by its name, as a list of models asks
-    for, else one for each class. `engine`, `memory_limit` and `temporary_folder` say how the work is done.
+    `forecasts` has the columns of each model: none if they follow from its name, as for a list of models,
+    else one for each class. `engine`, `memory_limit` and `temporary_folder` are about the computation.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -192,39 +192,39 @@ class EvaluationTable:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was given of the settings that `evaluate` takes by the same names."""
-        return _given({name: getattr(self, name) for name in _SETTINGS})
+        """The settings that are set, as arguments of `evaluate`."""
+        return _drop_none({name: getattr(self, name) for name in _SETTINGS})
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What was given of the columns, as `evaluate` takes them."""
+        """The columns that are set, as arguments of `evaluate`."""
         names_columns = any(self.forecasts.values())
         forecasts = dict(self.forecasts) if names_columns else list(self.forecasts)
-        given = _given({name: getattr(self, name) for name in _COLUMNS})
+        columns = _drop_none({name: getattr(self, name) for name in _COLUMNS})
         return (
-            given
+            columns
             | ({"forecasts": forecasts} if forecasts else {})
             | ({"group": list(self.groups)} if self.groups else {})
         )
 
     @property
     def work(self) -> dict[str, Any]:
-        """What was given of how the work is done, as `evaluate` takes it."""
-        return _given({name: getattr(self, name) for name in _WORK})
+        """The keys about the computation that are set, as arguments of `evaluate`."""
+        return _drop_none({name: getattr(self, name) for name in _WORK})
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """All that was given, as `evaluate` takes it; a folder is named as it stands in the file."""
+        """All keys that are set, as arguments of `evaluate`; a folder is as written in the file."""
         return self.columns | self.settings | self.work
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
+def _drop_none(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneSidedLimit:
-    """Where a measure warns and fails; its direction tells on which side."""
+    """The limits at which a measure warns and fails; its direction determines the side."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -234,7 +234,7 @@ class OneSidedLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoSidedLimit:
-    """Between which numbers a measure must lie, and between which it does so without a warning."""
+    """The range in which a measure must lie, and the range in which it lies without a warning."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -246,7 +246,7 @@ class TwoSidedLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """A limit as judging needs it: a bound for warning and one for failing, on either side."""
+    """A limit as it is judged: bounds for warning and for failing, on either side."""
 
     warn_lower: float | None = None
     warn_upper: float | None = None
@@ -256,7 +256,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsTable:
-    """`[limits]`: who set them and when, to what they apply, and the limits by measure."""
+    """`[limits]`: the limits by measure, who set them and when, and to what they apply."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -269,7 +269,7 @@ class LimitsTable:
 
     @property
     def bounds(self) -> tuple[tuple[LimitMeasure, Bounds], ...]:
-        """Each measure that has a limit, in the order in which they are judged."""
+        """Each measure that has a limit, with its bounds, in the order of judgements."""
         return tuple(self._list_bounds())
 
     def _list_bounds(self) -> Iterator[tuple[LimitMeasure, Bounds]]:
@@ -306,10 +306,11 @@ class TextTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointsTable:
-    """`[checkpoints]`: the candidates among which the model was chosen, in a file beside the configuration.
+    """`[checkpoints]`: the candidates among which the model was chosen, in a file next to the configuration.
 
-    With `outcome` and `forecasts` it holds predictions, in which `column` names the checkpoint; without
-    them the scores of each, and `directions` tells of those that are not ours which way is better.
+    With `outcome` and `forecasts`, the file holds predictions, and `column` names the checkpoint. Without
+    them it holds the scores of each checkpoint; `directions` sets which direction is better for scores that
+    are not known here.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -326,7 +327,7 @@ class CheckpointsTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistTable:
-    """`[checklist]`: which lists, under which headings, and which items do not apply for which reason."""
+    """`[checklist]`: the lists, their headings, and the items that do not apply, with reasons."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -337,7 +338,7 @@ class ChecklistTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """All tables by the names that they have in the file; a new table of the file is a new field."""
+    """All tables by their names in the file; a new table of the file is a new field."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -355,10 +356,10 @@ class Tables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The configuration of a report: its tables, and the text and the name of the file they stand in.
+    """The configuration of a report: its tables, and the text and the name of its file.
 
-    The table `[text]` is the attribute `texts`, because `text` is the source. `folder` is where the file
-    lies; own templates and checklists are looked for beside it.
+    The table `[text]` is the attribute `texts`, because `text` is the text of the file. `folder` is that of
+    the file; paths of the user's templates and checklists are relative to it.
     """
 
     report: ReportTable = field(default_factory=ReportTable)
@@ -377,23 +378,23 @@ class Configuration:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the source, the same as that of the file; empty if there is none."""
+        """SHA-256 of the text, the same as that of the file; empty if there is no text."""
         return hashlib.sha256(self.text.encode()).hexdigest() if self.text else ""
 
     @property
     def work(self) -> dict[str, Any]:
-        """How the work is done, as `evaluate` takes it; a folder is looked for beside the file."""
-        given = self.evaluation.work
-        place = given.get("temporary_folder")
-        return given if place is None else given | {"temporary_folder": str(Path(self.folder, place))}
+        """The keys about the computation, as arguments of `evaluate`; a folder is relative to the file's."""
+        work = self.evaluation.work
+        place = work.get("temporary_folder")
+        return work if place is None else work | {"temporary_folder": str(Path(self.folder, place))}
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """All that was given of `[evaluation]`, as `evaluate` takes it."""
+        """All keys of `[evaluation]` that are set, as arguments of `evaluate`."""
         return self.evaluation.arguments | self.work
 
     def find(self, key: str) -> Any:
-        """What stands under a key of the file, such as `model.owner`; a key that is no key is an error."""
+        """The value of a key of the file, such as `model.owner`; an unknown key is an error."""
         table, _, name = key.partition(".")
         found = getattr(self, "texts" if table == "text" else table)
         return getattr(found, name) if name else found

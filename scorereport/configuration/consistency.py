@@ -1,4 +1,4 @@
-"""Whether a configuration is consistent with an evaluation, requested or done."""
+"""Checks that a configuration is consistent with an evaluation, requested or done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedEvaluation:
-    """What is known of an evaluation before it is made: its models, their kind, and what it will have."""
+    """The models of an evaluation, their kind, and which parts the evaluation has or will have."""
 
     models: Sequence[str]
     kind: ModelKind
@@ -30,32 +30,32 @@ class RequestedEvaluation:
     has_groups: bool
 
 
-def check_request(configuration: Configuration, asked: RequestedEvaluation) -> None:
-    """Refuse, before the work, names of models that will not be there and limits on numbers that will not."""
-    raise_problems(configuration.name, list(_find_mismatches(configuration, asked)))
+def check_request(configuration: Configuration, requested: RequestedEvaluation) -> None:
+    """Refuse, before the evaluation, names of models and limits on numbers that it will not have."""
+    raise_problems(configuration.name, list(_find_mismatches(configuration, requested)))
 
 
 def check_arguments(configuration: Configuration, arguments: Mapping[str, Any]) -> None:
-    """Refuse, before the work, what an evaluation with these arguments of `evaluate` will not have."""
-    will_be = RequestedEvaluation(
+    """Refuse, before the evaluation, what one with these arguments of `evaluate` will not have."""
+    requested = RequestedEvaluation(
         models=list(arguments["forecasts"]),
         kind=ModelKind.of(has_classes="classes" in arguments, ordered=arguments.get("ordered", False)),
         has_costs="cost_interval" in arguments,
         has_line=arguments.get("resamples") != 0,
         has_groups="group" in arguments,
     )
-    check_request(configuration, will_be)
+    check_request(configuration, requested)
 
 
 def check_configuration(
     configuration: Configuration, evaluation: Evaluation, *, overridden: Collection[str] = ()
 ) -> None:
-    """Refuse names and limits that the evaluation lacks, and settings that it was not made with.
+    """Refuse names and limits that the evaluation lacks, and settings that differ from its own.
 
-    Settings that somebody has `overridden` on purpose may differ.
+    Settings that the user has `overridden` may differ.
     """
     classes = evaluation.data.classes
-    asked = RequestedEvaluation(
+    requested = RequestedEvaluation(
         models=[result.model for result in evaluation.results],
         kind=ModelKind.of(has_classes=classes is not None, ordered=classes is not None and classes.ordered),
         has_costs=evaluation.settings.cost_interval is not None,
@@ -63,18 +63,18 @@ def check_configuration(
         has_groups=bool(evaluation.groups),
     )
     others = _find_other_settings(configuration, evaluation, overridden)
-    raise_problems(configuration.name, [*_find_mismatches(configuration, asked), *others])
+    raise_problems(configuration.name, [*_find_mismatches(configuration, requested), *others])
 
 
-def _find_mismatches(configuration: Configuration, asked: RequestedEvaluation) -> Iterator[str]:
-    yield from _find_unknown_names("limits.models", configuration.limits.models, asked.models)
-    yield from _find_unknown_names("model.descriptions", configuration.model.descriptions, asked.models)
+def _find_mismatches(configuration: Configuration, requested: RequestedEvaluation) -> Iterator[str]:
+    yield from _find_unknown_names("limits.models", configuration.limits.models, requested.models)
+    yield from _find_unknown_names("model.descriptions", configuration.model.descriptions, requested.models)
     written = parse_toml(configuration.text, configuration.name).get("limits")
-    for problem in _find_absent_measures(configuration, asked):
+    for problem in _find_absent_measures(configuration, requested):
         yield name_as_written(problem, written)
-    if configuration.limits.groups and not asked.has_groups:
+    if configuration.limits.groups and not requested.has_groups:
         yield (
-            "`limits.groups` asks to judge groups, and the evaluation has none: "
+            "`limits.groups` is true, but the evaluation has no groups: "
             "name columns in `evaluation.groups`, or set `limits.groups` to false."
         )
 
@@ -86,17 +86,17 @@ def _find_unknown_names(key: str, names: Iterable[str], models: Sequence[str]) -
             yield f"`{key}` names a model that is not evaluated: {name!r}; {known}"
 
 
-def _find_absent_measures(configuration: Configuration, asked: RequestedEvaluation) -> Iterator[str]:
+def _find_absent_measures(configuration: Configuration, requested: RequestedEvaluation) -> Iterator[str]:
     for measure, _ in configuration.limits.bounds:
         key = f"limits.{measure.name}"
-        if asked.kind not in measure.kinds:
-            yield f"`{key}` {_describe_other_kind(measure, asked.kind)}"
-        elif measure.needs_costs and not asked.has_costs:
+        if requested.kind not in measure.kinds:
+            yield f"`{key}` {_describe_other_kind(measure, requested.kind)}"
+        elif measure.needs_costs and not requested.has_costs:
             yield (
                 f"`{key}` needs an interval of costs, and the evaluation has none: "
                 "set `evaluation.cost_interval`, or remove the limit."
             )
-        elif measure.part is MeasurePart.LINE and not asked.has_line:
+        elif measure.part is MeasurePart.LINE and not requested.has_line:
             yield (
                 f"`{key}` needs the calibration line, which is not fitted where `evaluation.resamples` is 0: "
                 "set it to 1000, or remove the limit."
@@ -104,7 +104,7 @@ def _find_absent_measures(configuration: Configuration, asked: RequestedEvaluati
 
 
 def _name_counterpart(measure: LimitMeasure) -> str:
-    """The measure to take instead; where it is turned around, its limit must be another number."""
+    """The measure to use instead; if its direction is opposite, the limit must be another number."""
     if not measure.counterpart:
         return "remove the limit."
     other = MEASURES[measure.counterpart]
@@ -114,7 +114,7 @@ def _name_counterpart(measure: LimitMeasure) -> str:
 
 
 def _describe_other_kind(measure: LimitMeasure, kind: ModelKind) -> str:
-    """Why models of a kind do not have a measure, and what to do."""
+    """Explain why models of a kind do not have a measure, and what to do."""
     instead = _name_counterpart(measure)
     if ModelKind.BINARY in measure.kinds:
         return f"is for binary models, and these have several classes: {instead}"
@@ -129,16 +129,16 @@ def _describe_other_kind(measure: LimitMeasure, kind: ModelKind) -> str:
 def _find_other_settings(
     configuration: Configuration, evaluation: Evaluation, overridden: Collection[str]
 ) -> Iterator[str]:
-    asked = configuration.evaluation
-    for name, value in asked.settings.items():
+    table = configuration.evaluation
+    for name, value in table.settings.items():
         made_with = getattr(evaluation.settings, name)
         if made_with != value and name not in overridden:
             yield _describe_other(name, value, f"with {made_with!r}")
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))
-    if asked.groups and set(asked.groups) != set(columns) and "group" not in overridden:
+    if table.groups and set(table.groups) != set(columns) and "group" not in overridden:
         made = f"with {', '.join(columns)}" if columns else "without groups"
-        yield _describe_other("groups", list(asked.groups), made)
-    for name, (value, made_with) in _pair_columns(asked, evaluation).items():
+        yield _describe_other("groups", list(table.groups), made)
+    for name, (value, made_with) in _pair_columns(table, evaluation).items():
         if value != made_with and name not in overridden:
             made = "without classes" if made_with is None else f"with {made_with!r}"
             yield _describe_other(name, value, made)
@@ -151,8 +151,8 @@ def _describe_other(key: str, value: object, made: str) -> str:
     )
 
 
-def _pair_columns(asked: EvaluationTable, evaluation: Evaluation) -> dict[str, tuple[object, object]]:
-    """What was asked of outcome, models and classes, beside what the evaluation was made with."""
+def _pair_columns(table: EvaluationTable, evaluation: Evaluation) -> dict[str, tuple[object, object]]:
+    """Outcome, models and classes of the configuration, each with those of the evaluation."""
     classes = evaluation.data.classes
     made_with: dict[str, object] = {
         "outcome": evaluation.data.outcome,
@@ -161,9 +161,9 @@ def _pair_columns(asked: EvaluationTable, evaluation: Evaluation) -> dict[str, t
         "ordered": classes is not None and classes.ordered,
         "normalize": classes is not None and bool(classes.rescaled),
     }
-    wanted: dict[str, object] = {
-        **asked.columns,
-        "forecasts": sorted(asked.forecasts),
-        "classes": [label_text(label) for label in asked.classes or ()],
+    configured: dict[str, object] = {
+        **table.columns,
+        "forecasts": sorted(table.forecasts),
+        "classes": [label_text(label) for label in table.classes or ()],
     }
-    return {name: (wanted[name], made) for name, made in made_with.items() if name in asked.columns}
+    return {name: (configured[name], made) for name, made in made_with.items() if name in table.columns}

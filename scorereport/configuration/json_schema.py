@@ -11,8 +11,8 @@ from scorereport.configuration.messages import LIMIT_HOMES
 from scorereport.evaluation.subgroups import WINDOWS
 
 VERSION = 1
-#: Keys of an audit that have one of a few words.
-_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
+#: Keys of an audit whose values are from a list of options.
+_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "AuditTable": {"certify": CERTIFY},
     "SourceTable": {"newest": NEWEST},
     "OutputTable": {"formats": FORMATS},
@@ -36,9 +36,9 @@ def configuration_schema() -> dict[str, Any]:
         role.pop("default", None)
     kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
     _describe_evaluation(kinds["EvaluationTable"]["properties"])
-    for table, keys in _WORDS.items():
-        for key, words in keys.items():
-            _list_words(kinds[table]["properties"][key], words)
+    for table, keys in _OPTIONS.items():
+        for key, options in keys.items():
+            _list_options(kinds[table]["properties"][key], options)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **described,
@@ -46,14 +46,14 @@ def configuration_schema() -> dict[str, Any]:
     }
 
 
-def _list_words(key: dict[str, Any], words: tuple[str, ...]) -> None:
-    """What may stand in a key, or in its list."""
+def _list_options(key: dict[str, Any], options: tuple[str, ...]) -> None:
+    """Write the options of a key, or of the items of its list."""
     place = key["items"] if key["type"] == "array" else key
-    place["enum"] = list(words)
+    place["enum"] = list(options)
 
 
 def _describe_evaluation(keys: dict[str, Any]) -> None:
-    """What may stand in the keys that are read before they are checked."""
+    """Describe the keys that are converted before they are checked."""
     texts = {"type": "array", "items": {"type": "string"}}
     by_model = {"type": "object", "additionalProperties": {**texts, "minItems": 2}}
     keys["window"] = {"enum": list(WINDOWS), "title": "Window"}
@@ -68,7 +68,7 @@ def _describe_evaluation(keys: dict[str, Any]) -> None:
 
 
 def _write_limits_flat(limits: dict[str, Any]) -> None:
-    """Limits of measures stand beside the other keys of their table."""
+    """Write the limits of measures as keys of `[limits]`, as in the file."""
     for home in LIMIT_HOMES:
         del limits["properties"][home]
     limits["properties"]["set_on"] = {"title": "Set On", "type": "string"}

@@ -1,7 +1,7 @@
 """Limits judged on intervals: pass, warn, fail or inconclusive, each with its sentence.
 
-Without an interval a number is judged alone, as if it were known exactly, and the sentence says so. Where
-events or non-events are few, neither settles a limit, but an exact bound may.
+Without an interval, a number is judged as if it were known exactly, and the sentence states this. If events
+or non-events are few, neither is enough to judge a limit, but an exact bound may be.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ if TYPE_CHECKING:
 
 
 _LIMIT, _WARNING = "limit", "warning limit"
-#: So many decimals are enough to tell any number from its limit.
+#: The most decimals that are shown to distinguish a number from its limit.
 _MOST_DECIMALS = 10
 _UNKNOWN_REASON = "these data do not determine it."
+#: Added to judgements on intervals that take rows as independent although they are shown not to be.
+DEPENDENCE_CAUTION = "The interval takes rows as independent; they are shown to depend on each other in time."
 
 
 def describe_judgement(
     judgement: Judgement, number: LimitedNumber, ends: tuple[float, float], doubt: str
 ) -> str:
-    """The sentence of a judgement: whose number, its interval, and how it lies to its limit.
+    """The sentence of a judgement: the number, its interval, and where it lies relative to its limit.
 
-    `ends` are those that were judged. `doubt` says that cases are few; then they are those of an exact bound,
-    or infinite if there is none.
+    `ends` are the ends of the interval that was judged. `doubt` states that cases are few, and is empty if
+    they are not; if it is not empty, `ends` are those of an exact bound, or infinite if there is none.
     """
     what = judgement.label[0].upper() + judgement.label[1:]
     what += f" of {judgement.model}" if judgement.model else ""
@@ -55,31 +57,31 @@ def describe_judgement(
         return f"{what}: {shown['value']}, cannot be judged without an interval: {reason}"
     wording = _Wording(judgement, *ends)
     if math.isinf(number.value):
-        return f"{what} is {shown['value']} and {wording.say()}."
-    said = f"{what}: {shown['value']}"
+        return f"{what} is {shown['value']} and {wording.describe()}."
+    start = f"{what}: {shown['value']}"
     if number.interval is not None:
-        said += f"{_introduce_interval(judgement)} {shown['interval']}"
+        start += f"{_introduce_interval(judgement)} {shown['interval']}"
     if doubt:
-        return f"{said}. {doubt}: {_describe_few_cases(judgement, ends)}."
+        return f"{start}. {doubt}: {_describe_few_cases(judgement, ends)}."
     if number.interval is None:
-        return f"{said}, judged without an interval, {wording.say()}."
+        return f"{start}, judged without an interval, {wording.describe()}."
     is_equivalence = MEASURES[judgement.measure].part is MeasurePart.MISCALIBRATION
-    return f"{said}: {wording.say_within()}." if is_equivalence else f"{said}, {wording.say()}."
+    return f"{start}: {wording.describe_within()}." if is_equivalence else f"{start}, {wording.describe()}."
 
 
 def _describe_few_cases(judgement: Judgement, ends: tuple[float, float]) -> str:
-    """What holds where cases are few: an exact bound decides, or nothing does."""
+    """The judgement if cases are few: by an exact bound, or inconclusive."""
     if judgement.verdict is LimitVerdict.INCONCLUSIVE:
-        return f"with fewer than {FEWEST_CASES} an interval does not settle a limit"
+        return f"with fewer than {FEWEST_CASES}, an interval is not enough to judge a limit"
     measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
     factor, unit = (100, " %") if measure.is_share else (1, "")
     exact = f"{format_interval(factor * ends[0], factor * ends[1], decimals)}{unit}"
-    verdict = _Wording(judgement, *ends).say()
-    return f"with fewer than {FEWEST_CASES} only an exact bound settles a limit, and {exact} {verdict}"
+    verdict = _Wording(judgement, *ends).describe()
+    return f"with fewer than {FEWEST_CASES}, a limit is judged by an exact bound only, and {exact} {verdict}"
 
 
 def _introduce_interval(judgement: Judgement) -> str:
-    """The interval of a component is not one of the raw value, which may lie outside."""
+    """The words before an interval; that of a component is not of the raw value, which may lie outside."""
     if MEASURES[judgement.measure].part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION):
         component = judgement.label.partition(" ")[0]
         return f" as measured, {format_level(judgement.level)} interval of the true {component}"
@@ -87,7 +89,7 @@ def _introduce_interval(judgement: Judgement) -> str:
 
 
 def format_judgement(judgement: Judgement) -> dict[str, str]:
-    """Value, interval and limits of a judgement as text, for a line of a table; empty if not there."""
+    """Value, interval and limits of a judgement as texts, for a row of a table; empty if there is none."""
     measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
     factor, unit = (100, " %") if measure.is_share else (1, "")
     interval = format_interval(factor * judgement.lower, factor * judgement.upper, decimals)
@@ -105,14 +107,14 @@ def _show(value: float, measure: LimitMeasure, decimals: int) -> str:
 
 
 def _show_limits(lower: float | None, upper: float | None, measure: LimitMeasure, decimals: int) -> str:
-    """The limits of a kind, with the sign of what is allowed."""
+    """The limits of a kind, with the signs ≥ and ≤."""
     shown = [f"≥ {_show(lower, measure, decimals)}"] if lower is not None else []
     shown += [f"≤ {_show(upper, measure, decimals)}"] if upper is not None else []
     return ", ".join(shown)
 
 
 def _decimals(judgement: Judgement) -> int:
-    """As in the tables; more if a number would look as if it were on its limit and is not."""
+    """The decimals to show: as in the tables, or more if a number would otherwise look equal to its limit."""
     measure = MEASURES[judgement.measure]
     limits = [
         limit
@@ -137,7 +139,7 @@ def _decimals(judgement: Judgement) -> int:
 
 
 class _Wording:
-    """How an interval lies to its limits, in words."""
+    """Words for where an interval lies relative to its limits."""
 
     def __init__(self, judgement: Judgement, lower: float, upper: float) -> None:
         self.judgement, self.lower, self.upper = judgement, lower, upper
@@ -145,17 +147,17 @@ class _Wording:
         self.fail = (judgement.fail_lower, judgement.fail_upper)
         self.warn = (judgement.warn_lower, judgement.warn_upper)
 
-    def say(self) -> str:
-        """The verb and what follows."""
+    def describe(self) -> str:
+        """The predicate of the sentence: the verb and what follows."""
         return {
-            LimitVerdict.PASS: self._say_pass,
-            LimitVerdict.WARN: self._say_warn,
-            LimitVerdict.INCONCLUSIVE: self._say_inconclusive,
-            LimitVerdict.FAIL: self._say_fail,
+            LimitVerdict.PASS: self._describe_pass,
+            LimitVerdict.WARN: self._describe_warning,
+            LimitVerdict.INCONCLUSIVE: self._describe_inconclusive,
+            LimitVerdict.FAIL: self._describe_failure,
         }[self.judgement.verdict]()
 
-    def say_within(self) -> str:
-        """What a limit on miscalibration, which is an upper one, has shown: a test of equivalence."""
+    def describe_within(self) -> str:
+        """The result of a limit on miscalibration, an upper limit, as a test of equivalence."""
         (_, warn), (_, fail) = self.warn, self.fail
         verdict = self.judgement.verdict
         if verdict is LimitVerdict.PASS:
@@ -167,7 +169,7 @@ class _Wording:
         shown = "" if fail is None else f"shown to be calibrated within {self._show(fail)}, but "
         return f"{shown}not shown to be within the {_WARNING} {self._show(warn)}"
 
-    def _say_pass(self) -> str:
+    def _describe_pass(self) -> str:
         floor, ceiling = self.warn
         sides = [
             (_LIMIT, self.fail[0]) if floor is None else (_WARNING, floor),
@@ -178,7 +180,7 @@ class _Wording:
             return f"lies {self._within(name if high is None else other, low, high)}"
         return f"lies {self._within(name, low, None)} and {self._within(other, None, high)}"
 
-    def _say_warn(self) -> str:
+    def _describe_warning(self) -> str:
         floor, ceiling = self.warn
         if ceiling is not None and self.lower > ceiling:
             place = f"above the {_WARNING} {self._show(ceiling)}"
@@ -186,19 +188,19 @@ class _Wording:
             place = f"below the {_WARNING} {self._show(floor)}"
         else:
             place = f"not wholly {self._within(_WARNING, floor, ceiling)}"
-        if self.fail == (None, None):
-            return f"lies {place}"
-        return f"lies {self._within(_LIMIT, *self.fail)}, but {place}"
+        if self.fail != (None, None):
+            return f"lies {self._within(_LIMIT, *self.fail)}, but {place}"
+        return f"does not lie {place.removeprefix('not ')}" if place.startswith("not ") else f"lies {place}"
 
-    def _say_inconclusive(self) -> str:
+    def _describe_inconclusive(self) -> str:
         floor, ceiling = self.fail
         inside = [self._show(floor)] if floor is not None and self.lower < floor else []
         inside += [self._show(ceiling)] if ceiling is not None and self.upper > ceiling else []
         if len(inside) == 2:
-            return f"cannot be told from the {_LIMIT}s {' and '.join(inside)}: both lie inside the interval"
-        return f"cannot be told from the {_LIMIT} {inside[0]}: it lies inside the interval"
+            return f"is inconclusive: the {_LIMIT}s {' and '.join(inside)} lie inside the interval"
+        return f"is inconclusive: the {_LIMIT} {inside[0]} lies inside the interval"
 
-    def _say_fail(self) -> str:
+    def _describe_failure(self) -> str:
         floor, ceiling = self.fail
         if ceiling is not None and self.lower > ceiling:
             return f"lies above the {_LIMIT} {self._show(ceiling)}"
@@ -215,16 +217,13 @@ class _Wording:
         return "" if limit is None else _show(limit, self.measure, self.decimals)
 
 
-#: What is said of limits judged on intervals that page one calls too confident.
-DEPENDENCE_CAUTION = "The interval takes rows as independent; they are shown to depend on each other in time."
-
-
 def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
-    """Judge every number that has a limit: of the sample, of each model and, if asked for, of each group.
+    """Judge every number with a limit: of the sample, of each model and, if the limits set it, of each group.
 
-    The calibration line and the prevalence are judged on all rows only. What is not defined, or has no
-    interval though one was asked for, is inconclusive; infinity on the bad side fails. Where events or
-    non-events are fewer than ten, only an exact bound settles a limit, and else it is inconclusive.
+    The calibration line and the prevalence are judged on all rows only. A number that is not defined, or has
+    no interval although intervals were computed, is inconclusive; infinity on the bad side fails. With fewer
+    than ten events or non-events, a limit is judged by an exact bound only; if there is none, the verdict is
+    inconclusive.
     """
     level, dependent = evaluation.settings.level, _find_dependent(evaluation)
     return tuple(
@@ -242,12 +241,12 @@ def _find_dependent(evaluation: Evaluation) -> set[str]:
 
 
 def find_alpha(evaluation: Evaluation) -> float:
-    """The level of tests that goes with the level of the intervals."""
+    """The significance level of tests that corresponds to the level of the intervals."""
     return round(1 - evaluation.settings.level, 12)
 
 
 def _add_caution(judgement: Judgement, measure: LimitMeasure, dependent: set[str]) -> Judgement:
-    """Say that an interval does not allow for dependence that is shown; that of the line does."""
+    """Add the caution that an interval does not allow for dependence in time; that of the line does."""
     concerned = judgement.model in dependent if judgement.model else bool(dependent)
     if not concerned or measure.part is MeasurePart.LINE or math.isnan(judgement.lower):
         return judgement
@@ -261,9 +260,9 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, 
         exact = exact_bounds(measure, number.value, evidence.cases, level, evidence.unit)
         ends = (-math.inf, math.inf) if exact is None else widen(exact, ends)
         doubt = evidence.describes
-    light = find_verdict(*ends, bounds) if number.is_defined else LimitVerdict.INCONCLUSIVE
-    if doubt and light is LimitVerdict.WARN and not is_certain_warning(*ends, bounds):
-        light = LimitVerdict.INCONCLUSIVE
+    verdict = find_verdict(*ends, bounds) if number.is_defined else LimitVerdict.INCONCLUSIVE
+    if doubt and verdict is LimitVerdict.WARN and not is_certain_warning(*ends, bounds):
+        verdict = LimitVerdict.INCONCLUSIVE
     judgement = Judgement(
         model=number.model,
         group=number.group,
@@ -277,14 +276,14 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, 
         warn_upper=bounds.warn_upper,
         fail_lower=bounds.fail_lower,
         fail_upper=bounds.fail_upper,
-        verdict=light,
+        verdict=verdict,
         sentence="",
     )
     return replace(judgement, sentence=describe_judgement(judgement, number, ends, doubt))
 
 
 def describe_unjudged(evaluation: Evaluation, limits: LimitsTable) -> tuple[str, ...]:
-    """A sentence for each column that has groups too small to be judged, and for what no group has."""
+    """Sentences on groups that are too small to be judged, and on limits that are not judged by group."""
     if not (limits.groups and limits.bounds):
         return ()
     return (*_describe_small_groups(evaluation), *_describe_undecomposed(evaluation, limits))
@@ -303,7 +302,7 @@ def _describe_small_groups(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _describe_undecomposed(evaluation: Evaluation, limits: LimitsTable) -> Iterator[str]:
-    """Components that all rows have and groups do not."""
+    """Sentences on components that are computed for all rows but not for groups."""
     models = [scores for group in evaluation.groups for scores in group.models]
     in_groups = {parts.name for scores in models for parts in scores.decompositions}
     for measure, _ in limits.bounds:

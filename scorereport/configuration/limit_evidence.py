@@ -1,10 +1,10 @@
-"""Whether a sample has enough cases for an interval to decide on a limit, and exact bounds where it has not.
+"""Whether a sample has enough cases to judge a limit on an interval, and exact bounds if it has not.
 
-Below `FEWEST_CASES` events or non-events an interval rests on chance events that did or did not happen. Then
-a limit is settled only by an exact bound, which holds for every distribution of the scores: that of Clopper
-and Pearson for a rate, that of Hoeffding for a mean of scores with a least and a largest value. Of clusters
-it is Hoeffding's, with the number of clusters that there would be of equal weight. Where sampling weights
-vary there is none: by simulation, a bound with Kish's number of cases fails in 8 to 22 % of samples, not 2.5.
+With fewer than `FEWEST_CASES` events or non-events, an interval depends on a few chance outcomes. A limit is
+then judged only by an exact bound, which holds for every distribution of the scores: that of Clopper and
+Pearson for a rate, that of Hoeffding for a mean of scores with a smallest and a largest value. For clusters
+it is Hoeffding's, with the effective number of clusters (of equal weight). If sampling weights vary, there is
+none: by simulation, a bound with Kish's number of cases fails in 8 to 22 % of samples instead of 2.5 %.
 
 References
 ----------
@@ -26,20 +26,20 @@ from scorereport.inference.rare_cases import exact_share
 from scorereport.results.model_records import IndependentCases, SampleSummary
 from scorereport.scores import REGISTRY
 
-#: With fewer events, or non-events, an interval does not settle a limit.
+#: With fewer events or non-events, an interval is not enough to judge a limit.
 FEWEST_CASES = 10
-#: Means of 0 and 1 that a case scores.
+#: Scores that are rates: each case scores 0 or 1.
 _RATES = ("misclassification", "accuracy")
-#: What is a mean over classes needs cases of each of them.
+#: Scores that are means over classes, and need cases of each class.
 _OVER_CLASSES = ("macro_f1",)
-#: A number of errors this near to a whole one is whole.
+#: A number of errors this near a whole number is whole.
 _ROUNDING = 1e-9
 
 
 class Evidence(NamedTuple):
-    """The independent cases of a sample, and those of the rarer kind, in number and words.
+    """The number of independent cases of a sample, and of those of the rarer kind, with a description.
 
-    `cases` is NaN where weights vary, so that no exact bound can be had.
+    `cases` is NaN if weights vary, because there is no exact bound then.
     """
 
     cases: float
@@ -49,7 +49,7 @@ class Evidence(NamedTuple):
 
     @property
     def is_enough(self) -> bool:
-        """Whether an interval may settle a limit."""
+        """Whether an interval is enough to judge a limit."""
         return not self.fewest < FEWEST_CASES - _ROUNDING
 
 
@@ -65,13 +65,13 @@ def find_evidence(sample: SampleSummary, measure: LimitMeasure) -> Evidence:
 
 
 def _count_alike(found: IndependentCases, sample: SampleSummary) -> float:
-    """The independent cases, or NaN if rows carry weights that vary."""
+    """The number of independent cases, or NaN if rows have weights that vary."""
     is_alike = any(math.isclose(found.total, n) for n in (sample.total, sample.rows))
     return found.total if found.unit == "cluster" or is_alike else math.nan
 
 
 def _take_rows(sample: SampleSummary) -> IndependentCases:
-    """The cases of results that do not say how many are independent."""
+    """The rows as independent cases, for results without the number of independent cases."""
     return IndependentCases(
         unit="row",
         total=sample.total,
@@ -99,12 +99,12 @@ def _describe_clusters(fewest: float, which: str) -> str:
 
 
 def _round_down(fewest: float) -> float:
-    """A number that does not look like the one that would do: 9.97 is shown as 9.9."""
+    """The number rounded down, so that it does not look sufficient: 9.97 is shown as 9.9."""
     return math.floor(10 * fewest) / 10
 
 
 def _count_classes(found: IndependentCases, sample: SampleSummary, measure: LimitMeasure) -> Evidence:
-    """Cases outside the most frequent class or, for means over classes, those of the rarest one observed."""
+    """Cases outside the most frequent class or, for means over classes, of the rarest observed class."""
     if measure.score in _OVER_CLASSES:
         fewest, which = min(cases for cases in found.classes if cases > 0), "of the rarest class"
     else:
@@ -127,7 +127,7 @@ def exact_bounds(
 ) -> tuple[float, float] | None:
     """Bounds of a number that hold at the level for every distribution of scores; None if there are none.
 
-    The mean of a cluster is any number between the least and the largest score: its rates are means.
+    The mean of a cluster is any number between the smallest and the largest score: its rates are means.
 
     >>> from scorereport.configuration.measure_limits import MEASURES
     >>> lower, upper = exact_bounds(MEASURES["brier"], 0.0, 30, 0.95)
@@ -142,8 +142,8 @@ def exact_bounds(
         measure.part is MeasurePart.MEAN and measure.score in _RATES
     )
     if is_rate and unit == "row":
-        happened = value * cases
-        if abs(happened - round(happened)) <= _ROUNDING * cases or measure.part is MeasurePart.SAMPLE:
+        count = value * cases
+        if abs(count - round(count)) <= _ROUNDING * cases or measure.part is MeasurePart.SAMPLE:
             return exact_share(value, cases, level)
     low, high = measure.lower, measure.upper
     is_mean = is_rate or (measure.part is MeasurePart.MEAN and REGISTRY[measure.score].per_case)

@@ -1,8 +1,8 @@
 """Verdicts on intervals and their limits, and the numbers of an evaluation that have limits.
 
-A number on a limit, up to rounding, meets it. So a measure fails if its whole interval lies beyond the
-limit, it has met the limit if no part of the interval lies beyond, and otherwise the interval holds numbers
-on both sides and the verdict is open.
+A number on a limit, up to rounding, meets it. A measure therefore fails if its whole interval lies beyond the
+limit, and meets the limit if no part of the interval lies beyond; otherwise the limit lies inside the
+interval and the verdict is inconclusive.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ class LimitVerdict(StrEnum):
     FAIL = "fail"
 
 
-_SEVERITY = {light: place for place, light in enumerate(LimitVerdict)}
+_SEVERITY = {verdict: place for place, verdict in enumerate(LimitVerdict)}
+_LINE_ATTRIBUTES = {name: attribute for name, attribute, _ in LINE_MEASURES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A number, its interval and its limits with the verdict and a sentence that says it.
+    """A number, its interval and its limits, with the verdict and a sentence that states it.
 
-    `model` is "" for what is no model's, `group` is "" for all rows, else "column = label". Where there
-    is no interval, `lower`, `upper` and `level` are NaN. Bounds that are not set are None.
+    `model` is "" for numbers of the sample, `group` is "" for all rows, else "column = label". Without an
+    interval, `lower`, `upper` and `level` are NaN. Bounds that are not set are None.
     """
 
     model: str
@@ -65,7 +66,7 @@ class Judgement:
 
 
 def find_verdict(lower: float, upper: float, bounds: Bounds) -> LimitVerdict:
-    """The verdict on an interval; a number alone is an interval with both ends in the same place.
+    """The verdict on an interval; a number without an interval is one with two equal ends.
 
     >>> from scorereport.configuration import Bounds
     >>> bounds = Bounds(warn_upper=0.19, fail_upper=0.21)
@@ -82,7 +83,7 @@ def find_verdict(lower: float, upper: float, bounds: Bounds) -> LimitVerdict:
 
 
 def is_certain_warning(lower: float, upper: float, bounds: Bounds) -> bool:
-    """Whether a warning holds wherever in the interval the number lies: it does where a limit is met."""
+    """Whether a warning holds for every number in the interval, as it does if there is a fail limit."""
     floor, ceiling = _or_infinite(bounds.warn_lower, bounds.warn_upper)
     has_limit = bounds.fail_lower is not None or bounds.fail_upper is not None
     return has_limit or bool(exceeds(lower, ceiling) or exceeds(floor, upper))
@@ -98,25 +99,22 @@ def find_worst_verdict(judgements: Iterable[Judgement]) -> LimitVerdict | None:
 
 
 def count_limit_verdicts(judgements: Iterable[Judgement]) -> dict[LimitVerdict, int]:
-    """How many judgements came to each verdict, from best to worst."""
+    """The number of judgements with each verdict, from best to worst."""
     counts = Counter(j.verdict for j in judgements)
-    return {light: counts[light] for light in LimitVerdict}
+    return {verdict: counts[verdict] for verdict in LimitVerdict}
 
 
-def verdict_exit_code(light: LimitVerdict | None, *, strict: bool) -> ExitCode:
-    """What the command line answers: a limit that fails is a breach; what is open counts under `strict`."""
-    if light is LimitVerdict.FAIL:
+def verdict_exit_code(verdict: LimitVerdict | None, *, strict: bool) -> ExitCode:
+    """The exit code of a verdict: "fail" is a breach; "warn" and "inconclusive" count only if `strict`."""
+    if verdict is LimitVerdict.FAIL:
         return ExitCode.LIMIT_BREACHED
-    is_open = light in (LimitVerdict.WARN, LimitVerdict.INCONCLUSIVE)
+    is_open = verdict in (LimitVerdict.WARN, LimitVerdict.INCONCLUSIVE)
     return ExitCode.WARNINGS if strict and is_open else ExitCode.DONE
-
-
-_LINE_ATTRIBUTES = {name: attribute for name, attribute, _ in LINE_MEASURES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedNumber:
-    """What an evaluation knows of a measure; there is no interval if none was asked for."""
+    """The value of a measure in an evaluation; without resamples there is no interval."""
 
     model: str
     group: str = ""
@@ -126,26 +124,26 @@ class LimitedNumber:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval to judge: infinity, and a number without interval, are judged as they are."""
+        """The interval to judge; infinity, and a number without an interval, have two equal ends."""
         if self.interval is None or math.isinf(self.value):
             return self.value, self.value
         return self.interval.lower, self.interval.upper
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is anything to judge."""
+        """Whether the number and the ends of its interval are defined."""
         return not any(math.isnan(number) for number in (self.value, *self.ends))
 
     @property
     def note(self) -> str:
-        """What is to be said of its interval."""
+        """The note on its interval."""
         return "" if self.interval is None else self.interval.note
 
 
 def find_numbers(
     evaluation: Evaluation, measure: LimitMeasure, limits: LimitsTable
 ) -> Iterator[LimitedNumber]:
-    """A measure of every model to which the limits apply, on all rows and, if asked for, in each group."""
+    """A measure of every model to which the limits apply, on all rows and, if limits set it, by group."""
     if measure.part is MeasurePart.SAMPLE:
         yield from _find_prevalence(evaluation)
     elif measure.part is MeasurePart.LINE:
@@ -177,7 +175,7 @@ def _find_line(result: ModelResult, measure: LimitMeasure, sample: SampleSummary
 def _list_scores(
     evaluation: Evaluation, limits: LimitsTable
 ) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
-    """The scores of the models to which limits apply, of all rows and by group; of all rows it is ""."""
+    """The scores of the models to which limits apply, on all rows, with group "", and by group."""
     every = [("", evaluation.data.sample, result.scores) for result in evaluation.results]
     if limits.groups:
         every += [
@@ -191,7 +189,7 @@ def _list_scores(
 def _find_score(
     scores: ModelScores, measure: LimitMeasure, group: str, sample: SampleSummary
 ) -> Iterator[LimitedNumber]:
-    """A mean score or a skill; or a raw component, with the interval of the true one; if it is there."""
+    """A mean score, a skill, or a raw component with the interval of the true one; nothing if absent."""
     find = _find_mean if measure.part in (MeasurePart.MEAN, MeasurePart.SKILL) else _find_component
     for value, interval in find(scores, measure):
         yield LimitedNumber(model=scores.model, group=group, value=value, interval=interval, sample=sample)
@@ -208,7 +206,7 @@ def _find_mean(scores: ModelScores, measure: LimitMeasure) -> Iterator[tuple[flo
 def _find_component(
     scores: ModelScores, measure: LimitMeasure
 ) -> Iterator[tuple[float, ComponentEstimate | None]]:
-    """Groups of ordered classes are decomposed by one score only, and have no other components."""
+    """A component; groups of ordered classes are decomposed by one score only and have no others."""
     wanted = (measure.score, measure.part.value)
     for parts in scores.decompositions:
         if parts.name == measure.score:

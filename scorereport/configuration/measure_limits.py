@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ModelKind(StrEnum):
-    """What models forecast: an event, one of several classes, or one of several ordered classes."""
+    """The kind of outcome that models forecast: an event, one of several classes, or of ordered classes."""
 
     BINARY = "binary"
     MULTICLASS = "multiclass"
@@ -24,14 +24,14 @@ class ModelKind(StrEnum):
 
     @classmethod
     def of(cls, *, has_classes: bool, ordered: bool) -> ModelKind:
-        """The kind of models that have classes or not, in an order or not."""
+        """The kind of models with or without classes, ordered or not."""
         if not has_classes:
             return cls.BINARY
         return cls.ORDINAL if ordered else cls.MULTICLASS
 
 
 class MeasurePart(StrEnum):
-    """Where in an evaluation a number stands."""
+    """The part of an evaluation to which a number belongs."""
 
     MEAN = "mean"
     SKILL = "skill"
@@ -48,9 +48,9 @@ _CLASSES = (ModelKind.MULTICLASS, ModelKind.ORDINAL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitMeasure:
-    """A number that may have a limit; without a direction it has limits on both sides.
+    """A number that may have a limit; without a direction, it has limits on both sides.
 
-    `kinds` are those of the models that have it.
+    `kinds` are the kinds of models that have it.
     """
 
     name: str
@@ -74,7 +74,7 @@ class LimitMeasure:
 
     @property
     def counterpart(self) -> str:
-        """The measure that says the same of models of the other kind; empty if there is none."""
+        """The corresponding measure of models of the other kind; empty if there is none."""
         score = _COUNTERPARTS.get(self.score, "")
         name = score if self.part is MeasurePart.MEAN else f"{score}_{self.part}"
         return name if name in MEASURES else ""
@@ -85,7 +85,7 @@ BINARY_SCORES = ("brier", "log_loss", "misclassification", "spherical")
 BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 #: The scores of models of several classes, in the order of tables.
 CLASS_SCORES = list_class_measures(ordered=True)
-#: Those of them that only ordered classes have, that are decomposed, and that have no skill of their own.
+#: The class scores that only ordered classes have, those that are decomposed, and those without a skill.
 ORDINAL_SCORES = ("rps", "sa_rps", "quadratic_weighted_kappa")
 DECOMPOSED_CLASS_SCORES = ("multiclass_brier", "rps")
 UNSKILLED_SCORES = ("macro_f1", "quadratic_weighted_kappa")
@@ -100,7 +100,7 @@ _COUNTERPARTS = {
     "rps": "brier",
     "accuracy": "misclassification",
 }
-#: The numbers of the calibration line: name in a limit, attribute in the record, words.
+#: The numbers of the calibration line: name in a limit, attribute in the record, label.
 LINE_MEASURES = (
     ("calibration_slope", "slope", "calibration slope"),
     ("calibration_intercept", "intercept", "calibration intercept"),
@@ -128,7 +128,7 @@ def _list_measures() -> Iterator[LimitMeasure]:
 def _measures_of(
     score: str, kinds: tuple[ModelKind, ...], *, has_skill: bool = True, has_components: bool
 ) -> Iterator[LimitMeasure]:
-    """A score's mean, the skill of most and, of those that are decomposed, both components."""
+    """The mean of a score, its skill if it has one and, if it is decomposed, both components."""
     entry = REGISTRY[score]
     label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
     yield LimitMeasure(
@@ -158,13 +158,13 @@ def _measures_of(
         )
 
 
-#: Everything that `[limits]` knows beside its own settings, by name, in the order of judgements.
+#: All measures that may have limits in `[limits]`, by name, in the order of judgements.
 MEASURES: dict[str, LimitMeasure] = {measure.name: measure for measure in _list_measures()}
 
-#: Limits that go by a name of their own: a test of equivalence is a limit on miscalibration.
+#: Short names of limits: a test of equivalence is a limit on miscalibration.
 SHORTHANDS = {"calibrated_within": "brier_miscalibration"}
 
-#: What measures are called elsewhere. CRPS is none of them, and RPSS, a skill, is RPS with a letter too many.
+#: Names of measures in other software. CRPS is none of the measures; RPSS, a skill, must not be read as RPS.
 _OTHER_NAMES = {
     "brier": ("mse", "mean_squared_error", "quadratic"),
     "log_loss": ("log", "logarithmic", "logloss", "cross_entropy", "crossentropy"),
@@ -182,7 +182,7 @@ _OTHER_NAMES = {
     "": ("crps", "rpss"),
 }
 _MEANT = {other: name for name, others in _OTHER_NAMES.items() for other in others}
-#: How the ends of names are written elsewhere, and here.
+#: Suffixes of names in other software, and here.
 _ENDINGS = {
     "_skill_score": "_skill",
     "_mcb": "_miscalibration",
@@ -196,19 +196,21 @@ _ENDINGS = {
 }
 
 
-def find_limit_measure(word: str, known: Collection[str]) -> str:
-    """The measure of the same meaning, or the misspelt key; empty if there is none, never one of another.
+def find_limit_measure(key: str, known: Collection[str]) -> str:
+    """The measure that an unknown key means, or the known key that is misspelt; empty if there is none.
 
-    >>> find_limit_measure("brier_score", MEASURES), find_limit_measure("auc", MEASURES), find_limit_measure("gini", MEASURES)
-    ('brier', 'roc_auc', '')
+    A measure with another meaning is never returned.
+
+    >>> [find_limit_measure(key, MEASURES) for key in ("brier_score", "auc", "gini")]
+    ['brier', 'roc_auc', '']
     """
-    plain = word.lower().replace("-", "_").replace("_score_", "_")
+    plain = key.lower().replace("-", "_").replace("_score_", "_")
     for ending, part in _ENDINGS.items():
         base = plain.removesuffix(ending)
         if plain.endswith(ending) and base in (*_MEANT, *MEASURES):
             name = _MEANT.get(base, base) + part
-            is_turned = (
+            is_opposite = (
                 ending == "_loss" and name in MEASURES and MEASURES[name].direction is not Direction.LOWER
             )
-            return name if name in MEASURES and not is_turned else ""
-    return suggest_name(word, known)
+            return name if name in MEASURES and not is_opposite else ""
+    return suggest_name(key, known)

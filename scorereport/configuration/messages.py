@@ -1,4 +1,4 @@
-"""Messages on what is wrong with a configuration, naming the key."""
+"""Messages on problems of a configuration; each names the key."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
 
-#: Where the limits of measures stand in their record; in the file they stand beside its other keys.
+#: The fields of `LimitsTable` that hold the limits of measures; in the file these are keys of `[limits]`.
 LIMIT_HOMES = ("one_sided", "two_sided")
 _LONGEST_SHOWN = 60
-#: Keys whose lists are told by what they hold as a whole.
+#: Keys with lists whose rule is about the list as a whole.
 _LISTS: dict[Path, str] = {
     ("evaluation", "cost_interval"): "must be a list of two numbers",
     ("evaluation", "cost_matrix"): "must be a list of rows, each a list of numbers",
     ("evaluation", "classes"): "must be a list of labels, each a text or a whole number",
 }
-#: What pydantic found, and what we ask for.
+#: The rule for each type of error that pydantic reports.
 _RULES = {
     "string_type": "must be text",
     "float_type": "must be a number",
@@ -48,7 +48,7 @@ _RULES = {
 
 
 def raise_problems(name: str, problems: Sequence[str]) -> None:
-    """Raise the first problem and say how many more there are; nothing if there are none."""
+    """Raise the first problem, with the number of the others; do nothing if there are none."""
     if problems:
         others = len(problems) - 1
         more = f" ({others} more {'problem' if others == 1 else 'problems'}.)" if others else ""
@@ -56,7 +56,7 @@ def raise_problems(name: str, problems: Sequence[str]) -> None:
 
 
 def find_failure(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:
-    """What a check has to say against a value; nothing if it passes."""
+    """The message of a check that a value fails; nothing if it passes."""
     try:
         check(value, name)
     except UsageError as error:
@@ -64,7 +64,7 @@ def find_failure(check: Callable[[Any, str], object], value: Any, name: str) -> 
 
 
 def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What pydantic refused, one sentence for each."""
+    """A sentence for each error of pydantic."""
     for error in errors:
         path = _as_written(error["loc"])
         if error["type"] == "unexpected_keyword_argument":
@@ -74,8 +74,8 @@ def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         elif error["type"] == "missing":
             yield f"`{join_key(path)}` is missing."
         elif isinstance(path[-1], int):
-            noun = "texts" if error["type"] == "string_type" else "numbers"
-            yield f"`{join_key(path[:-1])}` must be a list of {noun}; got {quote_value(error['input'])} in it."
+            noun, item = "texts" if error["type"] == "string_type" else "numbers", quote_value(error["input"])
+            yield f"`{join_key(path[:-1])}` must be a list of {noun}; got {item} in it."
         else:
             yield _describe_kind(path, error)
 
@@ -89,7 +89,7 @@ def _describe_kind(path: Path, error: Mapping[str, Any]) -> str:
 
 
 def _rule_of_table(path: Path) -> str:
-    """What may stand in place of a table."""
+    """The rule for a key that may have a table or another value; empty for other keys."""
     if path[0] == "people" and len(path) == 2:
         return "must be text or a table of `name`, `role`, `organisation`"
     if path == ("evaluation", "forecasts"):
@@ -102,10 +102,10 @@ def _rule_of_table(path: Path) -> str:
 
 
 def describe_unknown(path: Path) -> str:
-    """A key that nobody knows, and the nearest that is known, or all of them."""
-    known, word = known_keys(path[:-1]), str(path[-1])
+    """The message on an unknown key, with the most similar known key, or all known keys."""
+    known, key = known_keys(path[:-1]), str(path[-1])
     is_limit = path[0] == "limits" and len(path) == 2
-    meant = find_limit_measure(word, known) if is_limit else suggest_name(word, known)
+    meant = find_limit_measure(key, known) if is_limit else suggest_name(key, known)
     way_out = f"did you mean `{meant}`?" if meant else _list_known(path, known)
     return f"`{join_key(path)}` is not known; {way_out}"
 
@@ -116,17 +116,18 @@ def _list_known(path: Path, known: Collection[str]) -> str:
         others = ", ".join(f"`{name}`" for name, _, _ in LINE_MEASURES)
         of_classes = ", ".join(f"`{name}`" for name in CLASS_SCORES)
         return (
-            f"limits can be set for {scores}, for each of these with `_skill` and, except `roc_auc`, with "
-            f"`_miscalibration` or `_discrimination` behind its name, and for {others} and `prevalence`; "
-            f"of several classes for {of_classes}, for most of these with `_skill`, and for "
-            "`multiclass_brier` and `rps` with `_miscalibration` or `_discrimination` behind the name."
+            f"limits can be set for {scores}; for each of these with the suffix `_skill` and, except "
+            f"`roc_auc`, with the suffix `_miscalibration` or `_discrimination`; and for {others} and "
+            f"`prevalence`. For several classes, limits can be set for {of_classes}; for most of these with "
+            "the suffix `_skill`; and for `multiclass_brier` and `rps` with the suffix `_miscalibration` or "
+            "`_discrimination`."
         )
     return f"{'its keys' if len(path) > 1 else 'tables'} are {', '.join(f'`{key}`' for key in known)}."
 
 
-def suggest(word: str, known: Collection[str]) -> str:
-    """A question after the known word that is misspelt; empty if none is."""
-    meant = suggest_name(word, known)
+def suggest(name: str, known: Collection[str]) -> str:
+    """The question "did you mean ...?" with the most similar known name; empty if there is none."""
+    meant = suggest_name(name, known)
     return f"did you mean `{meant}`?" if meant else ""
 
 
@@ -147,12 +148,12 @@ def known_keys(path: Path) -> list[str]:
 
 
 def _plain_kind(kind: Any) -> Any:
-    """The record that may stand under a key, whether or not it may also be left out."""
+    """The type of a key, without None if it is optional."""
     return next((kind for kind in get_args(kind) if kind is not NoneType), kind)
 
 
 def join_key(path: Path) -> str:
-    """A key as one writes it.
+    """A key as it is written in TOML.
 
     >>> join_key(("limits", "brier", "fail")), join_key(("model", "descriptions", "my model"))
     ('limits.brier.fail', 'model.descriptions."my model"')
@@ -166,7 +167,7 @@ def _quote(part: str) -> str:
 
 
 def quote_value(value: object) -> str:
-    """A value as one writes it in Python, cut if it is long."""
+    """A value as it is written in Python, cut if it is long."""
     if isinstance(value, dict):
         return "a table"
     text = repr(value)
@@ -174,7 +175,7 @@ def quote_value(value: object) -> str:
 
 
 def name_as_written(problem: str, limits: object) -> str:
-    """A sentence on a limit that names its key as it stands in the file, where it may have a short name."""
+    """A sentence on a limit with its key as written in the file, where it may have a short name."""
     if isinstance(limits, dict):
         for short, name in SHORTHANDS.items():
             if short in limits and name not in limits:
@@ -183,7 +184,7 @@ def name_as_written(problem: str, limits: object) -> str:
 
 
 def _as_written(path: Path) -> Path:
-    """The place in the file of a place in the records."""
+    """The path of a key in the file, from its path in the records."""
     if len(path) > 1 and path[0] == "limits" and path[1] in LIMIT_HOMES:
         return (path[0], *path[2:])
     return path

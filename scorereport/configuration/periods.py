@@ -1,4 +1,4 @@
-"""Periods of days that an audit covers, and the words by which a configuration names them."""
+"""Periods of days that an audit covers, and the texts of windows in a configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DAY = timedelta(days=1)
 _UNITS = ("day", "week", "month", "quarter", "year")
-#: How many of each unit `last N` may ask for: about a hundred years.
+#: The largest N of `last N` for each unit: about a hundred years.
 _MOST = {"day": 36_525, "week": 5_217, "month": 1_200}
 _LAST = re.compile(r"last ([0-9]{1,9}) (day|week|month)s?")
 _PREVIOUS = re.compile(rf"previous calendar ({'|'.join(_UNITS)})s?")
@@ -26,7 +26,7 @@ _CHOICES = (
     *(f"previous calendar {unit}" for unit in _UNITS),
     "all",
 )
-#: What comes before a unit, and stands for one, where the last calendar period is meant.
+#: Words before a unit, and other words for a unit, that mean the previous calendar period.
 _BEFORE = "(?:last|previous|prior|past|preceding)"
 _OTHER_WORDS = {
     "day": "daily|yesterday",
@@ -40,9 +40,9 @@ _YEARS = range(1900, 3000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Days from `start` up to, but not including, `end`; all rows there are if there is no start.
+    """Days from `start` up to, but not including, `end`; without a start, all rows before the end.
 
-    Both are dates such as 2026-10-01, of the time zone of the audit. The label tells periods apart.
+    Both are dates such as 2026-10-01, in the time zone of the audit. The label identifies the period.
     """
 
     label: str
@@ -51,11 +51,11 @@ class Period:
 
     @property
     def first_day(self) -> date | None:
-        """The first day; None if it goes back to the beginning."""
+        """The first day; None if the period has no start."""
         return None if self.start is None else date.fromisoformat(self.start)
 
     def describe(self) -> str:
-        """Its first and its last day.
+        """The first and the last day, as text.
 
         >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").describe()
         '2026-10-01 to 2026-10-31'
@@ -72,7 +72,7 @@ class Period:
 
     @property
     def middle(self) -> date:
-        """The day in the middle, of two the first; the last day if it goes back to the beginning.
+        """The day in the middle, the first of two; the last day if the period has no start.
 
         >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").middle.isoformat()
         '2026-10-16'
@@ -83,61 +83,61 @@ class Period:
 
 
 def find_period(window: str, as_of: datetime) -> Period:
-    """The days that a window asks for, seen from a moment in the time zone of the audit.
+    """The period of a window as of a moment in the time zone of the audit.
 
-    The day of that moment is not over and so is not part of the period; only `all` takes what there is of it.
+    The day of that moment is not over, so it is not part of the period; only `all` includes its rows.
 
     >>> find_period("last 30 days", datetime(2026, 11, 15, 6, 30, tzinfo=UTC)).label
     '2026-10-16--2026-11-14'
     >>> find_period("previous calendar month", datetime(2026, 11, 15, 6, 30, tzinfo=UTC)).label
     '2026-10'
     """
-    words = check_window_text(window).split()
+    parts = check_window_text(window).split()
     day = _check_moment(as_of).date()
-    if words == ["all"]:
+    if parts == ["all"]:
         return Period(label=day.isoformat(), start=None, end=(day + _DAY).isoformat())
-    if words[0] == "last":
-        return _find_last(int(words[1]), words[2].removesuffix("s"), day)
-    return _find_previous(words[2], day)
+    if parts[0] == "last":
+        return _find_last(int(parts[1]), parts[2].removesuffix("s"), day)
+    return _find_previous(parts[2], day)
 
 
 def check_window_text(text: str) -> str:
-    """The words of a window, written in one way, or an error that lists those there are.
+    """The text of a window in its normal form; an error lists the valid forms.
 
     >>> check_window_text(" Last  1 days"), check_window_text("previous calendar months")
     ('last 1 day', 'previous calendar month')
     """
-    words = " ".join(text.split()).lower()
-    if match := _LAST.fullmatch(words):
+    plain = " ".join(text.split()).lower()
+    if match := _LAST.fullmatch(plain):
         return _check_count(int(match[1]), match[2], text)
-    if match := _PREVIOUS.fullmatch(words):
+    if match := _PREVIOUS.fullmatch(plain):
         return f"previous calendar {match[1]}"
-    if words != "all":
+    if plain != "all":
         raise UsageError(
             f"A period must be one of {', '.join(f'`{choice}`' for choice in _CHOICES[:-1])} or `all`, where "
-            f"N is a whole number from 1; got {text!r}.{_suggest(words)}"
+            f"N is a whole number from 1; got {text!r}.{_suggest(plain)}"
         )
-    return words
+    return plain
 
 
 def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
-    """The moment an audit is seen from, in its time zone; now if nothing is given.
+    """The moment as of which an audit runs, in its time zone; without a text, now.
 
-    A date alone means its noon there. A time without a zone is one of the audit's zone: of two moments at
-    which clocks show it the first, and if they skip it, as much later as they were put forward.
+    A date alone means its noon in that zone. A time without a zone is in the zone of the audit: if clocks
+    show it twice, the first of the two moments; if they skip it, as much later as they are put forward.
     """
-    given = read_clock() if text is None else text.strip()
+    moment = read_clock() if text is None else text.strip()
     try:
-        return _read_moment(given, zone)
+        return _read_moment(moment, zone)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
-            f"{_YEARS[0]} to {_YEARS[-1]}, that there was in the time zone {zone.key}; got {given!r}."
+            f"{_YEARS[0]} to {_YEARS[-1]}, that exists in the time zone {zone.key}; got {moment!r}."
         ) from error
 
 
 def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:
-    """Refuse a moment of a day that has not begun in a time zone: its period is not over."""
+    """Refuse a moment on a day that has not begun in a time zone: its period is not over."""
     today = datetime.fromisoformat(read_clock()).astimezone(zone).date()
     if as_of.astimezone(zone).date() > today:
         raise UsageError(
@@ -148,7 +148,7 @@ def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:
 
 
 def is_ahead(as_of: str, started: str) -> bool:
-    """Whether a run counted its period from a day that had not begun when it started.
+    """Whether the `as_of` day of a run had not begun when the run started.
 
     Earlier versions accepted such days. Times that cannot be read are not ahead.
 
@@ -172,26 +172,27 @@ def _check_count(count: int, unit: str, text: str) -> str:
     return f"last {count} {unit}{'' if count == 1 else 's'}"
 
 
-def _suggest(words: str) -> str:
-    """A question after the window that was meant, of the same kind: days up to now, or a calendar period."""
-    number = re.search(r"[1-9][0-9]*", words)
-    meant = _find_calendar(words) if number is None else _find_rolling(words, int(number[0]))
+def _suggest(text: str) -> str:
+    """The question "Did you mean ...?" with a window of the same kind: rolling, or a calendar period."""
+    number = re.search(r"[1-9][0-9]*", text)
+    meant = _find_calendar(text) if number is None else _find_rolling(text, int(number[0]))
     return f" Did you mean `{meant}`?" if meant else ""
 
 
-def _find_calendar(words: str) -> str:
-    """Without a number, `last month` is the calendar month; `this month` is not over, and no window."""
+def _find_calendar(text: str) -> str:
+    """The window that a text without a number means: `last month` is the previous calendar month.
+
+    `this month` is not over, so it is not a window.
+    """
     for unit, others in _OTHER_WORDS.items():
-        if re.fullmatch(
-            rf"(?:(?:the )?{_BEFORE} )?(?:(?:calendar|full|whole) )?(?:{unit}s?|{others})", words
-        ):
+        if re.fullmatch(rf"(?:(?:the )?{_BEFORE} )?(?:(?:calendar|full|whole) )?(?:{unit}s?|{others})", text):
             return f"previous calendar {unit}"
-    return suggest_name(words, [choice for choice in _CHOICES if "N" not in choice])
+    return suggest_name(text, [choice for choice in _CHOICES if "N" not in choice])
 
 
-def _find_rolling(words: str, number: int) -> str:
-    """With a number, windows of that many days, weeks or months; of quarters and years their months."""
-    sample = re.sub(r"-?[0-9.]+", "n", words)
+def _find_rolling(text: str, number: int) -> str:
+    """The window that a text with a number means; quarters and years are converted to months."""
+    sample = re.sub(r"-?[0-9.]+", "n", text)
     rolling = {f"last n {unit}s": (1, unit) for unit in _MOST}
     rolling |= {"last n quarters": (3, "month"), "last n years": (12, "month")}
     meant = suggest_name(sample, rolling)
@@ -216,7 +217,7 @@ def _find_last(count: int, unit: str, day: date) -> Period:
 
 
 def _months_before(day: date, count: int) -> date:
-    """The same day of an earlier month, or the last of that month if it has no such day."""
+    """The same day of an earlier month, or the last day of that month if it is shorter."""
     year, month = divmod(day.year * 12 + day.month - 1 - count, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
@@ -235,7 +236,7 @@ def _find_previous(unit: str, day: date) -> Period:
 
 
 def _begin_unit(unit: str, day: date) -> date:
-    """The first day of the calendar day, week (from Monday), month, quarter or year that a day lies in."""
+    """The first day of the calendar day, week (from Monday), month, quarter or year of a day."""
     if unit == "day":
         return day
     if unit == "week":
@@ -245,7 +246,7 @@ def _begin_unit(unit: str, day: date) -> date:
 
 
 def _show(moment: datetime, zone: ZoneInfo) -> datetime:
-    """What clocks on the wall show."""
+    """The local time in a zone, without the zone."""
     return moment.astimezone(zone).replace(tzinfo=None)
 
 
@@ -257,9 +258,9 @@ def _read_moment(text: str, zone: ZoneInfo) -> datetime:
     else:
         moment = datetime.combine(day, time(12), tzinfo=zone)
         if _show(moment.astimezone(UTC), zone).date() != day:
-            raise ValueError("this day was left out")
+            raise ValueError("this day does not exist in the time zone")
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
     local = moment.astimezone(UTC).astimezone(zone)
     if local.year not in _YEARS:
-        raise ValueError("a year that nobody audits")
+        raise ValueError("the year is out of range")
     return local

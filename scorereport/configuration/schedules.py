@@ -1,4 +1,4 @@
-"""When audits run: a cron expression in a time zone, across changes to daylight saving time."""
+"""The schedule of audits: a cron expression in a time zone, across changes of daylight saving time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from cronsim import CronSim
 
 _FIELDS = "minute, hour, day of month, month and day of week"
-#: More runs a year than this are not counted.
+#: The largest number of runs in a year that is counted.
 MOST_RUNS = 10_000
 _YEAR = timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A cron expression of five fields and the time zone its times are meant in.
+    """A cron expression of five fields, and the time zone of its times.
 
-    It follows the cron of Debian: a time that clocks skip in spring runs right after the change, one that
-    they show twice in autumn runs once, and where the minute or the hour begins with `*` runs follow real
-    time. If day of month and day of week are both given and neither begins with `*`, either will do.
+    It follows the cron of Debian: a time that clocks skip in spring runs right after the change, a time that
+    they show twice in autumn runs once, and if the minute or the hour begins with `*`, runs follow real time.
+    If neither day of month nor day of week begins with `*`, a day that matches either one counts.
     """
 
     cron: str
@@ -39,14 +39,14 @@ class Schedule:
         """The first run after a moment, in the time zone of the schedule."""
         for run in self._runs(moment):
             return run
-        raise UsageError(f"The schedule `{self.cron}` names a day that never comes.")
+        raise UsageError(f"The schedule `{self.cron}` names a day that does not exist.")
 
     def times_between(self, after: datetime, until: datetime) -> list[datetime]:
-        """All runs after one moment up to and including another, oldest first."""
+        """All runs after one moment, up to and including another, oldest first."""
         return list(takewhile(lambda run: _is_by(run, until), self._runs(after)))
 
     def count_in_year(self, as_of: datetime) -> int:
-        """How many runs the year after a moment has: at least 1, and no more than 10,000 are counted."""
+        """The number of runs in the year after a moment: at least 1, and at most 10,000 are counted."""
         runs = takewhile(lambda run: _is_by(run, as_of + _YEAR), self._runs(as_of))
         return max(1, sum(1 for _ in islice(runs, MOST_RUNS)))
 
@@ -56,23 +56,23 @@ class Schedule:
         >>> Schedule("30 6 31 * *", "Europe/Berlin").describe()
         'At 06:30 on the 31st day of every month (Europe/Berlin)'
         """
-        words = re.sub(r"\b([0-9]+)th\b", _set_ordinal, _simulate(self.cron, datetime.now(UTC)).explain())
-        return f"{words} ({self.time_zone})"
+        text = re.sub(r"\b([0-9]+)th\b", _set_ordinal, _simulate(self.cron, datetime.now(UTC)).explain())
+        return f"{text} ({self.time_zone})"
 
     def _runs(self, after: datetime) -> Iterator[datetime]:
         if after.tzinfo is None:
             raise UsageError(f"A moment must have a time zone; got {after.isoformat()} without.")
         zone = ZoneInfo(self.time_zone)
         for run in _simulate(self.cron, after.astimezone(zone)):
-            # The library forgets which of two equal times on the wall it starts from, and may name one that
-            # is over; and where clocks skip midnight it calls the start of a day by a time that is none.
+            # cronsim ignores which of two equal local times it starts from, and may return one that is over;
+            # if clocks skip midnight, it returns a local time that does not exist.
             moment = run.astimezone(UTC)
             if moment > after:
                 yield moment.astimezone(zone)
 
 
 def check_schedule(cron: str, zone: str, *, name: str = "audit.schedule.cron") -> Schedule:
-    """The schedule, if the expression and the time zone are known and there ever is a run.
+    """Check a cron expression and a time zone, and return their schedule; it must have a run at some time.
 
     `name` is the key of the expression, for messages.
     """
@@ -86,7 +86,7 @@ def check_schedule(cron: str, zone: str, *, name: str = "audit.schedule.cron") -
     try:
         schedule.next_after(datetime(2000, 1, 1, tzinfo=UTC))
     except UsageError:
-        raise UsageError(f"`{name}` names a day that never comes; got {cron!r}.") from None
+        raise UsageError(f"`{name}` names a day that does not exist; got {cron!r}.") from None
     except CronSimError as error:
         field = str(error).removeprefix("Bad ").replace("-", " ")
         raise UsageError(
@@ -97,11 +97,11 @@ def check_schedule(cron: str, zone: str, *, name: str = "audit.schedule.cron") -
 
 
 def check_zone(zone: str, *, name: str = "audit.time_zone") -> ZoneInfo:
-    """The time zone of this name, such as Europe/Berlin."""
+    """Check the name of a time zone, such as Europe/Berlin, and return the zone."""
     try:
         return ZoneInfo(zone)
     except (LookupError, ValueError, OSError) as error:
-        is_offset = re.search(r"[0-9]", zone)  # the signs of zones such as Etc/GMT+5 are turned around
+        is_offset = re.search(r"[0-9]", zone)  # zones such as Etc/GMT+5 have the opposite sign
         near = [] if is_offset else get_close_matches(zone, available_timezones(), n=1)
         raise UsageError(
             f"`{name}` must be the name of a time zone such as `UTC` or `Europe/Berlin`; got {zone!r}."
@@ -116,7 +116,7 @@ def _simulate(cron: str, start: datetime) -> CronSim:
 
 
 def _is_by(run: datetime, until: datetime) -> bool:
-    """Compare moments, which Python does by the wall clock if both have the same time zone."""
+    """Whether a run is not after a moment; Python compares local times if the zones are the same."""
     return run.astimezone(UTC) <= until.astimezone(UTC)
 
 

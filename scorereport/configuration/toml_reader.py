@@ -1,4 +1,4 @@
-"""Reads a configuration: TOML text, its values, its structure and its rules, in this order."""
+"""Reading of a configuration: the TOML text, its values, its structure and its rules, in this order."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _LONG = (
     ("checklist", "not_applicable"),
     ("audit", "source", "query"),
 )
-#: How deep lists and tables may lie in each other, and how large a whole number may be.
+#: How deep lists and tables may be nested, and how large a whole number may be.
 _DEEPEST, _MOST_BITS = 50, 1000
-#: Signs that change the order in which a text is read.
+#: Characters that change the direction in which a text is read.
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -62,7 +62,7 @@ def read_configuration(path: str | Path) -> Configuration:
 
 
 def parse_configuration(text: str, name: str = "configuration", *, folder: str = "") -> Configuration:
-    r"""Check the text of a configuration; `name` stands in messages, own files are looked for in `folder`.
+    r"""Parse and check a configuration; `name` is for messages, `folder` is that of its own files.
 
     >>> parse_configuration('[model]\nowner = "Retail credit"').model.owner
     'Retail credit'
@@ -74,7 +74,7 @@ def parse_configuration(text: str, name: str = "configuration", *, folder: str =
 
 
 def decode_text(content: bytes, name: str) -> str:
-    """The text of a file, unchanged to the byte; anything but UTF-8 is refused."""
+    """The text of a file, without any change; anything but UTF-8 is refused."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -85,24 +85,28 @@ def decode_text(content: bytes, name: str) -> str:
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """The tables of a TOML text, with dates as texts; a byte order mark is passed over."""
+    """The tables of a TOML text, with dates as texts; a byte order mark is ignored."""
     plain = text.removeprefix("\ufeff")
     try:
         return {key: _plain(value, 1) for key, value in tomllib.loads(plain).items()}
     except tomllib.TOMLDecodeError as error:
         lines = plain.split("\n")
         end = f"at line {len(lines)}, column {len(lines[-1]) + 1}, the end"
-        raise UsageError(f"{name} is no TOML: {str(error).replace('at end of document', end)}.") from error
+        reason = str(error).replace("at end of document", end)
+        raise UsageError(f"{name} is not valid TOML: {reason}.") from error
     except RecursionError:
-        raise UsageError(f"{name} is no configuration: its lists lie too deep in each other.") from None
+        raise UsageError(f"{name} is not a configuration: its lists are nested too deeply.") from None
     except ValueError:
         raise UsageError(
-            f"{name} is no configuration: it holds a whole number of more than {_MOST_BITS} bits."
+            f"{name} is not a configuration: it holds a whole number of more than {_MOST_BITS} bits."
         ) from None
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Dates as texts; a ValueError for a number, and a RecursionError for a nest, that nothing here needs."""
+    """The value with dates as texts.
+
+    Raises a ValueError for whole numbers that are too large, a RecursionError for values nested too deeply.
+    """
     if depth > _DEEPEST:
         raise RecursionError
     if isinstance(value, dict):
@@ -141,7 +145,7 @@ def _adapter() -> TypeAdapter[Tables]:
 
 
 def find_invalid_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[str]:
-    """Texts with signs that cannot be printed, and numbers that are not finite, wherever they stand."""
+    """Sentences on texts with characters that cannot be printed, and on numbers that are not finite."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _describe_character(key, (*path, key), "a key", is_long=False)
@@ -157,21 +161,22 @@ def find_invalid_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterato
 
 
 def _describe_character(text: str, path: tuple[str | int, ...], kind: str, *, is_long: bool) -> Iterator[str]:
-    """The first sign that a line, or a text of several lines, cannot have."""
-    sign = next((s for s in text if _is_invalid(s) and not (is_long and s in "\n\t")), "")
-    if sign:
-        got = "a line break" if sign == "\n" else f"U+{ord(sign):04X}"
+    """A sentence on the first character that is not allowed; long texts may have line breaks and tabs."""
+    character = next((c for c in text if _is_invalid(c) and not (is_long and c in "\n\t")), "")
+    if character:
+        got = "a line break" if character == "\n" else f"U+{ord(character):04X}"
         yield f"`{join_key(path)}` must be {kind} without control characters; got {got}."
 
 
-def _is_invalid(sign: str) -> bool:
-    """Control characters, breaks of lines, changes of direction, and what no character will ever be."""
-    is_none = ord(sign) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(sign) <= 0xFDEF
-    return is_none or sign in _BIDIRECTIONAL or unicodedata.category(sign) in ("Cc", "Zl", "Zp")
+def _is_invalid(character: str) -> bool:
+    """Whether it is a control character, line break, change of direction, or Unicode noncharacter."""
+    is_noncharacter = ord(character) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(character) <= 0xFDEF
+    category = unicodedata.category(character)
+    return is_noncharacter or character in _BIDIRECTIONAL or category in ("Cc", "Zl", "Zp")
 
 
 def _normalize_tables(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The tables as the records have them: a bare name is a person, a bare number a limit or a label."""
+    """The tables in the form of the records: a bare name is a person, a bare number a limit or a label."""
     shaped, unknown = dict(raw), []
     people, limits, evaluation = raw.get("people"), raw.get("limits"), raw.get("evaluation")
     if isinstance(people, dict):
@@ -195,7 +200,7 @@ def _normalize_tables(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _find_invalid_models(evaluation: dict[str, Any]) -> Iterator[str]:
-    """Models that a list names more than once, and models of a table that have no columns."""
+    """Sentences on models that a list names more than once, and on models of a table without columns."""
     forecasts = evaluation.get("forecasts")
     if isinstance(forecasts, list):
         models = [model for model in forecasts if isinstance(model, str)]
@@ -209,7 +214,7 @@ def _find_invalid_models(evaluation: dict[str, Any]) -> Iterator[str]:
 
 
 def _normalize_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Whole numbers are labels; models of a list have columns that go by their names."""
+    """`[evaluation]` with whole numbers as labels, and with a list of models as a table."""
     shaped = dict(evaluation)
     classes, forecasts = evaluation.get("classes"), evaluation.get("forecasts")
     if type(evaluation.get("positive")) is int:

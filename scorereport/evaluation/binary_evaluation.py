@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> dict[str, Any]:
-    """All parts of the evaluation of binary models, by name."""
+    """Evaluate binary models in memory; returns the fields of `Evaluation` by name."""
     panel = panel_of(predictions)
     fits = PanelFits(panel)
     measures = choose_measures(settings)
@@ -89,7 +89,7 @@ def _score_models(
     for name in fits:
         fit = fits[name]
         sample, scores[name] = describe_sample(rows, fit), score_fit(name, fit, measures)
-        del fit  # of many rows there is room for one
+        del fit  # with many rows, memory holds one fit at a time
     return sample, scores
 
 
@@ -110,7 +110,7 @@ def _score_rows(
 
 
 def _adjust_models(models: list[ModelResult]) -> tuple[ModelResult, ...]:
-    """The models with p-values of calibration tests adjusted for their number."""
+    """The models, with p-values of calibration tests adjusted for the number of models."""
     calibrations = adjust_calibration([model.calibration for model in models])
     return tuple(replace(model, calibration=c) for model, c in zip(models, calibrations, strict=True))
 
@@ -142,7 +142,7 @@ def _describe_model(
 
 
 def _describe_fit(fit: Corp, settings: EvaluationSettings) -> dict[str, Any]:
-    """What is read from the fit of a model, which is not needed beyond."""
+    """The fields of `ModelResult` that come from the fit, which is not needed afterwards."""
     tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
     return {
         "forecasts": describe_forecasts(fit),

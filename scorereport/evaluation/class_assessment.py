@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import EvaluationSettings
 
 
-#: Samples with equal miscalibration may differ in the last digits; they count as equal.
+#: Values of miscalibration that differ by less than this are equal but for rounding.
 _ROUNDING = 1e-12
 _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
 
@@ -53,17 +53,19 @@ _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/p
 def examine_class_calibration(
     panel: ClassPanel, families: Sequence[Family], model: str, *, resamples: int, seed: int
 ) -> tuple[HypothesisTest, ...]:
-    """Test that classes come with the probabilities forecast, by the miscalibration of each family.
+    """Test calibration by the miscalibration of each family of views.
 
     Forecasts are kept and classes are drawn from them, all views of a case together;
     p = (1 + #{MCB* >= MCB})/(B + 1).
     """
-    law = ClassDistribution(given=panel.forecasts[model], outcome=panel.outcome, units=panel.units)
+    null_distribution = ClassDistribution(
+        given=panel.forecasts[model], outcome=panel.outcome, units=panel.units
+    )
     pools = [[_make_pool(view, model) for view in family.views] for family in families]
 
     def null(number: int) -> list[float]:
-        truth = law.draw(random_stream(seed, number))
-        weight = np.zeros(law.given.shape)  # of each case that falls into each class
+        truth = null_distribution.draw(random_stream(seed, number))
+        weight = np.zeros(null_distribution.given.shape)  # of each case in each class
         weight[truth.row, truth.label] = truth.weight
         return [_miscalibration(family, pool, weight) for family, pool in zip(families, pools, strict=True)]
 
@@ -74,7 +76,7 @@ def examine_class_calibration(
             name=f"miscalibration ({family.score})",
             statistic=(observed := family.decompose(model).miscalibration),
             p_value=(1 + int((drawn[:, place] >= observed - _ROUNDING).sum())) / (resamples + 1),
-            null_hypothesis="The forecast is calibrated: each class comes as often as its forecasts say.",
+            null_hypothesis="The forecast is calibrated: each class occurs as often as forecast.",
             method=f"{resamples} draws of classes from the forecast{dependence}, seed {seed}; "
             "p = (1 + #)/(B + 1)",
             reference=_CORP_REFERENCE,
@@ -85,7 +87,7 @@ def examine_class_calibration(
 
 
 class _Pool(NamedTuple):
-    """Where each case stands among the distinct forecasts of a view, and what these weigh."""
+    """The place of each case among the distinct forecasts of a view, and the weights of these forecasts."""
 
     position: IntArray
     forecast: FloatArray
@@ -99,15 +101,15 @@ def _make_pool(view: View, model: str) -> _Pool:
 
 
 def _miscalibration(family: Family, pools: Sequence[_Pool], drawn: FloatArray) -> float:
-    """Miscalibration of classes drawn: that of all views, over the divisor."""
-    came = np.cumsum(drawn, axis=1) if family.kind == "threshold" else drawn
+    """The miscalibration of drawn classes: the sum over the views, over the divisor."""
+    outcome = np.cumsum(drawn, axis=1) if family.kind == "threshold" else drawn
     total = drawn.sum()
-    return sum(_gain(pool, came[:, place]) for place, pool in enumerate(pools)) / (family.divisor * total)
+    return sum(_gain(pool, outcome[:, place]) for place, pool in enumerate(pools)) / (family.divisor * total)
 
 
-def _gain(pool: _Pool, came: FloatArray) -> float:
-    """What refitting gains over the forecasts, as a sum of Brier scores."""
-    events = np.bincount(pool.position, weights=came, minlength=len(pool.forecast))
+def _gain(pool: _Pool, outcome: FloatArray) -> float:
+    """The gain of recalibrated forecasts over the forecasts, as a sum of Brier scores."""
+    events = np.bincount(pool.position, weights=outcome, minlength=len(pool.forecast))
     events = np.minimum(events, pool.weight)  # sums of fractional weights may differ in the last bit
     fit = Redraw(None, pool.weight, events).fit()
     as_forecast = (pool.weight * pool.forecast**2 + events * (1 - 2 * pool.forecast)).sum()
@@ -116,7 +118,7 @@ def _gain(pool: _Pool, came: FloatArray) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assessment:
-    """What is known of a sample: every model's scores, and its views one by one."""
+    """The results of a sample: every model's scores, and the views of each family."""
 
     panel: ClassPanel
     families: list[Family]
@@ -132,7 +134,7 @@ class Assessment:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassMeasures:
-    """The measures of an evaluation, of the kind that are means and of those of the confusion table."""
+    """The measures of an evaluation: means over cases, and measures of the confusion table."""
 
     means: list[MeanMeasure]
     tables: list[TableMeasure]
@@ -151,7 +153,7 @@ def choose_class_measures(n_classes: int, settings: EvaluationSettings, *, order
 def assess_classes(
     panel: ClassPanel, families: list[Family], measures: ClassMeasures, settings: EvaluationSettings
 ) -> Assessment:
-    """Score every model on a sample, with intervals and tests if resamples are asked for."""
+    """Score every model on a sample; with intervals and tests if there are resamples."""
     examined = [[examine_view(view, settings) for view in family.views] for family in families]
     models = {name: _score(panel, families, measures, name) for name in panel.forecasts}
     found = Assessment(panel=panel, families=families, examined=examined, models=models)
@@ -171,7 +173,7 @@ def assess_classes(
 
 
 def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
-    """Size of a sample, and what the cases of each class weigh."""
+    """The size of a sample, and the weights of its classes."""
     units, outcome = panel.units, panel.outcome
     independent = IndependentCases(
         unit=units.unit,
@@ -190,7 +192,7 @@ def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
 
 
 def _score(panel: ClassPanel, families: Sequence[Family], measures: ClassMeasures, model: str) -> ModelScores:
-    """All measures of a model, in the order of tables, and the decompositions."""
+    """All measures of a model, in the order of tables in reports, and its decompositions."""
     p, label = panel.forecasts[model], panel.labels[model]
     table = confusion_table(panel.outcome, label, panel.n_classes, panel.weight)
     values = {}
@@ -200,7 +202,7 @@ def _score(panel: ClassPanel, families: Sequence[Family], measures: ClassMeasure
         values[mean.name] = ScoreValue(name=mean.name, value=value, skill=skill)
     for measure in measures.tables:
         value = float(measure.value(table))
-        skill = value if measure.name == KAPPA else np.nan  # kappa is a skill; F1 has no constant to beat
+        skill = value if measure.name == KAPPA else np.nan  # kappa is a skill itself; F1 has no reference
         values[measure.name] = ScoreValue(name=measure.name, value=value, skill=skill)
     return ModelScores(
         model=model,
@@ -232,7 +234,7 @@ def _add_intervals(
 
 
 def _warn_of_rare_class(panel: ClassPanel) -> str:
-    """A warning for intervals that rest on resamples alone, where some class was observed rarely."""
+    """A warning for intervals that rest on resamples alone, if some class was observed rarely."""
     counts = [panel.units.count(panel.outcome == label) for label in range(panel.n_classes)]
     fewest = min(count for count in counts if count > 0)
     if fewest >= FEW_EVENTS:
@@ -266,7 +268,7 @@ def _add_components(found: Assessment, model: str, settings: EvaluationSettings)
 
 
 def _warn_of_few(examined: Sequence[ExaminedView]) -> str:
-    """A warning where some views have too few events for their part of an interval to say much."""
+    """A warning if some views have few events or non-events, so that their part of an interval is rough."""
     samples = [found.sample for found in examined]
     counts = [sample.independent for sample in samples if sample.independent is not None]
     few = sum(min(of_view.events, of_view.non_events) < FEW_EVENTS for of_view in counts)

@@ -32,7 +32,7 @@ def bootstrap_classes(
     resamples: int,
     seed: int,
 ) -> Bootstrap:
-    """All measures of all models, with the skill of those that have a constant forecast to beat."""
+    """Bootstrap all measures of all models, and the skill of those with a constant reference forecast."""
     parts: list[ResampledStatistics] = [MeanScores(panel, means), ConfusionTables(panel, tables)]
     return bootstrap_parts(panel, parts, {}, resamples=resamples, seed=seed)
 
@@ -50,7 +50,7 @@ class MeanScores:
     def values(self, weight: FloatArray) -> FloatArray:
         """Weights of the classes, then weighted sums of each score."""
         classes = np.bincount(self.panel.outcome, weights=weight, minlength=self.panel.n_classes)
-        sums = np.einsum("ji,i->j", self.scores, weight)  # no BLAS: its sums depend on its threads
+        sums = np.einsum("ji,i->j", self.scores, weight)  # not BLAS, whose sums depend on the threads
         return np.append(classes, sums)
 
     def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
@@ -62,25 +62,25 @@ class MeanScores:
         limits = {m.name: (m.reference(classes), m.perfect(classes)) for m in self.measures}
         for place, (model, measure) in enumerate(self.keys):
             mean, (reference, perfect) = means[:, place], limits[measure.name]
-            way = reference - perfect
-            skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
+            gap = reference - perfect
+            skill = np.divide(reference - mean, gap, out=np.full(len(gap), np.nan), where=gap != 0)
             rare = partial(bound_class_mean, self.panel, model, measure, self.scores[place])
             yield make_statistic(model, measure.name, mean, partial(self._scores_at, place), rare)
-            influence = partial(self._skill_influence, place, measure, float(skill[0]), float(way[0]))
+            influence = partial(self._skill_influence, place, measure, float(skill[0]), float(gap[0]))
             yield make_statistic(model, f"{measure.name}{SKILL}", skill, influence)
 
     def _scores_at(self, place: int) -> FloatArray:
         return self.scores[place]
 
-    def _skill_influence(self, place: int, measure: MeanMeasure, skill: float, way: float) -> FloatArray:
-        """How a case moves the skill: by its score and, by its class, the constant and the perfect ones."""
+    def _skill_influence(self, place: int, measure: MeanMeasure, skill: float, gap: float) -> FloatArray:
+        """The influence of each case on the skill: through its score and the references of its class."""
         outcome = self.panel.outcome
         constant = self._constant_by_class(measure)[outcome]
         perfect = measure.perfect(np.eye(self.panel.n_classes))[outcome]
-        return ((constant - self.scores[place]) - skill * (constant - perfect)) / way
+        return ((constant - self.scores[place]) - skill * (constant - perfect)) / gap
 
     def _constant_by_class(self, measure: MeanMeasure) -> FloatArray:
-        """How the reference grows with the cases of each class: by a small step."""
+        """The derivative of the reference's sum of scores by the weight of each class, from a small step."""
         weight = self.panel.class_weight
         step = weight.sum() * 1e-6
         grown = weight + step * np.eye(len(weight))
@@ -91,10 +91,11 @@ class MeanScores:
 def bound_class_mean(
     panel: ClassPanel, model: str, measure: MeanMeasure, scores: FloatArray, level: float
 ) -> tuple[float, float]:
-    """The interval of a mean score that rare classes, and rare surprises, ask for; NaN if none is rare.
+    """The interval of a mean score that allows for rare classes and rare surprises; NaN if none is rare.
 
-    A surprise is a class that the model does not call likeliest. Each forecast stands for one of the classes
-    that are asked about, in turn: an average over all of them would take a score of each.
+    A surprise is an observed class that is not the predicted class. Each case is scored as if one of the rare
+    classes (or of the classes that were not predicted) were observed, taking these classes in turn: an
+    average over all of them would need a score for each.
     """
     units, label, turn = panel.units, panel.labels[model], np.arange(len(panel.outcome))
     counts = [units.count(panel.outcome == k) for k in range(panel.n_classes)]
@@ -106,11 +107,11 @@ def bound_class_mean(
         split_rows(
             kind.astype(np.float64),
             scores,
-            (measure.score(asked, panel.forecasts[model]), scores),
+            (measure.score(supposed, panel.forecasts[model]), scores),
             units,
             level,
         )
-        for kind, asked in kinds
+        for kind, supposed in kinds
         if has_few(kind.astype(np.float64), units)
     ]
     error, quantile = units.standard_error(scores), units.critical_value(level)
@@ -141,7 +142,7 @@ class ConfusionTables:
             yield make_statistic(model, measure.name, column, partial(self.influence, measure, model))
 
     def influence(self, measure: TableMeasure, model: str) -> FloatArray:
-        """How each case moves a measure, as if it were a mean: the slope at its cell, times the total."""
+        """The influence of each case on a measure: the slope at its cell, times the total."""
         place = list(self.panel.forecasts).index(model)
         table = self._tables(self.panel.units.row_weight)[place]
         return (measure.slope(table) * table.sum()).ravel()[self.cells[place]]

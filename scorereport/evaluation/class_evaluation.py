@@ -1,4 +1,4 @@
-"""The evaluation of models of K classes in memory, and the comparison of every two of them."""
+"""The evaluation of models of K classes in memory, and comparisons of all pairs of models."""
 
 from __future__ import annotations
 
@@ -44,27 +44,26 @@ from scorereport.results.model_records import ClassCount, ClassSummary, Comparis
 from scorereport.scores.hard_labels import confusion_table
 
 if TYPE_CHECKING:
-    from scorereport._utils.arrays import IntArray
-    from scorereport.data.predictions import ClassPredictions
-    from scorereport.evaluation.class_assessment import Assessment, ClassMeasures
-    from scorereport.inference.class_panel import ClassPanel
-    from scorereport.inference.retention_bands import RetentionBand
-    from scorereport.results.model_records import EvaluationSettings, ModelScores, SampleSummary
-
-
-if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scorereport._utils.arrays import IntArray
+    from scorereport.data.predictions import ClassPredictions
     from scorereport.evaluation.class_assessment import Assessment, ClassMeasures
     from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.results.model_records import EvaluationSettings, ModelScores, SampleSummary
 
     Pair = tuple[str, str]
 
-#: A table measure is a smooth function of shares, so that the mean influence of the cases has its errors.
+#: A table measure is a smooth function of shares: its standard error is that of the mean influence of cases.
 _DELTA_METHOD = "van der Vaart (1998), Asymptotic Statistics, ch. 3, doi:10.1017/CBO9780511802256"
+#: Scores by which retention curves remove the worst cases, as in Galdran (2023), and metrics of the others.
+_RETENTION_SCORES = ("multiclass_brier", "multiclass_log_loss", "rps", "sa_rps")
+_RETENTION_SCORES_UNORDERED = ("multiclass_brier", "multiclass_log_loss", "multiclass_spherical")
+_RETENTION_METRICS = ("quadratic_weighted_kappa", "expected_cost", "accuracy")
+_RETENTION_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
 
 
 def compare_class_models(
@@ -102,7 +101,7 @@ def _compare_means(panel: ClassPanel, pair: Pair, measure: MeanMeasure, choice: 
 def _compare_tables(
     panel: ClassPanel, tables: ConfusionTables, pair: Pair, measure: TableMeasure, choice: ErrorChoice
 ) -> Difference:
-    """The difference of a measure of the confusion table, with the error of its mean influence."""
+    """The difference of two models in a measure of the confusion table, with errors by the delta method."""
     names = list(panel.forecasts)
     values = tables.values(panel.units.row_weight).reshape(len(tables.measures), len(names))
     of_models = dict(zip(names, values[tables.measures.index(measure)].tolist(), strict=True))
@@ -130,7 +129,7 @@ def _compare_tables(
 
 
 def _compare_components(found: Assessment, pairs: list[Pair], choice: ErrorChoice) -> Iterator[Difference]:
-    """Paired differences of both components, adjusted by Holm over the pairs of each."""
+    """Paired differences of both components, each adjusted by Holm over the pairs."""
     for place in range(len(found.families)):
         scored = {name: found.scored(place, name) for name in found.panel.forecasts}
         contrasts = [contrast_components(scored[a], scored[b], found.panel, choice) for a, b in pairs]
@@ -138,15 +137,8 @@ def _compare_components(found: Assessment, pairs: list[Pair], choice: ErrorChoic
             yield from adjust_by_holm(component)
 
 
-#: The scores whose worst cases retention curves set aside, as in Galdran (2023), and what they are held to.
-_RETENTION_SCORES = ("multiclass_brier", "multiclass_log_loss", "rps", "sa_rps")
-_RETENTION_SCORES_UNORDERED = ("multiclass_brier", "multiclass_log_loss", "multiclass_spherical")
-_RETENTION_METRICS = ("quadratic_weighted_kappa", "expected_cost", "accuracy")
-_RETENTION_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
-
-
 def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings) -> dict[str, Any]:
-    """All parts of the evaluation of models of K classes, by name."""
+    """Evaluate models of K classes; returns the fields of `Evaluation` by name."""
     panel = class_panel_of(predictions)
     measures = choose_class_measures(panel.n_classes, settings, ordered=predictions.ordered)
     families = make_families(panel, predictions.classes, ordered=predictions.ordered)
@@ -275,8 +267,8 @@ def _describe_classes(
     ):
         interval = None
         if settings.resamples > 0:
-            came = (panel.outcome == place).astype(float)
-            interval = rate_interval(f"share of {label}", came, panel.units, settings.level)
+            observed = (panel.outcome == place).astype(float)
+            interval = rate_interval(f"share of {label}", observed, panel.units, settings.level)
         share = weight / panel.units.total
         counts.append(ClassCount(label=label, weight=weight, share=share, interval=interval))
     return ClassSummary(ordered=predictions.ordered, counts=tuple(counts), rescaled=predictions.rescaled)

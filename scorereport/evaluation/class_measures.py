@@ -1,7 +1,7 @@
 """The measures of models of K classes: means over cases, and measures of the confusion table.
 
-Most are means over the cases. Macro F1 and kappa are not; they follow from the confusion table, of which
-they are smooth functions, so that the influence of each case on them is known.
+Most are means over the cases. Macro F1 and kappa are not: they are smooth functions of the confusion table,
+so that the influence of each case on them is known.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class MeanMeasure:
 
     @property
     def higher_is_better(self) -> bool:
-        """Which way is better."""
+        """Whether higher values are better."""
         return REGISTRY[self.name].direction is Direction.HIGHER
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableMeasure:
-    """A measure of the confusion table; `slope` is how fast it grows with each cell of a table."""
+    """A measure of the confusion table; `slope` is its derivative by each cell of a table."""
 
     name: str
     value: Callable[[FloatArray], FloatArray]
@@ -55,7 +55,7 @@ class TableMeasure:
 
 
 def choose_mean_measures(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> list[MeanMeasure]:
-    """All measures that are means, in the order of tables."""
+    """All measures that are means, in the order of tables in reports."""
     names = (*_PROBABILITIES, *(_ORDERED if ordered else ()), *_MORE_PROBABILITIES)
     scores = [_probability_measure(name) for name in names]
     return [*scores, _accuracy(), _cost(choose_cost(n_classes, settings, ordered=ordered))]
@@ -76,7 +76,7 @@ def list_class_measures(*, ordered: bool) -> tuple[str, ...]:
 
 
 def choose_cost(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> FloatArray:
-    """The costs asked for; else squared distances of ordered classes, or 1 for each wrong label."""
+    """The cost matrix of the settings; else squared distances of ordered classes, or 1 per wrong label."""
     if settings.cost_matrix is None and not ordered:
         return 1 - np.eye(n_classes)
     return check_cost(settings.cost_matrix, n_classes)
@@ -88,9 +88,9 @@ def _probability_measure(name: str) -> MeanMeasure:
     def reference(classes: FloatArray) -> FloatArray:
         share = classes / classes.sum(axis=1, keepdims=True)
         samples, n_classes = share.shape
-        came = np.tile(np.arange(n_classes), samples)
-        scores = score(came, np.repeat(share, n_classes, axis=0)).reshape(samples, n_classes)
-        return (share * np.where(share == 0, 0.0, scores)).sum(axis=1)  # what never comes has no say
+        observed = np.tile(np.arange(n_classes), samples)
+        scores = score(observed, np.repeat(share, n_classes, axis=0)).reshape(samples, n_classes)
+        return (share * np.where(share == 0, 0.0, scores)).sum(axis=1)  # 0 x inf of an absent class is 0
 
     return MeanMeasure(name=name, score=score, reference=reference, perfect=_zero)
 
@@ -118,7 +118,10 @@ def _zero(classes: FloatArray) -> FloatArray:
 
 
 def _slope_of_f1(table: FloatArray) -> FloatArray:
-    """Of F = mean of 2 TP/(R + C) over the classes met, R and C the sums of rows and columns."""
+    """The derivative of F, the mean of 2 TP/(R + C) over the classes that occur.
+
+    R and C are the sums of rows and of columns.
+    """
     both = table.sum(axis=1) + table.sum(axis=0)
     is_met = both > 0
     size = np.where(is_met, both, 1.0)
@@ -129,15 +132,15 @@ def _slope_of_f1(table: FloatArray) -> FloatArray:
 
 
 def _slope_of_kappa(table: FloatArray) -> FloatArray:
-    """Of 1 - A/B, A the distances seen and B those of independent labels, r'Wc/N."""
+    """The derivative of 1 - A/B, A the sum of distances and B that of independent labels, r'Wc/N."""
     grade = np.arange(len(table), dtype=np.float64)
     distance = (grade[:, None] - grade) ** 2
     rows, columns, total = table.sum(axis=1), table.sum(axis=0), table.sum()
-    seen = (distance * table).sum()
+    observed = (distance * table).sum()
     of_row = (distance * columns).sum(axis=1) / total
     of_column = (distance * rows[:, None]).sum(axis=0) / total
     by_chance = (of_row * rows).sum()
     if by_chance == 0:
         return np.full(table.shape, np.nan)
     slope_of_chance = of_row[:, None] + of_column[None, :] - by_chance / total
-    return -(distance * by_chance - seen * slope_of_chance) / by_chance**2
+    return -(distance * by_chance - observed * slope_of_chance) / by_chance**2

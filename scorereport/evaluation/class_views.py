@@ -1,7 +1,7 @@
 """Binary views of models of K classes: each class against the rest, each threshold between ordered classes.
 
 The K-class Brier score is the sum of the Brier scores of the classes, the ranked probability score the
-mean of those of the thresholds. Isotonic regression of each view therefore decomposes both, exactly.
+mean of those of the thresholds. Isotonic regression of each view therefore decomposes both exactly.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import Corp
     from scorereport.results.model_records import EvaluationSettings
 
-#: Recalibrated probabilities that fall by less do not fall.
+#: A decrease of recalibrated probabilities by less than this is rounding.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class View:
-    """A binary question: the outcome of each case, each model's probability, and the fits.
+    """A binary view: the outcome of each case, each model's probability, and the isotonic fits.
 
-    Arrays are in the order of the panel of classes; `panel` has them in an order of its own.
+    Arrays are in the order of the panel of classes; `panel` has its own canonical order.
     """
 
     label: str
@@ -56,7 +56,7 @@ class View:
         return fit_panel(self.panel)
 
     def losses(self, model: str) -> CaseLosses:
-        """Brier scores of each case: of the forecast, the recalibrated one and the prevalence."""
+        """Brier scores of each case: of the forecast, the recalibrated forecast and the prevalence."""
         fit, p = self.fits[model], self.forecasts[model]
         return CaseLosses(
             measure="brier",
@@ -68,7 +68,7 @@ class View:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:
-    """All views of a kind, whose Brier scores over the divisor add up to a score of K classes."""
+    """All views of a kind; the sum of their Brier scores over the divisor is a score of K classes."""
 
     kind: Literal["class", "threshold"]
     score: str
@@ -76,7 +76,7 @@ class Family:
     views: tuple[View, ...]
 
     def losses(self, model: str) -> CaseLosses:
-        """What each case loses by the score of K classes: the sum over the views."""
+        """The loss of each case under the score of K classes: the sum over the views, over the divisor."""
         parts = [view.losses(model) for view in self.views]
         return CaseLosses(
             measure=self.score,
@@ -118,25 +118,25 @@ class Family:
 
 
 def make_families(panel: ClassPanel, labels: Sequence[str], *, ordered: bool) -> list[Family]:
-    """The views by class and, of ordered classes, by threshold; the main one last."""
+    """The views by class and, for ordered classes, by threshold; the main family is last."""
     classes = np.arange(panel.n_classes)
-    came = (panel.outcome[:, None] == classes).astype(np.float64)
-    by_class = _make_views(panel, came, dict(panel.forecasts), labels)
+    observed = (panel.outcome[:, None] == classes).astype(np.float64)
+    by_class = _make_views(panel, observed, dict(panel.forecasts), labels)
     families = [Family(kind=CLASS, score=BRIER, divisor=1, views=tuple(by_class))]
     if ordered:
-        came = (panel.outcome[:, None] <= classes[:-1]).astype(np.float64)
+        observed = (panel.outcome[:, None] <= classes[:-1]).astype(np.float64)
         below = {name: cumulative(p) for name, p in panel.forecasts.items()}
-        by_threshold = _make_views(panel, came, below, labels[:-1])
+        by_threshold = _make_views(panel, observed, below, labels[:-1])
         divisor = panel.n_classes - 1
         families.append(Family(kind=THRESHOLD, score=RPS, divisor=divisor, views=tuple(by_threshold)))
     return families
 
 
 def _make_views(
-    panel: ClassPanel, came: FloatArray, forecasts: dict[str, FloatArray], labels: Sequence[str]
+    panel: ClassPanel, observed: FloatArray, forecasts: dict[str, FloatArray], labels: Sequence[str]
 ) -> Iterator[View]:
     for place, label in enumerate(labels):
-        outcome = came[:, place]
+        outcome = observed[:, place]
         of_view = {name: np.ascontiguousarray(p[:, place]) for name, p in forecasts.items()}
         yield View(
             label=label,
@@ -155,7 +155,7 @@ def _make_views(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExaminedView:
-    """What is known of a view: its sample, and each model's scores and overfit."""
+    """The results of a view: its sample, and each model's scores and overfit."""
 
     view: View
     sample: SampleSummary
@@ -164,7 +164,7 @@ class ExaminedView:
 
 
 def examine_view(view: View, settings: EvaluationSettings) -> ExaminedView:
-    """Brier score, decomposition and AUC of each model, with intervals and tests if asked for."""
+    """Brier score, decomposition and AUC of each model; with intervals and tests if there are resamples."""
     measures = [resolve_measure("brier", {})]
     sample = describe_sample(len(view.outcome), next(iter(view.fits.values())))
     scores = {name: score_fit(name, fit, measures) for name, fit in view.fits.items()}

@@ -64,7 +64,7 @@ class Columns(TypedDict, total=False):
     missing: str
 
 
-def evaluate(  # noqa: PLR0913  # every setting has its name
+def evaluate(  # noqa: PLR0913  # a parameter for each setting
     data: Any,
     *,
     cost_interval: tuple[float, float] | None = None,
@@ -87,32 +87,33 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
 ) -> Evaluation:
     """Evaluate one or more models on the same rows, with the uncertainty of every number.
 
-    Models are binary or, where `classes` are named, of K classes, ordered or not.
+    Models are binary or, if `classes` are given, of K classes, ordered or not.
 
     Parameters
     ----------
-    data : `Predictions`, or a table that `read_predictions` takes together with its columns; binary ones
-        may be larger than memory, or be a Spark DataFrame
+    data : `Predictions`, or a table that `read_predictions` takes together with its columns; a table of
+        binary models may be larger than memory, or be a Spark DataFrame
     cost_interval : bounds of the cost ratios that matter, inside (0, 1); adds the bounded scores
-    level, band_level : the probability with which intervals and bands cover
-    interval_method : of mean scores and skills: "bca" or "percentile" bootstrap
-    resamples, seed : how many samples are drawn for each bootstrap, band and test, and where they start;
-        with 0 there are neither intervals nor bands nor tests
+    level, band_level : confidence levels of intervals and of bands
+    interval_method : the bootstrap intervals of mean scores and skills: "bca" or "percentile"
+    resamples, seed : the number of resamples for each bootstrap, band and test, and the seed of the random
+        numbers; with 0 resamples there are no intervals, bands or tests
     smallest_group : groups of fewer rows are counted, not scored
-    window : "year", "quarter", "month", "week" or "day", the periods of the time column; the shortest that
-        makes no more than 24 of them unless given
-    thresholds : where decisions are tabled, inside (0, 1); five over the cost interval, or the tenths, unless
-        given
-    cost_matrix : of K classes, what each decision (column) costs where each class (row) came; unless given
+    window : the length of the periods of the time column: "year", "quarter", "month", "week" or "day"; by
+        default the shortest with up to 24 periods
+    thresholds : the thresholds of the decision table, inside (0, 1); by default five over the cost interval,
+        or the tenths
+    cost_matrix : for K classes, the cost of each decision (column) for each observed class (row); by default
         the squared distance of ordered classes over its largest value, or 1 for every wrong decision
-    retention_fractions : of the cases that retention curves of K classes set aside; the first is 0
-    scale_bins, scale_limit : bins of equal count on the probability scale, and how near to 0 and 1 its
-        probabilities may come
+    retention_fractions : the fractions of cases that retention curves of K classes remove; the first is 0
+    scale_bins, scale_limit : the number of bins of equal count on the probability scale, and the smallest
+        distance of its probabilities from 0 and 1
     engine : what sorts the rows: "memory"; "duckdb", on disk; "spark", on a cluster; or "auto", by size and
-        kind of the data. Counts, blocks, scores and curves are the same whichever it is; but only in memory
-        samples are drawn, and otherwise intervals come from a grouped jackknife, bands from asymptotic theory
-    memory_limit, temporary_folder : how much memory DuckDB may take, such as "1GB", a quarter of the
-        machine's unless given; and where files are kept meanwhile, that of the system unless given
+        kind of the data. Counts, blocks, scores and curves are the same with every engine. Samples are drawn
+        in memory only: with the other engines, intervals come from a grouped jackknife and bands from
+        asymptotic theory
+    memory_limit, temporary_folder : how much memory DuckDB may use, such as "1GB", by default a quarter of
+        the machine's; and the folder for temporary files, by default that of the system
     columns : `outcome`, `forecasts`, `classes`, `ordered`, `normalize`, `weight`, `weight_kind`, `group`,
         `cluster`, `grade`, `time`, `positive`, `missing`, `table`, as in `read_predictions`
 
@@ -150,7 +151,7 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
 
 
 def _choose(data: Any, engine: str, columns: Columns, memory_limit: str | None) -> str:
-    """The engine asked for, or the one that suits the data; several classes have to be in memory."""
+    """The given engine, or for "auto" the one that suits the data; K classes are evaluated in memory."""
     if columns.get("classes") is not None and engine == "auto":
         return "memory"
     used = len(columns.get("forecasts", ())) + len(columns)

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import EvaluationSettings, GroupResult, ModelResult, SampleSummary
 
 
-#: What an evaluation says whose numbers all take rows as independent though they have times.
+#: Notes of evaluations with times whose numbers all take rows, or clusters, as independent.
 INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
 CLUSTERS_INDEPENDENT_IN_TIME = "Clusters are taken as independent of each other, in time as well."
 _OTHERS_INDEPENDENT = "all other intervals, bands and tests take rows as independent."
 
 
 def describe_rows_and_models(predictions: Predictions, settings: EvaluationSettings) -> Iterator[str]:
-    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
+    """Notes on the outcomes, on refuted forecasts, and on groups without weight."""
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     outcome = predictions.outcome[counts]
     weight = None if predictions.weight is None else predictions.weight[counts]
@@ -62,7 +62,7 @@ def describe_rows_and_models(predictions: Predictions, settings: EvaluationSetti
 def describe_missing_recalibration(
     models: Iterable[ModelResult], settings: EvaluationSettings
 ) -> Iterator[str]:
-    """Why no model was recalibrated on trial; nothing if one was, or if nothing is inferred."""
+    """Explain why no recalibration was tried; nothing if one was, or if there are no resamples."""
     if settings.resamples > 0 and not any(model.recalibration for model in models):
         yield (
             f"Recalibration is left out: it needs at least {FEWEST_EVENTS} events and {FEWEST_EVENTS} "
@@ -73,7 +73,7 @@ def describe_missing_recalibration(
 def describe_groups(
     by_column: Iterable[tuple[str, Sequence[GroupResult]]], settings: EvaluationSettings
 ) -> Iterator[str]:
-    """Notes on the groups of each column, and on periods of time."""
+    """Notes on the groups of each column, and on the periods of the time column."""
     for column, groups in by_column:
         one_class = [g.label for g in groups if g.models and _has_one_class(g.sample)]
         if one_class:
@@ -102,11 +102,14 @@ def _describe_limits(
     if len(groups) > MOST_GROUPS_WITH_INTERVALS:
         yield f"{column}: no intervals, because it has more than {MOST_GROUPS_WITH_INTERVALS} groups."
     elif tested > 1 and any(model.miscalibration_tests for group in groups for model in group.models):
-        yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
+        yield (
+            f"{column}: p-values of groups are not adjusted; Holm's p-values are adjusted for all {tested} "
+            "groups."
+        )
 
 
 def describe_dependence(predictions: Cases) -> Iterator[str]:
-    """What rows that depend on each other change."""
+    """Notes on how dependence between rows, in time or within clusters, is taken into account."""
     if predictions.time is not None and predictions.cluster is None:
         of_classes = isinstance(predictions, ClassPredictions)
         others = "kappa, F1" if of_classes else "AUC"
@@ -144,24 +147,21 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
 
 
 def describe_few_events(events: float, non_events: float, *, are_effective: bool) -> Iterator[str]:
-    """A warning where events or non-events are few; effective numbers are those of weighted rows."""
+    """A warning if events or non-events are few; with sampling weights the numbers are effective ones."""
     warning = warn_of_few_events(events, non_events, are_effective=are_effective)
     if warning:
         yield warning.replace("this interval says", "intervals say")
 
 
 def describe_refuted(model: str, count: int, rows: Sequence[int] | IntArray) -> str:
-    """How many forecasts were certain and wrong, and where some of them are, if that is known."""
-    cases = "1 case was" if count == 1 else f"{count} cases were"
+    """State how many forecasts were certain and wrong, and in which rows some of them are, if known."""
+    cases = "1 forecast was" if count == 1 else f"{count} forecasts were"
     where = f" (row {name_some(rows)})" if len(rows) else ""
-    return (
-        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
-        f"or certain and did not{where}."
-    )
+    return f"{model}: the log score is infinite, because {cases} 0 for an event or 1 for a non-event{where}."
 
 
 def describe_groups_without_weight(predictions: Cases, settings: EvaluationSettings) -> Iterator[str]:
-    """Groups that are left out, because none of their rows counts."""
+    """Notes on groups that are left out because none of their rows has a weight."""
     if predictions.weight is None:
         return
     columns = list(predictions.groups.items())
@@ -174,12 +174,12 @@ def describe_groups_without_weight(predictions: Cases, settings: EvaluationSetti
 
 
 def describe_weightless(column: str, label: str, rows: int) -> str:
-    """Why a group is left out."""
+    """Explain why a group is left out."""
     return f"{column} = {label} is left out: its {rows} rows have no weight."
 
 
 def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
-    """Notes on classes that never came, rows that were rescaled, ties and forecasts that were refuted."""
+    """Notes on classes that were never observed, rescaled rows, ties, and refuted forecasts."""
     yield from _describe_absent(predictions)
     for rescaled in predictions.rescaled:
         yield _describe_rescaled(rescaled, len(predictions))
@@ -194,35 +194,35 @@ def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
         tied = int(((table == table.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
         if tied:
             yield (
-                f"{name}: in {format_counted(tied, 'case')} several classes are equally likely and no other is "
-                "likelier; the first of them counts as the one decided for."
+                f"{name}: in {format_counted(tied, 'case')} several classes share the highest probability; "
+                "the first of them is the predicted class."
             )
 
 
 def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
-    told = f"{rescaled.model}: the probabilities of each row were divided by their sum, as asked for; "
+    action = f"{rescaled.model}: the probabilities of each row were divided by their sum, as requested; "
     if not rescaled.rows:
-        return f"{told}all of them summed to 1 within {SUM_TOLERANCE:g} before."
+        return f"{action}before, every row summed to 1 within {SUM_TOLERANCE:g}."
     return (
-        f"{told}{format_count(rescaled.rows)} of {format_counted(rows, 'row')} did not sum to 1 within "
-        f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.10g}."
+        f"{action}before, {format_count(rescaled.rows)} of {format_counted(rows, 'row')} did not sum to 1 "
+        f"within {SUM_TOLERANCE:g}; the sum furthest from 1 was {rescaled.furthest_sum:.10g}."
     )
 
 
 def _describe_absent(predictions: ClassPredictions) -> Iterator[str]:
-    came = np.bincount(predictions.outcome, weights=predictions.weight, minlength=len(predictions.classes))
-    absent = [label for label, weight in zip(predictions.classes, came, strict=True) if weight == 0]
+    weights = np.bincount(predictions.outcome, weights=predictions.weight, minlength=len(predictions.classes))
+    absent = [label for label, weight in zip(predictions.classes, weights, strict=True) if weight == 0]
     if len(absent) == len(predictions.classes) - 1:
         yield "All cases are of one class: skill is not defined."
     elif absent:
-        never = "This class never came" if len(absent) == 1 else f"{len(absent)} classes never came"
+        what = "One class was" if len(absent) == 1 else f"{len(absent)} classes were"
         them = "it" if len(absent) == 1 else "them"
-        yield f"{never} ({name_some(absent)}); forecasts of {them} are scored."
+        yield f"{what} never observed ({name_some(absent)}); forecasts of {them} are scored."
 
 
 def _describe_refuted(model: str, rows: list[int]) -> str:
     cases = "1 case" if len(rows) == 1 else f"{len(rows)} cases"
     return (
-        f"{model}: the log score is infinite, because in {cases} a class came that was called impossible "
+        f"{model}: the log score is infinite, because in {cases} the forecast of the observed class was 0 "
         f"({'row' if len(rows) == 1 else 'rows'} {name_some(rows)})."
     )

@@ -1,4 +1,4 @@
-"""Checks of the settings of `evaluate()`: their ranges, kinds of models, memory and folders."""
+"""Checks of the settings of `evaluate()`: ranges, kinds of models, memory and folders."""
 
 from __future__ import annotations
 
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
     from scorereport.results.model_records import EvaluationSettings
 
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*", re.IGNORECASE)
+_POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+#: The smallest memory limit in bytes: DuckDB cannot sort with less.
+_LEAST = 100_000_000
+
 
 def check_resamples(resamples: int, band_level: float) -> int:
-    """None at all, or enough for every band and interval."""
+    """Check the number of resamples: 0, or enough for every band and interval."""
     needed = max(fewest_resamples(band_level), 2)
     if check_whole(resamples, "resamples", 0) not in range(1, needed):
         return resamples
@@ -37,21 +42,21 @@ def check_resamples(resamples: int, band_level: float) -> int:
 
 
 def check_costs(interval: tuple[float, float]) -> tuple[float, float]:
-    """Two cost ratios inside (0, 1), the lower one first."""
+    """Check the cost interval: two cost ratios inside (0, 1), the lower one first."""
     if np.shape(interval) != (2,):
         raise UsageError(f"`cost_interval` must be a pair of numbers; got {interval!r}.")
     return check_interval(*interval, closed="neither")
 
 
 def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
-    """Thresholds in ascending order, each once."""
+    """Check thresholds, and return them in ascending order, each once."""
     if np.ndim(thresholds) != 1 or np.size(thresholds) == 0:
         raise UsageError(f"`thresholds` must be a list of at least one number; got {thresholds!r}.")
     return tuple(sorted({check_inside(t, "thresholds", 0, 1, closed="neither") for t in thresholds}))
 
 
 def check_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
-    """Fractions in [0, 1) that rise from 0."""
+    """Check the fractions of retention curves: numbers in [0, 1) that rise from 0."""
     if np.ndim(fractions) != 1 or np.size(fractions) < 2:
         raise UsageError(f"`retention_fractions` must be a list of at least two numbers; got {fractions!r}.")
     rising = tuple(check_inside(f, "retention_fractions", 0, 1, closed="left") for f in fractions)
@@ -63,7 +68,7 @@ def check_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
 def check_cost_matrix(
     cost_matrix: ArrayLike | None, predictions: Predictions | ClassPredictions
 ) -> tuple[tuple[float, ...], ...] | None:
-    """What each decision costs where each class came, if there are classes."""
+    """Check the cost matrix, which has a row for each observed class and a column for each decision."""
     if cost_matrix is None:
         return None
     if isinstance(predictions, Predictions):
@@ -73,7 +78,7 @@ def check_cost_matrix(
 
 
 def check_model_kind(predictions: Predictions | ClassPredictions, settings: EvaluationSettings) -> None:
-    """Refuse what only binary models have, where there are several classes."""
+    """Refuse settings of binary models if there are several classes."""
     if isinstance(predictions, Predictions):
         return
     for name in ("cost_interval", "thresholds"):
@@ -84,7 +89,7 @@ def check_model_kind(predictions: Predictions | ClassPredictions, settings: Eval
 def check_engine_support(
     data: Any, columns: Mapping[str, Any], cost_matrix: ArrayLike | None, engine: str
 ) -> None:
-    """Predictions are in memory already, and models of several classes have to be."""
+    """Refuse data that must be evaluated in memory: predictions, and models of several classes."""
     if isinstance(data, (Predictions, ClassPredictions)):
         raise UsageError(f'Predictions are in memory: `engine` must be "memory" or "auto"; got {engine!r}.')
     if columns.get("classes") is not None:
@@ -93,14 +98,8 @@ def check_engine_support(
         raise UsageError("`cost_matrix` is for models of several classes; for an event use `cost_interval`.")
 
 
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*", re.IGNORECASE)
-_POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-#: With less DuckDB cannot sort.
-_LEAST = 100_000_000
-
-
 def check_memory_limit(limit: str | None) -> int:
-    """A limit in bytes; a quarter of the machine's memory unless given.
+    """The memory limit in bytes; by default a quarter of the machine's memory.
 
     >>> check_memory_limit("1GB"), check_memory_limit("512 MiB")
     (1000000000, 536870912)
@@ -118,10 +117,9 @@ def check_memory_limit(limit: str | None) -> int:
 
 
 def check_temporary_folder(folder: str | Path | None) -> Path:
-    """A folder that exists; that of the system unless given."""
-    with (
-        signals_deferred()
-    ):  # Python tries the folder of the system with a file, which a signal would leave there
+    """Check that the temporary folder exists; by default it is that of the system."""
+    # Python tests the folder of the system by writing a file; a signal would leave the file there
+    with signals_deferred():
         place = Path(tempfile.gettempdir() if folder is None else folder)
     if not place.is_dir():
         raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")

@@ -1,4 +1,4 @@
-"""The same evaluation by subgroup and by period of time, and tests whether groups differ."""
+"""Evaluations by subgroup and by period of time, and tests of whether groups differ."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     #: Counts the cases of some rows and, if there are settings, scores them.
     ScoreRows = Callable[[IntArray, EvaluationSettings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]
 
-#: From the longest period to the shortest, with how it is written; quarters have no code of their own.
+#: Periods from the longest to the shortest, with their format; `strftime` has none for quarters.
 WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day": "%Y-%m-%d"}
-#: Periods that a table and a chart can show; the shortest window that makes no more is chosen.
+#: The most periods that a table and a chart can show: by default the shortest window with no more is chosen.
 _MOST_WINDOWS = 24
-#: With more groups in a column each is scored, but nothing is drawn for it.
+#: With more groups in a column, groups are scored without resamples: there are no intervals or tests.
 MOST_GROUPS_WITH_INTERVALS = 100
-#: Of these each kind of model has its own.
+#: The scores that are compared between groups, of binary models and of K classes.
 _COMPARED = ("brier", "log_loss", "roc_auc", "multiclass_brier", "multiclass_log_loss", "rps")
 
 
 def evaluate_groups(
     predictions: Cases, column: str, labels: NDArray[Any], settings: EvaluationSettings, score_rows: ScoreRows
 ) -> list[GroupResult]:
-    """Evaluate each group of a column by itself; groups without weight are left out, a note says so."""
+    """Evaluate each group of a column; groups without weight are left out, and a note lists them."""
     groups = [(label, rows) for label, rows in rows_by_label(labels) if has_weight(predictions, rows)]
     infers = settings.resamples > 0 and len(groups) <= MOST_GROUPS_WITH_INTERVALS
     of_groups = settings if infers else replace(settings, resamples=0)
@@ -64,11 +64,11 @@ def _adjust_tests(groups: list[GroupResult]) -> list[GroupResult]:
     if not scored or not p_values[0][0]:
         return groups
     adjusted = np.apply_along_axis(holm, 0, np.array(p_values)).tolist()
-    mended = {
+    with_adjusted = {
         group.label: replace(group, models=tuple(map(_with_adjusted, group.models, of_group)))
         for group, of_group in zip(scored, adjusted, strict=True)
     }
-    return [mended.get(group.label, group) for group in groups]
+    return [with_adjusted.get(group.label, group) for group in groups]
 
 
 def _with_adjusted(scores: ModelScores, p_values: list[float]) -> ModelScores:
@@ -79,7 +79,7 @@ def _with_adjusted(scores: ModelScores, p_values: list[float]) -> ModelScores:
 def evaluate_all_groups(
     predictions: Cases, settings: EvaluationSettings, score_rows: ScoreRows
 ) -> tuple[dict[str, tuple[GroupResult, ...]], tuple[GroupResult, ...]]:
-    """The groups of each column, and the periods of time."""
+    """Evaluate the groups of each column, and the periods of the time column."""
     by_column = {
         column: tuple(evaluate_groups(predictions, column, labels, settings, score_rows))
         for column, labels in predictions.groups.items()
@@ -94,7 +94,7 @@ def evaluate_all_groups(
 def compare_groups(
     predictions: Cases, by_column: dict[str, tuple[GroupResult, ...]], settings: EvaluationSettings
 ) -> tuple[Heterogeneity, ...]:
-    """Tests whether the groups of each column differ; none without resamples."""
+    """Tests of whether the groups of each column differ; none without resamples."""
     if settings.resamples == 0:
         return ()
     return tuple(
@@ -132,7 +132,7 @@ def _test_heterogeneity(
     rows = np.flatnonzero(np.isin(labels, [group.label for group in scored]))
     warnings = warn_of_groups(scored)
     if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
-        warnings.append("Clusters span groups, which the test takes for independent.")
+        warnings.append("Clusters span groups, but the test takes groups as independent.")
     clustered = predictions.cluster is not None
     for place, model in enumerate(predictions.forecasts):
         tests = compare_group_scores(scored, place, warnings, clustered=clustered)
@@ -144,7 +144,7 @@ def _test_heterogeneity(
 def compare_group_scores(
     groups: Sequence[GroupResult], place: int, warnings: Sequence[str], *, clustered: bool
 ) -> list[HypothesisTest]:
-    """Cochran's Q of each score of the model in that place, over all groups in which it is known."""
+    """Cochran's Q test of each score of the model at a place, over all groups in which it is known."""
     tests = (_compare_scores(groups, place, name, warnings, clustered=clustered) for name in _COMPARED)
     return [test for test in tests if test is not None]
 
@@ -163,12 +163,12 @@ def _test_calibration(
 
 
 def warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
-    """Errors that a test over groups rests on are rough where events are few."""
+    """A warning if some group has few events, so that its standard errors are rough."""
     fewest = min(min(_count_classes(group.sample)) for group in groups)
     if fewest >= FEW_EVENTS:
         return []
     what = "cases of a class" if groups[0].sample.classes else "events or non-events"
-    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test allows for that and detects less."]
+    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test allows for that and has less power."]
 
 
 def _count_classes(sample: SampleSummary) -> tuple[float, ...]:
@@ -180,7 +180,7 @@ def _count_classes(sample: SampleSummary) -> tuple[float, ...]:
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
-    """Whether rows of one cluster are found in several groups."""
+    """Whether rows of one cluster are in several groups."""
     pairs = set(zip(cluster.tolist(), labels.tolist(), strict=True))
     return len(pairs) > len({one for one, _ in pairs})
 
@@ -188,10 +188,10 @@ def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
 def _compare_scores(
     groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], *, clustered: bool
 ) -> HypothesisTest | None:
-    """Cochran's Q over the groups in which the score and its error are known; None if too few.
+    """Cochran's Q test over the groups in which the score and its error are known; None if they are too few.
 
     Errors of scores have as many degrees of freedom as the rarest class has cases, less one, or those of
-    their clusters. Those of AUCs are taken at the common AUC, and are then as good as known for rows.
+    their clusters. Errors of AUCs are computed at the common AUC; for rows, they then count as known.
     """
     known = [
         (score.interval, group.sample)
@@ -220,13 +220,13 @@ def _compare_scores(
 
 
 def _is_known(interval: Estimate) -> bool:
-    """Whether there is a value with an error; that of an AUC of 0 or 1 is not its own."""
+    """Whether there is a value with an error; an AUC of 0 or 1 gets its error from the common AUC."""
     is_separated = interval.measure == "roc_auc" and interval.value in {0, 1}
     return bool(np.isfinite(interval.value)) and (interval.standard_error > 0 or is_separated)
 
 
 def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
-    """Each label, in order, with its rows; one pass however many labels there are."""
+    """Each label, in ascending order, with its rows; a single pass for any number of labels."""
     import pandas as pd
 
     codes, names = pd.factorize(labels, sort=True)
@@ -235,12 +235,12 @@ def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
 
 
 def has_weight(predictions: Cases, rows: IntArray) -> bool:
-    """Whether any of the rows counts."""
+    """Whether any of the rows has a weight."""
     return predictions.weight is None or bool(predictions.weight[rows].any())
 
 
 def label_windows(time: NDArray[np.datetime64], window: str | None) -> NDArray[Any]:
-    """The period that each time lies in, as text that sorts in time."""
+    """The period of each time, as text that sorts in the order of time."""
     if window is not None:
         return _label(time, check_option(window, "window", WINDOWS))
     labelled = (_label(time, name) for name in reversed(WINDOWS))
@@ -259,7 +259,7 @@ def _label(time: NDArray[np.datetime64], window: str) -> NDArray[Any]:
 
 
 def check_window(window: str | None, columns: Cases | Roles) -> None:
-    """A window needs times."""
+    """Refuse a window without a time column, or an unknown one."""
     if window is not None:
         check_option(window, "window", WINDOWS)
         if columns.time is None:

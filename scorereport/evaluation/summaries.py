@@ -1,4 +1,4 @@
-"""From a CORP fit to the records of an evaluation: scores, curves and descriptions, nothing drawn."""
+"""The records of an evaluation that follow from a CORP fit without resampling: scores, curves, summaries."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
-#: Levels at which the distribution of forecasts is told.
+#: Levels of the quantiles of forecasts that are reported.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _THRESHOLDS_OF_INTERVAL = 5
-#: Digits that tell counts made of weights from rounding.
+#: Digits to which counts from fractional weights are rounded.
 _DIGITS = 9
 
 
@@ -87,7 +87,7 @@ def fit_panel(panel: ForecastPanel) -> dict[str, Corp]:
 
 
 def adjust_scores(scores: Mapping[str, ModelScores]) -> dict[str, ModelScores]:
-    """Adjust the p-values of tests of miscalibration over the models, by Holm; one model stands alone."""
+    """Adjust the p-values of tests of miscalibration over the models, by Holm; not for one model."""
     if len(scores) < 2:
         return dict(scores)
     tests = _adjust_tests([of_model.miscalibration_tests for of_model in scores.values()])
@@ -99,11 +99,11 @@ def adjust_scores(scores: Mapping[str, ModelScores]) -> dict[str, ModelScores]:
 
 def adjust_calibration(known: Sequence[ModelCalibration | None]) -> list[ModelCalibration | None]:
     """Adjust the p-values of the other tests of calibration over the models."""
-    given = [calibration for calibration in known if calibration is not None]
-    if len(known) < 2 or len(given) < len(known):
+    examined = [calibration for calibration in known if calibration is not None]
+    if len(known) < 2 or len(examined) < len(known):
         return list(known)
-    tests = _adjust_tests([calibration.tests for calibration in given])
-    return [replace(c, tests=adjusted) for c, adjusted in zip(given, tests, strict=True)]
+    tests = _adjust_tests([calibration.tests for calibration in examined])
+    return [replace(c, tests=adjusted) for c, adjusted in zip(examined, tests, strict=True)]
 
 
 def _adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[HypothesisTest, ...]]:
@@ -118,7 +118,7 @@ def _adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[
 
 
 def choose_measures(settings: EvaluationSettings) -> list[Measure]:
-    """The scores of an evaluation: over all costs and, if asked for, over an interval of costs."""
+    """The scores of an evaluation: over all costs and, if one is set, over an interval of costs."""
     measures = [resolve_measure(name, {}) for name in _SCORES]
     if settings.cost_interval is not None:
         costs = dict(zip(("lower", "upper"), settings.cost_interval, strict=True))
@@ -142,9 +142,9 @@ def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
 def collect_curves(
     fit: IsotonicFit, points: int, knots: FloatArray | None = None, tally: DecisionTally | None = None
 ) -> ModelCurves:
-    """All curves of a fit, with about so many points each, or at knots that were chosen before.
+    """All curves of a fit, with about `points` points each, or at the given knots.
 
-    With a tally of decisions the decision curve has a band.
+    With a tally of decisions, the decision curve has a band.
     """
     kinks = kinks_of(fit)
     regret = regret_curve(fit, theta=choose_knots(fit, points) if knots is None else knots)
@@ -162,19 +162,19 @@ def collect_curves(
 
 
 def describe_sample(rows: int, fit: Corp) -> SampleSummary:
-    """Totals of the fit, which sums in canonical order: the order of rows leaves no trace."""
-    units, happened = fit.sample.units, fit.cases.y_true == 1
+    """Rows, cases and events of a fit; its sums are in canonical order and do not depend on that of rows."""
+    units, is_event = fit.sample.units, fit.cases.y_true == 1
     independent = IndependentCases(
         unit=units.unit,
-        total=units.count_draws(np.full(len(happened), True)),
-        events=units.count_draws(happened),
-        non_events=units.count_draws(~happened),
+        total=units.count_draws(np.full(len(is_event), True)),
+        events=units.count_draws(is_event),
+        non_events=units.count_draws(~is_event),
     )
     return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events), independent=independent)
 
 
 def describe_forecasts(fit: Corp) -> ForecastSummary:
-    """The distribution of the forecasts in a few numbers."""
+    """A summary of the distribution of forecasts: range, mean and quantiles."""
     distinct = fit.distinct
     return ForecastSummary(
         forecast_type=fit.forecast_type,
@@ -187,22 +187,22 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
 
 
 def _counted(fit: Corp) -> Blocks:
-    """Distinct forecasts with counts of cases, which fractional weights are after division only."""
+    """Distinct forecasts with counts of cases; fractional weights are divided by the weight of a case."""
     units, distinct = fit.sample.units, fit.distinct
     return distinct if are_whole(units.weight) else count_weighted_cases(distinct, units.case_weight)
 
 
 def count_weighted_cases(distinct: Blocks, case_weight: float) -> Blocks:
-    """Sums of weights as counts of cases, as near as rounding lets them be."""
+    """Sums of weights as counts of cases, up to rounding."""
     return replace(distinct, n=np.round(distinct.n / case_weight, _DIGITS))
 
 
 def decide_at_thresholds(
     fit: IsotonicFit, settings: EvaluationSettings, tally: DecisionTally | None = None
 ) -> tuple[ThresholdResult, ...]:
-    """Decisions at the thresholds asked for, else at some that spread over the costs that matter.
+    """Decisions at the thresholds of the settings, else at those of `choose_thresholds`.
 
-    With a tally of decisions each number has its interval.
+    With a tally of decisions, each number has an interval.
     """
     chosen = settings.thresholds or choose_thresholds(settings.cost_interval)
     found = threshold_table(fit, thresholds=chosen)
@@ -210,7 +210,7 @@ def decide_at_thresholds(
 
 
 def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float, ...]:
-    """Five evenly spaced over an interval of costs with both its ends, else the tenths.
+    """Five thresholds, evenly spaced over an interval of costs with both its ends; without one, the tenths.
 
     >>> choose_thresholds((0.1, 0.4))
     (0.1, 0.175, 0.25, 0.325, 0.4)
@@ -219,4 +219,4 @@ def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float,
         return _THRESHOLDS
     lower, upper = cost_interval
     between = np.linspace(lower, upper, _THRESHOLDS_OF_INTERVAL)[1:-1]
-    return (lower, *between.round(12).tolist(), upper)  # rounded, so that .3 is the .3 of a forecast
+    return (lower, *between.round(12).tolist(), upper)  # rounded, so that 0.3 equals a forecast of 0.3

@@ -1,4 +1,4 @@
-"""Uncertainty of an evaluation: intervals, bands and tests for its models, alone and against each other."""
+"""The uncertainty of an evaluation of binary models: intervals, bands, tests and comparisons."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ _OVERFIT_DRAWS = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampleInference:
-    """What is known of a sample beyond its numbers; `overfits` are those of each model by each measure.
+    """A sample and its models with intervals and tests; `overfits` has those of each model by each measure.
 
-    Of each fit only the blocks are kept, which are few.
+    Only the blocks of each fit are kept, which are few.
     """
 
     sample: SampleSummary
@@ -87,7 +87,7 @@ def infer_sample(
     measures: list[Measure],
     settings: EvaluationSettings,
 ) -> SampleInference:
-    """Intervals for every number of a sample, and tests of calibration by miscalibration."""
+    """Compute intervals for every number of a sample, and tests of calibration by miscalibration."""
     overfits, inferred, blocks = {}, {}, {}
     for name, known in _bootstrap_scores(panel, models, measures, settings).items():
         fit = fits[name]
@@ -97,7 +97,7 @@ def infer_sample(
         note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
         few = find_few_values(fit.sample, settings.level)
         tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
-        del fit  # of many rows there is room for one
+        del fit  # with many rows, memory holds one fit at a time
         scored = _score_cases(name, blocks[name], panel, measures, overfits[name])
         found = _add_components(known, scored, tests, note, panel, settings)
         inferred[name] = _correct_few_values(found, few, measures)
@@ -111,7 +111,7 @@ def _bootstrap_scores(
     measures: list[Measure],
     settings: EvaluationSettings,
 ) -> dict[str, ModelScores]:
-    """Intervals of all mean scores and skills; of the bootstrap, which holds every score, nothing is kept."""
+    """Intervals of all mean scores and skills; the bootstrap is not kept, because it holds every score."""
     boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
     return {
         name: replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
@@ -122,7 +122,7 @@ def _bootstrap_scores(
 def _score_cases(
     name: str, blocks: Blocks, panel: ForecastPanel, measures: list[Measure], overfits: list[Overfit]
 ) -> Iterator[ScoredModel]:
-    """A model under one measure after the other; all at once would fill the memory."""
+    """A model under one measure after the other, to save memory."""
     for measure, overfit in zip(measures, overfits, strict=True):
         losses = FittedLosses(measure, panel.outcome, panel.forecasts[name], blocks)
         yield ScoredModel(name=name, losses=losses, overfit=overfit)
@@ -155,7 +155,7 @@ def _add_components(
 def _correct_few_values(
     known: ModelScores, few: FewValues | None, measures: Sequence[Measure]
 ) -> ModelScores:
-    """Components with the intervals that few distinct forecasts ask for."""
+    """Scores whose component intervals allow for few distinct forecasts."""
     named = {measure.label: measure for measure in measures}
     components = [allow_for_few_values(bound, few, named[bound.measure]) for bound in known.components]
     return replace(known, components=tuple(components))
@@ -181,7 +181,10 @@ def _add_intervals(
 
 
 def _note_few(skill: Estimate, panel: ForecastPanel) -> Estimate:
-    """The skill of misclassification has a kink at a prevalence of 1/2 and is not widened for few events."""
+    """Add a warning of few events to the skill of misclassification.
+
+    This skill has a kink at a prevalence of 1/2, so its interval is not widened for few events.
+    """
     events, others = (panel.units.count(panel.outcome == outcome) for outcome in (1, 0))
     few = warn_of_few_events(
         events, others, enough=FEW_CASES, are_effective=not panel.units.are_repeated_rows
@@ -192,7 +195,10 @@ def _note_few(skill: Estimate, panel: ForecastPanel) -> Estimate:
 def _as_rate(
     score: ScoreValue, panel: ForecastPanel, model: str, settings: EvaluationSettings
 ) -> Estimate | None:
-    """The binomial interval of misclassification, a rate unless a forecast of 1/2 makes half an error."""
+    """The binomial interval of misclassification; None for other scores, or if some forecasts are 1/2.
+
+    A forecast of 1/2 counts as half an error, so that the score is not a rate.
+    """
     forecast = panel.forecasts[model]
     if score.name != "misclassification" or (forecast == 0.5).any():
         return None
@@ -214,13 +220,13 @@ def _skill_of_auc(auc: Estimate) -> Estimate:
 def _add_prevalence(
     sample: SampleSummary, panel: ForecastPanel, measures: list[Measure], settings: EvaluationSettings
 ) -> SampleSummary:
-    """Interval of the prevalence, and of each score's uncertainty, which is a function of it."""
+    """The sample with intervals of its prevalence and of each score's uncertainty."""
     prevalence = rate_interval("prevalence", panel.outcome, panel.units, settings.level)
     return with_prevalence(sample, prevalence, measures)
 
 
 def with_prevalence(sample: SampleSummary, prevalence: Estimate, measures: list[Measure]) -> SampleSummary:
-    """A sample with the interval of its prevalence, and of the uncertainties, which are functions of it."""
+    """The sample with the interval of its prevalence and those of the uncertainties, functions of it."""
     uncertainties = tuple(_carry_over(prevalence, measure) for measure in measures)
     return replace(sample, prevalence_interval=prevalence, uncertainties=uncertainties)
 
@@ -246,7 +252,7 @@ def _error_of_uncertainty(measure: Measure, prevalence: Estimate) -> float:
 
 
 def draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
-    """Bands for the reliability diagram: pointwise and simultaneous, consistency and confidence."""
+    """Bands for the reliability diagram: consistency and confidence, pointwise and simultaneous."""
     drawn: dict[str, Any] = {
         "resamples": settings.resamples,
         "seed": settings.seed,
@@ -257,20 +263,20 @@ def draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
         fit.band("consistency", settings.band_level, coverage="simultaneous", **drawn),
         fit.band("confidence", settings.band_level, **drawn),
     ]
-    if fit.cluster is None and fit.sample.units.are_repeated_rows:  # the honest band is not for other rows
+    if fit.cluster is None and fit.sample.units.are_repeated_rows:  # the honest band needs independent rows
         bands.append(fit.band("confidence", settings.band_level, coverage="simultaneous"))
     return tuple(bands)
 
 
 def examine_calibration(panel: ForecastPanel, name: str, settings: EvaluationSettings) -> ModelCalibration:
-    """Calibration line, tests and errors of one model."""
+    """Calibration line, tests of calibration and calibration errors of one model."""
     in_time = _alone(panel, name)
     panel = _in_order(panel, name)
     y, p = panel.outcome, panel.only
     weights: dict[str, Any] = {"sample_weight": panel.weight, "weight_kind": panel.weight_kind}
     rows = {**weights, "cluster": panel.cluster}
     tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
-    if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
+    if panel.cluster is None:  # with clusters, the distribution of the Hosmer-Lemeshow statistic is unknown
         tests.append(hosmer_lemeshow_test(y, p, **weights))
     drawn: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
     line = calibration_line(y, p, level=settings.level, **rows)
@@ -288,7 +294,7 @@ def examine_calibration(panel: ForecastPanel, name: str, settings: EvaluationSet
 def recalibrate(
     panel: ForecastPanel, name: str, settings: EvaluationSettings
 ) -> tuple[RecalibrationTrial, ...]:
-    """What recalibration would change for one model."""
+    """Trials of recalibration for one model."""
     panel = _in_order(panel, name)
     return try_recalibration(
         panel.outcome,
@@ -304,7 +310,7 @@ def recalibrate(
 def compare_model_pairs(
     panel: ForecastPanel, inferred: SampleInference, settings: EvaluationSettings
 ) -> Comparisons:
-    """Every pair of models by every measure, and by miscalibration and discrimination under each."""
+    """Compare every pair of models by every measure, and by its miscalibration and discrimination."""
     if len(panel.forecasts) < 2:
         return Comparisons()
     choice, measures = choose_errors(panel, settings.level), choose_measures(settings)
@@ -325,7 +331,7 @@ def compare_model_pairs(
 def _compare_components(
     panel: ForecastPanel, scored: Sequence[Iterator[ScoredModel]], choice: ErrorChoice
 ) -> Iterator[Difference]:
-    """Paired differences of both components, adjusted by Holm over the pairs of each."""
+    """Paired differences of both components, each adjusted by Holm over the pairs."""
     for by_measure in zip(*scored, strict=True):
         pairs = list(combinations(by_measure, 2))
         for component in COMPONENTS:
@@ -351,7 +357,7 @@ def _compare_costs(panel: ForecastPanel, settings: EvaluationSettings) -> Iterat
 
 
 def _in_order(panel: ForecastPanel, name: str) -> ForecastPanel:
-    """The cases in the order of one forecast, so that nobody has to order them again."""
+    """The cases with one forecast, in canonical order, so that functions need not sort them again."""
     return replace(_alone(panel, name), time=None).in_canonical_order()
 
 

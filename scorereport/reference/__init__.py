@@ -1,1 +1,1 @@
-"""A second implementation, in R, confirms the numbers of an evaluation."""
+"""Comparison of the numbers of an evaluation with an independent implementation in R."""

@@ -1,4 +1,4 @@
-"""One model: the bands of the engine compared with those of R, by formula or in distribution."""
+"""Comparison of the bands of one model with those of R, by formula or in distribution."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from scorereport.reliability.simulation import Simulation
 
 BAND_TOLERANCE = 1e-10
-#: Curves of the engine that the bounds of R's resampled bands are held against, at so many forecasts, and how
-#: often that may accuse equal laws. With 200 draws in R a band of half the width, or of none, is noticed.
+#: The number of curves of the engine with which R's resampled bounds are compared, the number of forecasts at
+#: which they are, and the probability of a false alarm if the distributions are equal. With 200 draws in R, a
+#: band of half the width, or of none, is detected.
 OUR_DRAWS, POINTS, FALSE_ALARMS = 5000, 10, 1e-5
 
 
 def compare_bands(comparer: ModelComparer) -> Iterator[Comparison]:
-    """All bands that the answer has."""
+    """Compare all bands of the answer."""
     c, bands = comparer, comparer.answer.bands
     if "discrete" not in bands:
-        yield c.state("bands", Verdict.NOT_COMPARED, "R has no bands of weighted cases.")
+        yield c.state("bands", Verdict.NOT_COMPARED, "R has no bands for weighted cases.")
         return
     fit = c.fit()
     yield _discrete_band(c, fit)
@@ -51,18 +52,18 @@ def compare_bands(comparer: ModelComparer) -> Iterator[Comparison]:
 
 
 def _discrete_band(c: ModelComparer, fit: Corp) -> Comparison:
-    """The band of normal theory."""
+    """Compare the band of normal theory."""
     quantity, theirs = "discrete consistency band", c.answer.bands["discrete"]
     if theirs.error:
         return c.state(quantity, Verdict.FAILED, theirs.error)
     if theirs.level != c.question.level:
-        return c.state(quantity, Verdict.DIFFERS, f"R writes level {theirs.level:g} beside it.")
+        return c.state(quantity, Verdict.DIFFERS, f"R reports level {theirs.level:g} for it.")
     band = fit.band(level=c.question.level, method="discrete", points=max(len(fit.distinct), 2))
     return _compare_bounds(c, quantity, band, theirs)
 
 
 def _continuous_band(c: ModelComparer, fit: Corp) -> Iterator[Comparison]:
-    """The band of Chernoff's law: with R's table of quantiles it must agree; and with exact ones."""
+    """Compare the band of Chernoff's distribution, with R's table of quantiles and with exact quantiles."""
     quantity, theirs = "continuous consistency band", c.answer.bands["continuous"]
     if theirs.error:
         yield c.state(quantity, Verdict.FAILED, theirs.error)
@@ -109,7 +110,7 @@ def _compare_bounds(c: ModelComparer, quantity: str, band: Band, theirs: BandAns
 
 
 def _expect_if(line: Comparison, is_known: bool, reason: str) -> Comparison:
-    """A difference whose cause is known is expected; agreement stays what it is."""
+    """The line, with a difference of known cause as an expected deviation; other lines are unchanged."""
     if line.verdict is Verdict.DIFFERS and is_known:
         return replace(line, verdict=Verdict.EXPECTED, reason=reason)
     return line
@@ -120,32 +121,32 @@ def _expect_if(line: Comparison, is_known: bool, reason: str) -> Comparison:
 
 @dataclass(frozen=True)
 class ResampledBand:
-    """A band of random draws, of R and of the engine."""
+    """A band of resampled curves, of R and of the engine."""
 
     comparer: ModelComparer
     kind: str
 
     def compare(self) -> Iterator[Comparison]:
-        """R's bounds among curves of the engine, and the engine's bounds against quantiles by numpy."""
+        """Compare R's bounds with curves of the engine, and the engine's bounds with quantiles by numpy."""
         c, theirs = self.comparer, self.comparer.answer.bands[self.kind]
         fit = corp(*c.question.redrawn)
         if theirs.error:
             yield c.state(self.quantity, Verdict.FAILED, theirs.error)
         elif c.is_package and deviations.draws_lone_forecasts(fit.y_prob, c.question.draws):
-            yield self._spoilt(fit, theirs)
+            yield self._check_spoilt(fit, theirs)
             yield from self._compare_with_base(fit)
         else:
-            yield from self._compare_law(fit, theirs)
+            yield from self._compare_distribution(fit, theirs)
 
     @property
     def quantity(self) -> str:
-        """Name the band and, if they are fewer, its cases."""
+        """The name of the band, with its number of cases if not all are used."""
         n, redrawn = len(self.comparer.question.y_prob), len(self.comparer.question.redrawn[0])
         fewer = f", {redrawn:,} cases" if redrawn < n else ""
         return f"resampled {self.kind} band, in distribution{fewer}"
 
-    def _spoilt(self, fit: Corp, theirs: BandAnswer) -> Comparison:
-        """The band of the package where it spoils it: all that can be said is that it is one."""
+    def _check_spoilt(self, fit: Corp, theirs: BandAnswer) -> Comparison:
+        """Check a band that the package makes wrong: only that it is a band at the right forecasts."""
         is_band = np.array_equal(theirs.x, fit.distinct.x_min) and bool(
             ((theirs.lower >= 0) & (theirs.lower <= theirs.upper) & (theirs.upper <= 1)).all()
         )
@@ -153,22 +154,22 @@ class ResampledBand:
         return self.comparer.state(self.quantity, verdict, deviations.LONE_FORECAST)
 
     def _compare_with_base(self, fit: Corp) -> Iterator[Comparison]:
-        """What base R drew in place of a band that the package spoils."""
+        """Compare the band of base R in place of one that the package makes wrong."""
         c, quantity = self.comparer, f"{self.quantity}, drawn by base R"
         base = c.answer.bands.get(f"base_{self.kind}")
         if base is None or base.error:
-            reason = "base R drew no such band" if base is None else base.error
+            reason = "Base R drew no such band." if base is None else base.error
             yield replace(c.state(quantity, Verdict.FAILED, reason), source=BASE_SOURCE)
             return
         without_defects = replace(c, is_package=False)
-        for line in ResampledBand(without_defects, self.kind)._compare_law(fit, base):
+        for line in ResampledBand(without_defects, self.kind)._compare_distribution(fit, base):
             yield replace(line, quantity=line.quantity.replace(self.quantity, quantity))
 
-    def _compare_law(self, fit: Corp, theirs: BandAnswer) -> Iterator[Comparison]:
+    def _compare_distribution(self, fit: Corp, theirs: BandAnswer) -> Iterator[Comparison]:
         c, x = self.comparer, fit.distinct.x_min
         if not np.array_equal(x, theirs.x) or theirs.level != c.question.level:
             yield c.state(
-                self.quantity, Verdict.DIFFERS, "R's band is of another level or at other forecasts."
+                self.quantity, Verdict.DIFFERS, "R's band has another level or is at other forecasts."
             )
             return
         chance = x if self.kind == "consistency" else fit.recalibrate(x)
@@ -181,7 +182,7 @@ class ResampledBand:
     def _certain_bounds(
         self, theirs: BandAnswer, chance: FloatArray, is_certain: NDArray[np.bool_]
     ) -> Comparison:
-        """R's bounds where its draws cannot differ: none at the ends, straight lines between the others."""
+        """Check R's bounds where draws cannot differ: no width at the ends, linear between other points."""
         knots = ~is_certain
         knots[[0, -1]] = True
         is_known = all(
@@ -193,41 +194,41 @@ class ResampledBand:
         return self.comparer.state(f"{self.quantity}, where certain", verdict, deviations.CERTAIN)
 
     def _uncertain_bounds(
-        self, fit: Corp, theirs: BandAnswer, chance: FloatArray, held: IntArray
+        self, fit: Corp, theirs: BandAnswer, chance: FloatArray, places: IntArray
     ) -> Iterator[Comparison]:
-        c, asked = self.comparer, self.comparer.question
-        few = held[np.unique(np.linspace(0, len(held) - 1, POINTS).round().astype(np.intp))]
+        c, question = self.comparer, self.comparer.question
+        few = places[np.unique(np.linspace(0, len(places) - 1, POINTS).round().astype(np.intp))]
         x, simulation = theirs.x[few], fit.sample.simulation(chance)
-        curves = redraw_curves(simulation, x, OUR_DRAWS, asked.seed)
+        curves = redraw_curves(simulation, x, OUR_DRAWS, question.seed)
         bounds = theirs.lower[few], theirs.upper[few]
-        sizes = likely_sizes(x, fit.y_prob, asked.draws)
-        unlikely = count_unlikely(curves, bounds, asked.level, sizes, FALSE_ALARMS)
-        is_wide_enough = is_likely_band(curves, bounds, asked.level, asked.draws, asked.seed)
-        width = "holds as many curves as it should" if is_wide_enough else "is too narrow or too wide"
+        sizes = likely_sizes(x, fit.y_prob, question.draws)
+        unlikely = count_unlikely(curves, bounds, question.level, sizes, FALSE_ALARMS)
+        is_wide_enough = is_likely_band(curves, bounds, question.level, question.draws, question.seed)
+        width = "contains as many curves as expected" if is_wide_enough else "is too narrow or too wide"
         yield replace(
             c.match(self.quantity, unlikely, 0, tolerance=0.0),
             engine=None,
             reference=None,
             verdict=Verdict.AGREES if is_wide_enough and not unlikely else Verdict.DIFFERS,
-            reason=f"{unlikely} of {2 * len(few)} bounds of {asked.draws} draws in R are unlikely among "
-            f"{OUR_DRAWS:,} curves of the engine, and the band {width}; equal laws are accused once in "
-            f"{1 / FALSE_ALARMS:,.0f} times.",
+            reason=f"{unlikely} of {2 * len(few)} bounds of {question.draws} draws in R are unlikely among "
+            f"{OUR_DRAWS:,} curves of the engine, and the band {width}; with equal distributions, a false "
+            f"alarm occurs once in {1 / FALSE_ALARMS:,.0f} times.",
         )
         yield self._quantiles(fit, simulation)
 
     def _quantiles(self, fit: Corp, simulation: Simulation) -> Comparison:
-        """The band that users get, beside quantiles of the curves that R was held against."""
-        c, asked, x = self.comparer, self.comparer.question, fit.distinct.x_min
+        """Compare the band of the engine with quantiles by numpy of the same curves."""
+        c, question, x = self.comparer, self.comparer.question, fit.distinct.x_min
         band = fit.band(
             self.kind,
-            asked.level,
+            question.level,
             method="resampling",
-            resamples=asked.draws,
-            seed=asked.seed,
+            resamples=question.draws,
+            seed=question.seed,
             points=max(len(x), 2),
         )
-        bounds = band_of(redraw_curves(simulation, x, asked.draws, asked.seed), asked.level)
+        bounds = band_of(redraw_curves(simulation, x, question.draws, question.seed), question.level)
         if self.kind == "confidence":
-            bounds = widen_where_certain(x, *bounds, fit.sample, asked.level)
+            bounds = widen_where_certain(x, *bounds, fit.sample, question.level)
         ours, by_numpy = np.concatenate([band.lower, band.upper]), np.concatenate(bounds)
         return c.match(f"resampled {self.kind} band, quantiles", ours, by_numpy, source="numpy")

@@ -1,7 +1,7 @@
-"""Whether the bounds of resampled bands come from the same distribution, by ranks.
+"""Tests of whether the bounds of resampled bands have the same distribution, by ranks.
 
-A bound of the reference is a type-7 quantile of its own draws: it lies between two of their order
-statistics, and among independent draws of the same law the rank of an order statistic is beta-binomial.
+A bound of the reference is a type-7 quantile of its own draws: it lies between two of their order statistics,
+and among independent draws of the same distribution the rank of an order statistic is beta-binomial.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray, IntArray
 
-#: Means of the same few cases, and lines between them, may differ in the last digits: they are equal.
+#: Means of the same few cases, and lines between them, that differ by less than this are equal.
 _ROUNDING = 1e-12
-#: Standard errors by which the share of curves outside a band may miss its expectation: far beyond chance;
-#: and how many bands of redrawn curves tell both.
+#: The number of standard errors by which the share of curves outside a band may miss its expectation, far
+#: beyond chance; and the number of bands of redrawn curves from which both are estimated.
 _ERRORS, _REPEATS = 7.0, 200
 
 
 @cache
 def likely_ranks(drawn: int, size: int, level: float, error: float) -> tuple[int, int]:
-    """Among how many of `drawn` values a type-7 quantile of `size` others falls, but for 2 `error`.
+    """The range of ranks that a type-7 quantile of `size` values has among `drawn` other values.
 
-    It lies between their order statistics k and k + 1, k = 1 + floor((size - 1) level). Of values with
-    the same law, drawn independently, the number below the k-th order statistic is beta-binomial with
-    parameters k and size - k + 1; ties only leave more values not above and fewer below.
+    The rank lies in the range except with probability 2 `error`. The quantile lies between order statistics k
+    and k + 1, k = 1 + floor((size - 1) level). Among independent values of the same distribution, the number
+    below the k-th order statistic is beta-binomial with parameters k and size - k + 1; with ties there are
+    only more values not above and fewer below.
     """
     k = 1 + floor((size - 1) * level)
     below = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
@@ -46,9 +47,9 @@ def likely_ranks(drawn: int, size: int, level: float, error: float) -> tuple[int
 def is_likely_quantile(
     values: FloatArray, quantile: float, level: float, sizes: tuple[int, int], error: float
 ) -> bool:
-    """Whether a quantile of other draws, of as many as one of `sizes`, is a likely one of these values."""
+    """Whether a quantile of other draws is likely among these values; `sizes` bound the number of draws."""
     if len(values) == 0 or np.isnan(quantile):
-        return sizes[0] == 0  # only there may either have drawn nothing
+        return sizes[0] == 0  # only then may one side have no draws
     allowed = [likely_ranks(len(values), max(size, 1), level, error) for size in sizes]
     fewest, most = min(low for low, _ in allowed), max(high for _, high in allowed)
     return bool(
@@ -57,7 +58,7 @@ def is_likely_quantile(
 
 
 def likely_sizes(points: FloatArray, y_prob: FloatArray, draws: int) -> list[tuple[int, int]]:
-    """Between how many curves say something at each point: all forecasts drawn may lie on one side of it."""
+    """Bounds of the number of curves that reach each point: all drawn forecasts may lie on one side of it."""
     ordered, n = np.sort(y_prob), len(y_prob)
     below = np.searchsorted(ordered, points, side="left") / n
     above = 1 - np.searchsorted(ordered, points, side="right") / n
@@ -77,7 +78,7 @@ def count_unlikely(
     sizes: list[tuple[int, int]],
     error: float,
 ) -> int:
-    """How many bounds of a band do not fit the curves, a row each; `error` is for all of them together."""
+    """The number of bounds of a band that do not fit the curves, a row each; `error` is for all together."""
     each = error / (4 * max(len(sizes), 1))
     sides = zip(bounds, ((1 - level) / 2, (1 + level) / 2), strict=True)
     columns = [column[~np.isnan(column)] for column in curves.T]
@@ -91,19 +92,19 @@ def count_unlikely(
 def is_likely_band(
     curves: FloatArray, bounds: tuple[FloatArray, FloatArray], level: float, draws: int, seed: int
 ) -> bool:
-    """Whether a band of so many other draws leaves out as much of the curves as such a band does.
+    """Whether a band of `draws` other curves excludes as large a share of these curves as expected.
 
-    All points together tell levels and widths apart that no single bound can. What is to be expected, and
-    how much it varies, bands of curves drawn from these tell.
+    All points together distinguish levels and widths that no single bound can. The expected share and its
+    variation are estimated from bands of curves that are resampled from these.
     """
     known = ~np.isnan(curves).all(axis=0)
-    curves, held = curves[:, known], (bounds[0][known], bounds[1][known])
-    expected, error = _usual_share(curves, level, draws, seed)
-    return abs(_share_outside(curves, held) - expected) <= _ERRORS * error + _ROUNDING
+    curves, bounds = curves[:, known], (bounds[0][known], bounds[1][known])
+    expected, error = _expected_share(curves, level, draws, seed)
+    return abs(_share_outside(curves, bounds) - expected) <= _ERRORS * error + _ROUNDING
 
 
-def _usual_share(curves: FloatArray, level: float, draws: int, seed: int) -> tuple[float, float]:
-    """Mean and standard deviation of the share that bands of so many of the curves leave out."""
+def _expected_share(curves: FloatArray, level: float, draws: int, seed: int) -> tuple[float, float]:
+    """Mean and standard deviation of the share of curves outside bands of `draws` resampled curves."""
     rng = random_stream(seed, draws)
     shares = [
         _share_outside(curves, band_of(curves[rng.integers(0, len(curves), draws)], level))
@@ -113,20 +114,20 @@ def _usual_share(curves: FloatArray, level: float, draws: int, seed: int) -> tup
 
 
 def band_of(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Quantiles of curves, a row each, by numpy; NaN where none of them says something."""
+    """Quantiles of curves, a row each, by numpy; NaN where no curve has a value."""
     levels, is_gappy = [(1 - level) / 2, (1 + level) / 2], np.isnan(curves).any(axis=0)
     bounds = np.empty((2, curves.shape[1]))
-    bounds[:, ~is_gappy] = np.quantile(curves[:, ~is_gappy], levels, axis=0)  # much faster than the other
+    bounds[:, ~is_gappy] = np.quantile(curves[:, ~is_gappy], levels, axis=0)  # much faster than nanquantile
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of points that none of these curves reaches
+        warnings.simplefilter("ignore", RuntimeWarning)  # for points that no curve reaches
         bounds[:, is_gappy] = np.nanquantile(curves[:, is_gappy], levels, axis=0)
     return bounds[0], bounds[1]
 
 
 def _share_outside(curves: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> float:
-    """Mean share of curves below and above; what lies on a bound counts half."""
+    """Mean share of curves below and above a band; a curve on a bound counts half."""
     lower, upper = bounds
-    with np.errstate(invalid="ignore"):  # of NaN, as R's NA is a signalling one
+    with np.errstate(invalid="ignore"):  # R's NA is a signalling NaN
         beyond = _count(curves < lower - _ROUNDING) + _count(curves > upper + _ROUNDING)
         on = _count(np.abs(curves - lower) <= _ROUNDING) + _count(np.abs(curves - upper) <= _ROUNDING)
     return (beyond + on / 2) / max(_count(~np.isnan(curves)), 1)

@@ -1,6 +1,6 @@
-"""The binary questions that R is asked about models of K classes: each threshold, each class.
+"""The binary questions to R about models of K classes: each threshold, each class.
 
-They are made here from the predictions, by arithmetic of its own, not taken from the engine.
+They are computed here from the predictions, independently of the engine.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from scorereport.data.predictions import ClassPredictions
 
-#: Of how many views of each model R resamples bands, for which it takes seconds.
+#: The number of views of each model whose bands R resamples, which takes seconds for each.
 DRAWN_VIEWS = 2
 _NAMES = {THRESHOLD: "up to", CLASS: "class"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BinaryView:
-    """A binary question about a model: whether each case lies up to a threshold, or is of a class.
+    """A binary question about a model: whether the class of a case is up to a threshold, or a given one.
 
-    `is_drawn` tells whether R resamples its bands.
+    `is_drawn` is True if R resamples its bands.
     """
 
     model: str
@@ -45,7 +45,7 @@ class BinaryView:
 
 
 def name_view(kind: str, label: str) -> str:
-    """What a view asks for, in short.
+    """The short name of a view.
 
     >>> name_view("threshold", "mild"), name_view("class", "mild")
     ('up to mild', 'class mild')
@@ -54,7 +54,7 @@ def name_view(kind: str, label: str) -> str:
 
 
 def find_views(subjects: Collection[str]) -> dict[str, tuple[str, str]]:
-    """The model that each subject belongs to, and the kind of view that it is; "" if it is the model itself.
+    """The model of each subject, and the kind of view that it is; "" if it is the model itself.
 
     >>> find_views(["a", "a, up to 2", "b, class x"])
     {'a': ('a', ''), 'a, up to 2': ('a', 'threshold'), 'b, class x': ('b, class x', '')}
@@ -73,7 +73,7 @@ def _find_view(subject: str, subjects: Collection[str]) -> tuple[str, str]:
 
 
 def name_family(kind: str, views: int) -> str:
-    """What all views of a kind make together.
+    """How all views of a kind are combined, in words.
 
     >>> name_family("threshold", 6), name_family("class", 7)
     ('mean over 6 thresholds', 'sum over 7 classes')
@@ -86,7 +86,7 @@ def name_family(kind: str, views: int) -> str:
 
 
 def list_views(predictions: ClassPredictions) -> dict[str, tuple[str, ...]]:
-    """The labels of the views of each kind; those that make the main score of K classes first."""
+    """The labels of the views of each kind; the kind of the main score of K classes is first."""
     labels = predictions.classes
     return {THRESHOLD: labels[:-1], CLASS: labels} if predictions.ordered else {CLASS: labels}
 
@@ -107,17 +107,17 @@ def make_views(predictions: ClassPredictions) -> Iterator[BinaryView]:
             for place, label in enumerate(labels):
                 below = below + p[:, place]
                 is_threshold = kind == THRESHOLD
-                came = predictions.outcome <= place if is_threshold else predictions.outcome == place
+                observed = predictions.outcome <= place if is_threshold else predictions.outcome == place
                 yield BinaryView(
                     model=model,
                     kind=kind,
                     label=label,
-                    y_true=came.astype(np.float64),
+                    y_true=observed.astype(np.float64),
                     y_prob=np.minimum(below, 1.0) if is_threshold else p[:, place] + 0.0,
                     is_drawn=label in drawn.get(kind, ()),
                 )
 
 
 def count_views(predictions: ClassPredictions) -> int:
-    """How many binary questions there are about all models."""
+    """The number of binary questions about all models."""
     return len(predictions.forecasts) * sum(map(len, list_views(predictions).values()))

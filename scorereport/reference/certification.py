@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 AnyPredictions = Predictions | ClassPredictions
 RECORDED = "recorded"
 REFERENCES = ("auto", PACKAGE, BASE, RECORDED)
-#: Seconds that R may take for one question: a binary model, or a view of one of K classes.
+#: Seconds that R may take for one question: a binary model, or a binary view of a model of K classes.
 TIME_LIMIT = 900.0
-#: With fewer draws R's bounds say next to nothing about the width of a band.
+#: With fewer draws, R's bounds are too imprecise to check the width of a band.
 FEWEST_DRAWS = 100
-#: What a certificate does not speak of.
+#: What a certificate of binary models does not cover.
 LEFT_OUT = (
     "intervals, tests and components corrected for overfit",
     "simultaneous bands",
     "ROC, Murphy, regret and decision curves",
     "groups, periods of time and comparisons of models",
 )
-#: The same of models of K classes, beside bands of most views.
+#: What a certificate of models of K classes does not cover, apart from bands of most views.
 CLASS_LEFT_OUT = (
     "intervals, tests and components corrected for overfit",
     "simultaneous bands",
@@ -76,20 +76,20 @@ def certify(
     draws: int = 200,
     time_limit: float = TIME_LIMIT,
 ) -> Certificate:
-    """Compare the numbers of every model with R's on the same data, in a process of its own.
+    """Compare the numbers of every model with those of R on the same data; R runs in a separate process.
 
     Scores, skills, MCB, DSC, UNC, AUC and the reliability curve are those of the evaluation; bins,
-    recalibrated probabilities and bands come from a fit of the same data. Of models of K classes R is asked
-    about each class and each threshold between ordered ones, as if it were a binary model; the scores of K
-    classes are held against the sums of its answers and against plain arithmetic of base R. What is left out
-    the certificate names. Nothing that goes wrong in R raises: it ends as a verdict.
+    recalibrated probabilities and bands come from a fit of the same data. For models of K classes, R
+    evaluates each class, and each threshold between ordered classes, as a binary model; the scores of K
+    classes are compared with the sums of these answers and with plain arithmetic in base R. The certificate
+    lists what it does not cover. Failures of R do not raise an error: they lead to a verdict.
 
     Parameters
     ----------
-    data : the predictions that were evaluated, if the evaluation was read from a file and has them no more
+    data : the predictions that were evaluated; needed if the evaluation was read from a file without them
     reference : "reliabilitydiag" through rpy2, "base" for base R alone, "recorded" for recorded answers,
-        which are not about these data, or "auto", the first of them that is there
-    draws : how often R resamples each band that is compared in distribution
+        which are not about these data, or "auto" for the first that is available
+    draws : the number of resamples in R for each band that is compared in distribution
     time_limit : seconds that R may take for one model, or for one class or threshold of it
     """
     predictions = _check_data(evaluation, data)
@@ -103,7 +103,7 @@ def certify(
 
 
 def decline(evaluation: Evaluation, reason: str) -> Certificate:
-    """The certificate of an evaluation that R is not asked about, for a reason that is a sentence."""
+    """The certificate of an evaluation that is not compared with R; `reason` is a sentence."""
     return _make_certificate(
         evaluation,
         rows=evaluation.data.row_flow.kept,
@@ -119,13 +119,13 @@ def decline(evaluation: Evaluation, reason: str) -> Certificate:
 
 
 def _check_data(evaluation: Evaluation, data: AnyPredictions | None) -> AnyPredictions:
-    """The predictions that were evaluated; whether their numbers are the same R will tell."""
+    """The predictions that were evaluated; only models and classes are checked, not the numbers."""
     predictions = evaluation.predictions if data is None else data
     if predictions is None:
         raise UsageError("This evaluation was read without its data; pass the predictions as `data`.")
-    evaluated, given = _kind_of(evaluation.data.classes), _kind_of(predictions)
-    if evaluated != given:
-        raise UsageError(f"The evaluation is of {evaluated}, the data are of {given}.")
+    evaluated, passed = _kind_of(evaluation.data.classes), _kind_of(predictions)
+    if evaluated != passed:
+        raise UsageError(f"The evaluation is of {evaluated}, the data are of {passed}.")
     models, named = [result.model for result in evaluation.results], list(predictions.forecasts)
     if models != named:
         raise UsageError(f"The evaluation is of {', '.join(models)}, the data are of {', '.join(named)}.")
@@ -133,7 +133,7 @@ def _check_data(evaluation: Evaluation, data: AnyPredictions | None) -> AnyPredi
 
 
 def _kind_of(outcomes: ClassSummary | AnyPredictions | None) -> str:
-    """What is forecast, in words: an event, or classes in their order."""
+    """The kind of outcome in words: an event, or classes with or without order."""
     if isinstance(outcomes, ClassPredictions):
         labels, ordered = outcomes.classes, outcomes.ordered
     elif isinstance(outcomes, ClassSummary):
@@ -158,7 +158,7 @@ class _Certification:
     time_limit: float
 
     def run(self, kinds: tuple[str, ...]) -> Certificate:
-        """The certificate by the first reference that answers, or by none of them."""
+        """The certificate from the first reference that answers; if none does, from recorded answers."""
         attempts: list[Attempt] = []
         for kind in kinds:
             try:
@@ -190,36 +190,37 @@ class _Certification:
         return _make_certificate(self.evaluation, rows=rows, sha256=sha256, **parts)
 
     def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
-        """Every model, of whichever kind it is."""
+        """Compare every model, binary or of K classes."""
         evaluation, predictions = self.evaluation, self.predictions
-        asker = ReferenceClient(
+        client = ReferenceClient(
             reference=reference,
             settings=evaluation.settings,
             weight=predictions.weight,
             draws=self.draws,
         )
         if isinstance(predictions, ClassPredictions):
-            yield from compare_class_results(asker, evaluation, predictions)
+            yield from compare_class_results(client, evaluation, predictions)
             return
         for result in steps(evaluation.models, len(evaluation.models), "asking R", unit="models"):
-            comparer = asker.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
+            comparer = client.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)
 
 
 def _compare_records(attempts: tuple[Attempt, ...]) -> dict[str, Any]:
-    """What recorded answers tell: of the software, not of these data."""
-    why = attempts[-1].reason if attempts else "Only recorded answers were asked for."
+    """The parts of a certificate from recorded answers, which check the software, not these data."""
+    why = attempts[-1].reason if attempts else "Only recorded answers were requested."
     try:
         lines, record = tuple(compare_with_record()), describe_recorded_answers()
     except OSError as error:
         lines, record = (), f"no recorded answers ({error})"
     has_failed = any(line.is_unexpected for line in lines)
-    told = "differs from" if has_failed else "agrees with"
+    relation = "differs from" if has_failed else "agrees with"
+    finding = f"The engine {relation} {record}, of other data."
     return {
         "verdict": "failed" if has_failed else "not certified",
-        "sentence": f"Not certified on these data. {_ended(why)} The engine {told} {record}, of other data.",
+        "sentence": f"Not certified on these data. {_ended(why)} {finding}",
         "reference": record,
         "software": {},
         "comparisons": lines,
@@ -239,41 +240,41 @@ def _make_certificate(evaluation: Evaluation, *, rows: int, sha256: str, **parts
 
 
 def _leave_out(predictions: AnyPredictions) -> tuple[str, ...]:
-    """What a certificate of these models does not speak of."""
+    """What a certificate of these models does not cover."""
     if isinstance(predictions, Predictions):
         return LEFT_OUT
     drawn = [name_view(kind, label) for kind, labels in list_drawn(predictions).items() for label in labels]
     views = sum(map(len, list_views(predictions).values()))
     if len(drawn) == views or not are_rows(predictions.weight):
         return CLASS_LEFT_OUT
-    told = (
+    bands = (
         f"R's resampled bands, which take seconds each, of all but {len(drawn)} of the {views} binary "
         f"questions about each model ({', '.join(drawn)})"
     )
-    return (*CLASS_LEFT_OUT, told)
+    return (*CLASS_LEFT_OUT, bands)
 
 
 def _describe_views(predictions: AnyPredictions) -> str:
-    """How many binary questions were asked, if models have several classes."""
+    """State how many binary questions were asked; empty for binary models."""
     if isinstance(predictions, Predictions):
         return ""
-    asked = " and ".join(
+    topics = " and ".join(
         "each class" if kind == CLASS else "each threshold between classes"
         for kind in list_views(predictions)
     )
-    return f" {format_counted(count_views(predictions), 'binary question')} were asked, about {asked}."
+    return f" {format_counted(count_views(predictions), 'binary question')} were asked, about {topics}."
 
 
-def _describe(lines: tuple[Comparison, ...], reference: Reference, asked: str) -> str:
-    """The outcome in sentences: how many lines by whom, and what became of them."""
+def _describe(lines: tuple[Comparison, ...], reference: Reference, questions: str) -> str:
+    """The result in sentences: the numbers of comparisons by source and verdict."""
     main = PACKAGE_SOURCE if reference.is_package else BASE_SOURCE
     names = {**_WITH, main: f"with {reference.title}"}
-    told = [
+    counts = [
         f"{_count([line for line in lines if line.source == source])} {names[source]}"
         for source in dict.fromkeys(line.source for line in lines)
     ]
     has_failed = any(line.is_unexpected for line in lines)
-    return f"{'Failed' if has_failed else 'Certified on these data'}.{asked} {'; '.join(told)}."
+    return f"{'Failed' if has_failed else 'Certified on these data'}.{questions} {'; '.join(counts)}."
 
 
 def _count(lines: list[Comparison]) -> str:
@@ -288,4 +289,5 @@ def _count(lines: list[Comparison]) -> str:
 
 
 def _ended(sentence: str) -> str:
+    """The sentence with a full stop, if it has none."""
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

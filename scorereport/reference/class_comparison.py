@@ -1,4 +1,4 @@
-"""Models of K classes: views, their sums and all measures compared with R."""
+"""Comparison of models of K classes with R: binary views, their sums, and all measures."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import EvaluationSettings, ModelScores
 
 
-#: The score that the Brier scores of all views of a kind make.
+#: The score of K classes that is the sum, or mean, of the Brier scores of all views of a kind.
 SCORE_OF = {THRESHOLD: "rps", CLASS: "multiclass_brier"}
-#: Recalibrated probabilities that fall by less do not fall.
+#: A decrease of recalibrated probabilities by less than this is rounding.
 _ROUNDING = 1e-9
 
 
@@ -51,12 +51,12 @@ _ROUNDING = 1e-9
 
 
 def divisor_of(kind: str, views: int) -> int:
-    """The ranked probability score is a mean over thresholds, the Brier score a sum over classes."""
+    """The divisor of a sum over views: the ranked probability score is a mean, the Brier score a sum."""
     return views if kind == THRESHOLD else 1
 
 
 class ViewTally:
-    """What R says of the views of a kind, one after the other: their sums, and where thresholds cross."""
+    """Sums of R's answers about the views of a kind, and the cases in which thresholds cross."""
 
     def __init__(self, kind: str) -> None:
         self.kind, self.views = kind, 0
@@ -67,7 +67,7 @@ class ViewTally:
         self._weight: FloatArray = np.zeros(0)
 
     def add(self, comparer: ModelComparer) -> None:
-        """Take the answer about the next view."""
+        """Add the answer about the next view."""
         answer, weight = comparer.answer, comparer.question.weight
         self.views += 1
         self.source = comparer.source
@@ -80,7 +80,7 @@ class ViewTally:
         self._last = answer.cep
 
     def compare(self, result: ClassModelResult) -> Iterator[Comparison]:
-        """The decomposed score of K classes; of thresholds also the cases in which they cross."""
+        """Compare the decomposed score of K classes and, for thresholds, the cases in which they cross."""
         yield from self._compare_score(result.scores)
         family = result.family(self.kind)
         if family is not None and self.kind == THRESHOLD:
@@ -106,12 +106,12 @@ class ViewTally:
 def compare_measures(
     reference: Reference, result: ClassModelResult, evaluation: Evaluation, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
-    """Every measure of K classes and its skill, the confusion table and the classes that came."""
+    """Compare every measure of K classes and its skill, the confusion table and the observed classes."""
     size, model = len(predictions.classes), result.model
-    said = reference.fetch("classes", **_vectors(predictions, model, evaluation.settings))
+    answer = reference.fetch("classes", **_vectors(predictions, model, evaluation.settings))
     for value in result.scores.scores:
         label = get_score(value.name).label
-        mean, constant, perfect = read_vector(said, f"class.{value.name}", 3)
+        mean, constant, perfect = read_vector(answer, f"class.{value.name}", 3)
         yield match_numbers(model, f"{label}: as reported", value.value, mean, source=BASE_SOURCE)
         yield match_numbers(
             model,
@@ -122,23 +122,23 @@ def compare_measures(
             tolerance=SKILL_TOLERANCE,
         )
     counts = np.ravel(result.confusion.counts)
-    joint = read_vector(said, "joint", size**2)
+    joint = read_vector(answer, "joint", size**2)
     yield match_numbers(model, "confusion table", counts, joint, source=BASE_SOURCE)
-    yield _compare_classes(model, evaluation, read_vector(said, "came", size))
+    yield _compare_classes(model, evaluation, read_vector(answer, "came", size))
 
 
-def _compare_classes(model: str, evaluation: Evaluation, came: FloatArray) -> Comparison:
-    """Weight and share of each class, and the weight of all."""
+def _compare_classes(model: str, evaluation: Evaluation, weights: FloatArray) -> Comparison:
+    """Compare the weight and share of each class, and the total weight."""
     data = evaluation.data
     counts = () if data.classes is None else data.classes.counts
     ours = [*(count.weight for count in counts), *(count.share for count in counts)]
     ours += [*data.sample.classes, data.sample.total]
-    theirs = np.concatenate([came, came / came.sum(), came, [came.sum()]])
+    theirs = np.concatenate([weights, weights / weights.sum(), weights, [weights.sum()]])
     return match_numbers(model, "cases of each class", ours, theirs, source=BASE_SOURCE)
 
 
 def _vectors(predictions: ClassPredictions, model: str, settings: EvaluationSettings) -> dict[str, Any]:
-    """The arguments of the R function `classes`; costs that were not given R makes itself."""
+    """The arguments of the R operation `classes`; without a cost matrix, R computes the default costs."""
     p, weight, costs = predictions.forecasts[model], predictions.weight, settings.cost_matrix
     return {
         "y": predictions.outcome + 1.0,
@@ -151,9 +151,9 @@ def _vectors(predictions: ClassPredictions, model: str, settings: EvaluationSett
 
 
 def compare_class_results(
-    asker: ReferenceClient, evaluation: Evaluation, predictions: ClassPredictions
+    client: ReferenceClient, evaluation: Evaluation, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
-    """Every view of every model, as if it were a binary model; their sums, and all measures of K classes."""
+    """Compare every view of every model, as a binary model; their sums; and all measures of K classes."""
     results = {result.model: result for result in evaluation.class_models}
     views = steps(make_views(predictions), count_views(predictions), "asking R", unit="questions")
     for model, of_model in groupby(views, key=lambda view: view.model):
@@ -161,11 +161,11 @@ def compare_class_results(
         for kind, of_kind in groupby(of_model, key=lambda view: view.kind):
             tally = ViewTally(kind)
             for view in of_kind:
-                comparer = asker.ask(view.subject, view.y_true, view.y_prob, is_drawn=view.is_drawn)
+                comparer = client.ask(view.subject, view.y_true, view.y_prob, is_drawn=view.is_drawn)
                 yield from _compare_view(comparer, view, result, evaluation.settings, predictions)
                 tally.add(comparer)
             yield from tally.compare(result)
-        yield from compare_measures(asker.reference, result, evaluation, predictions)
+        yield from compare_measures(client.reference, result, evaluation, predictions)
         yield check_complete(model, _parts_of(result), _parts_of_all(predictions))
 
 
@@ -176,7 +176,7 @@ def _compare_view(
     settings: EvaluationSettings,
     predictions: ClassPredictions,
 ) -> Iterator[Comparison]:
-    """What the evaluation says of a view; bins, recalibrated probabilities and R's bands of the same data."""
+    """Compare the reported numbers of a view, and bins, recalibrated probabilities and bands of its fit."""
     found = _find(result, view)
     if found is None:
         yield comparer.state("scores", Verdict.DIFFERS, "The evaluation has no such view.")
@@ -204,7 +204,7 @@ def _find(result: ClassModelResult, view: BinaryView) -> ViewResult | None:
 def _compare_drawn_again(
     view: BinaryView, found: ViewResult, settings: EvaluationSettings, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
-    """That the bands of the evaluation are the engine's; that the engine's are right R tells."""
+    """Compare the reported bands of a view with those of the engine, which are compared with R elsewhere."""
     bands = [band for band in found.bands if band.coverage == "pointwise"]
     if bands:
         fit = corp(
@@ -243,7 +243,7 @@ def _parts_of(result: ClassModelResult) -> list[str]:
 
 
 def _parts_of_all(predictions: ClassPredictions) -> list[str]:
-    """The same of every sound evaluation, which has the views by class first."""
+    """The parts of a complete evaluation, which has the views by class first."""
     kinds = {kind: len(labels) for kind, labels in reversed(list_views(predictions).items())}
     return [
         *(SCORE_OF[kind] for kind in kinds),

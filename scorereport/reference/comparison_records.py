@@ -1,4 +1,4 @@
-"""The comparison of a quantity with that of an independent source: the line of every certificate and study."""
+"""The comparison of a quantity with an independent source: one line of a certificate or study."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-#: Absolute difference that two correct implementations may have, relative to numbers above 1.
+#: The difference that two correct implementations may have: absolute up to 1, relative above.
 TOLERANCE = 1e-12
 
 
 class Verdict(StrEnum):
-    """What a comparison comes to."""
+    """The result of a comparison."""
 
     AGREES = "agrees"
     EXPECTED = "expected deviation"
@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
 
 _NO_NUMBERS = ("Infinity", "-Infinity", "NaN")
-#: Verdicts that nobody expects of correct software on a sound machine.
+#: Verdicts that do not occur with correct software on a working machine.
 UNEXPECTED = frozenset({Verdict.DIFFERS, Verdict.REFUTED, Verdict.FAILED})
 
 
@@ -49,8 +49,8 @@ UNEXPECTED = frozenset({Verdict.DIFFERS, Verdict.REFUTED, Verdict.FAILED})
 class Comparison:
     """One quantity of one subject (a model, a paper, a package): ours, theirs, and the verdict.
 
-    `tolerance` is absolute for numbers up to 1 and relative beyond. `reason` explains every verdict that
-    is not plain agreement. `source` names who computed the reference, where lines of several stand together.
+    `tolerance` is absolute for numbers up to 1 and relative beyond. `reason` explains every verdict other
+    than agreement. `source` names the software that computed the reference, where there are several.
     """
 
     subject: str
@@ -70,12 +70,12 @@ class Comparison:
 
     @property
     def is_unexpected(self) -> bool:
-        """Whether somebody must look at it."""
+        """Whether it needs attention."""
         return self.verdict in UNEXPECTED
 
 
 def distance(engine: float, reference: float) -> float:
-    """Absolute difference; 0 where both are infinite alike or both undefined, infinite where one is.
+    """Absolute difference; 0 if both are the same infinity or both NaN, infinite if only one is.
 
     >>> distance(1.0, 0.5), distance(math.inf, math.inf), distance(math.nan, 0.0)
     (0.5, 0.0, inf)
@@ -111,7 +111,7 @@ def compare_numbers(
 def compare_arrays(
     subject: str, quantity: str, engine: ArrayLike, reference: ArrayLike, *, tolerance: float = TOLERANCE
 ) -> Comparison:
-    """Compare many numbers by the two that differ most.
+    """Compare two arrays by the numbers that differ most.
 
     >>> compare_arrays("logit", "recalibrated", [0.25, 0.5], [0.25, 0.75]).difference
     0.25
@@ -125,7 +125,7 @@ def compare_arrays(
             reference=f"{theirs.size} numbers",
             tolerance=tolerance,
             verdict=Verdict.DIFFERS,
-            reason="There are not equally many of them, or none.",
+            reason="The numbers of values differ, or there are none.",
         )
     ours, theirs = ours.ravel(), theirs.ravel()
     with np.errstate(invalid="ignore"):
@@ -136,23 +136,23 @@ def compare_arrays(
 
 
 def summarise(lines: Iterable[Comparison], subject: str, thing: str) -> Iterator[Comparison]:
-    """One line for each quantity and verdict: the worst of them, and of how many; alarms stay whole.
+    """One line for each quantity and verdict: the worst, with the number of lines; unexpected lines are kept.
 
     >>> lines = [compare_numbers("logit", "MCB", 0.5, 0.5 + gap) for gap in (0, 1e-14)]
     >>> [(line.difference > 0, line.reason) for line in summarise(lines, "all", "model")]
     [(True, '2 models')]
     """
-    held: dict[tuple[str, Verdict, str], list[Comparison]] = {}
+    groups: dict[tuple[str, Verdict, str], list[Comparison]] = {}
     for line in lines:
         if line.is_unexpected:
             yield line
         else:
             is_same_reason = line.verdict is not Verdict.AGREES
             key = (line.quantity, line.verdict, line.reason if is_same_reason else "")
-            held.setdefault(key, []).append(line)
-    for group in held.values():
+            groups.setdefault(key, []).append(line)
+    for group in groups.values():
         worst = max(group, key=lambda line: line.difference or 0.0)
-        told = format_counted(len(group), thing)
+        reason = format_counted(len(group), thing)
         if worst.verdict is not Verdict.AGREES:
-            told = f"{told}. {worst.reason}"
-        yield replace(worst, subject=subject, reason=told)
+            reason = f"{reason}. {worst.reason}"
+        yield replace(worst, subject=subject, reason=reason)

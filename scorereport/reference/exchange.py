@@ -1,4 +1,4 @@
-"""Named vectors in a file, in a form that base R reads and writes too: no number becomes text.
+"""Named vectors in a file, in a binary format that base R can read and write: no number becomes text.
 
 Each vector is its name, its kind ("numbers" or "texts"), its length, and its values: strings end with a
 zero byte, numbers are little-endian float64.
@@ -21,11 +21,11 @@ _NUMBER = np.dtype("<f8")
 
 
 class ExchangeError(Exception):
-    """A file that is no exchange of vectors."""
+    """A file that is not in the format of vectors."""
 
 
 def write_vectors(path: Path, vectors: Mapping[str, Any]) -> None:
-    """Write vectors of numbers or texts, whole or not at all."""
+    """Write vectors of numbers or texts to a file, which appears only when it is complete."""
     partial = path.with_suffix(f"{path.suffix}.part")
     with partial.open("wb") as file:
         for name, values in vectors.items():
@@ -37,7 +37,7 @@ def write_vectors(path: Path, vectors: Mapping[str, Any]) -> None:
 
 
 def read_vectors(path: Path) -> dict[str, Vector]:
-    """Read vectors back; anything else in the file is refused."""
+    """Read vectors from a file; any other content is refused."""
     data = path.read_bytes()
     vectors: dict[str, Vector] = {}
     at = 0

@@ -1,4 +1,4 @@
-"""The two live references, the R package reliabilitydiag and a script in base R, and the questions put to them."""
+"""The two live references, the R package reliabilitydiag and a script in base R, and a client of them."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ PACKAGE, BASE = "reliabilitydiag", "base"
 NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: "base R (stats::isoreg)"}
 #: The R scripts of this package.
 R_CODE = Path(__file__).parent / "r"
-#: What a reference says about itself that belongs into a certificate.
+#: The software of a reference whose versions are in a certificate.
 _SOFTWARE = ("R", "reliabilitydiag", "monotone", "rpy2", "rpy2-rinterface", "rpy2-robjects")
+#: The most rows to which whole weights are expanded; beyond, base R uses the weights themselves.
+_MOST_REPEATED = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A running reference and what it is made of."""
+    """A running reference and the versions of its software."""
 
     kind: str
     session: Session
@@ -54,12 +56,12 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """What it is, in short."""
+        """The name of the reference."""
         return NAMES[self.kind]
 
     @property
     def title(self) -> str:
-        """What it is, with versions."""
+        """The name of the reference with versions."""
         s = self.software
         if self.is_package:
             return f"reliabilitydiag {s['reliabilitydiag']} (R {s['R']}) through rpy2 {s['rpy2']}"
@@ -71,13 +73,13 @@ class Reference:
         return self.session.ask("certify", **vectors)
 
     def fetch(self, what: str, **vectors: Any) -> dict[str, Vector]:
-        """The answer to any other question that the reference knows."""
+        """The raw answer to any other operation of the reference."""
         return self.session.ask(what, **vectors)
 
 
 @contextmanager
 def open_reference(kind: str, time_limit: float) -> Iterator[Reference]:
-    """Start a reference; `Unavailable`, with what mends it, if it is not there."""
+    """Start a reference; raises `Unavailable`, with the command that fixes it, if it is not available."""
     r = find_r(time_limit)
     is_package = kind == PACKAGE
     program = [sys.executable, "-m", "scorereport.reference.worker"]
@@ -85,15 +87,15 @@ def open_reference(kind: str, time_limit: float) -> Iterator[Reference]:
         program = [str(r.rscript), "--vanilla", str(R_CODE / "serve.R")]
     sources = [R_CODE / "shared.R", R_CODE / ("package.R" if is_package else "base.R")]
     with Session(program, sources, time_limit=time_limit) as session:
-        told = _greet(session, r)
+        versions = _ask_versions(session, r)
         if is_package:
-            _require_package(told)
-        software = {name: told[name] for name in _SOFTWARE if name in told}
+            _require_package(versions)
+        software = {name: versions[name] for name in _SOFTWARE if name in versions}
         machine = {"python": python_version(), "platform": platform()}
         yield Reference(kind=kind, session=session, software={**software, **machine})
 
 
-def _greet(session: Session, r: RInstallation) -> dict[str, str]:
+def _ask_versions(session: Session, r: RInstallation) -> dict[str, str]:
     try:
         answer = session.ask("hello")
     except ReferenceFailure as failure:
@@ -104,32 +106,29 @@ def _greet(session: Session, r: RInstallation) -> dict[str, str]:
             raise explain_misfit(r, text_of(failure.answer["error"])) from failure
         if stage == "start":
             reason = f"R {r.version_text} does not start inside rpy2: {text_of(failure.answer['error'])}"
-            raise Unavailable(reason, "R --version, and look into your .Rprofile") from failure
+            raise Unavailable(reason, "R --version, and check your .Rprofile") from failure
         raise
     return {name: text_of(vector) for name, vector in answer.items()}
 
 
-def _require_package(told: dict[str, str]) -> None:
-    if told.get("reliabilitydiag") == "absent":
+def _require_package(versions: dict[str, str]) -> None:
+    if versions.get("reliabilitydiag") == "absent":
         raise Unavailable(
-            f"The R package reliabilitydiag is not installed in {told.get('libraries')}.",
+            f"The R package reliabilitydiag is not installed in {versions.get('libraries')}.",
             "scorereport r-setup",
         )
-    if "problem" in told:
+    if "problem" in versions:
         raise Unavailable(
-            f"The R package reliabilitydiag does not load: {told['problem']}", "scorereport r-setup --again"
+            f"The R package reliabilitydiag does not load: {versions['problem']}",
+            "scorereport r-setup --again",
         )
-
-
-#: Rows that whole weights may come to; beyond, base R takes the weights themselves.
-_MOST_REPEATED = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReferenceClient:
-    """A reference, the weights of the cases, and what it is asked to compute.
+    """Asks a reference about models with the same weights and settings.
 
-    `draws` is how often R resamples each band that is compared in distribution.
+    `draws` is the number of resamples in R for each band that is compared in distribution.
     """
 
     reference: Reference
@@ -140,7 +139,7 @@ class ReferenceClient:
     def ask(
         self, subject: str, y_true: FloatArray, y_prob: FloatArray, *, is_drawn: bool = True
     ) -> ModelComparer:
-        """The answer beside its question, ready to be compared; bands by draws only if they are wanted."""
+        """Ask about one model; the answer is ready to be compared. R resamples bands only if `is_drawn`."""
         question = self._question(y_true, y_prob, self.draws if is_drawn else 0)
         answer = read_answer(self.reference.ask(question), question)
         return ModelComparer(
@@ -148,7 +147,7 @@ class ReferenceClient:
         )
 
     def _question(self, y_true: FloatArray, y_prob: FloatArray, draws: int) -> Question:
-        """Whole weights are repeated rows; others are for base R only."""
+        """The question about one model; whole weights become repeated rows, others are for base R only."""
         weight = self.weight
         if weight is not None and are_rows(weight):
             counts = weight.astype(np.intp)
@@ -165,5 +164,5 @@ class ReferenceClient:
 
 
 def are_rows(weight: FloatArray | None) -> bool:
-    """Whether weights can be told by repeating rows, which R packages take that have no weights."""
+    """Whether weights can be expressed by repeating rows, as R packages without weights need."""
     return weight is None or (are_whole(weight) and float(weight.sum()) <= _MOST_REPEATED)

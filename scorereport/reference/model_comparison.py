@@ -1,4 +1,4 @@
-"""One model: every number of the engine, and every number reported, compared with that of R."""
+"""Comparison of one model with R: every number of the engine, and every number that is reported."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import EvaluationSettings, ModelResult, SampleSummary, ScoreValue
 
 
-#: Whose number stands beside that of the engine.
+#: The sources of the numbers with which those of the engine are compared.
 PACKAGE_SOURCE, BASE_SOURCE = "reliabilitydiag", "base R"
-#: A quotient of two differences, the lower of which may be small.
+#: The source of lines that compare an evaluation with the engine, not with R.
+ITSELF = "the engine"
+#: Wider, because a skill is a quotient of two differences whose denominator may be small.
 SKILL_TOLERANCE = 1e-10
 _MURPHY = ("reliability", "resolution", "uncertainty")
-#: What R says of each score, in this order.
+#: The numbers of R for each score, in this order.
 COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelComparer:
-    """Compares one model with the answer of a reference; of the package known defects are expected."""
+    """Compares one model with the answer of a reference; known defects of the package are expected."""
 
     subject: str
     question: Question
@@ -48,11 +50,11 @@ class ModelComparer:
 
     @property
     def source(self) -> str:
-        """Whose numbers these are, unless a line says otherwise."""
+        """The source of the reference numbers, unless a line names another."""
         return PACKAGE_SOURCE if self.is_package else BASE_SOURCE
 
     def compare(self, decompositions: Iterable[Decomposition]) -> Iterator[Comparison]:
-        """Scores as they were decomposed, bins and recalibrated probabilities of a fit of the same data."""
+        """Compare decomposed scores, and bins and recalibrated probabilities of a fit of the same data."""
         for decomposition in decompositions:
             yield from self.components(decomposition)
         fit = self.fit()
@@ -60,11 +62,11 @@ class ModelComparer:
         yield self.match("recalibrated probabilities", fit.cep, self.answer.cep)
 
     def fit(self) -> Corp:
-        """The engine's fit of what R was asked about."""
+        """The engine's fit of the cases of the question."""
         return corp(self.question.y_true, self.question.y_prob, self.question.weight)
 
     def components(self, decomposition: Decomposition) -> Iterator[Comparison]:
-        """Mean score, MCB, DSC, UNC and perfection; where higher is better R was given the loss."""
+        """Compare mean score, MCB, DSC, UNC and perfect score; where higher is better, R has the loss."""
         d = decomposition
         label, theirs = get_score(d.name).label, self.answer.scores.get(d.name)
         if theirs is None:
@@ -76,39 +78,39 @@ class ModelComparer:
             yield self.match(f"{label}: {name}", engine, sign * reference)
 
     def score(self, value: ScoreValue) -> Iterator[Comparison]:
-        """A mean score and its skill, as tables show them."""
+        """Compare a mean score and its skill, as reported."""
         score, theirs = get_score(value.name), self.answer.scores.get(value.name)
         if theirs is None:
             yield self.state(score.label, Verdict.NOT_COMPARED, "R was not given this score.")
             return
         mean, _, _, constant, perfect = theirs
-        is_turned = score.direction is Direction.HIGHER
-        yield self.match(f"{score.label}: as reported", value.value, -mean if is_turned else mean)
+        is_negated = score.direction is Direction.HIGHER
+        yield self.match(f"{score.label}: as reported", value.value, -mean if is_negated else mean)
         skill = relative_skill(mean, constant, perfect)
         yield self.match(f"{score.label}: skill", value.skill, skill, tolerance=SKILL_TOLERANCE)
 
     def auc(self, value: float) -> Comparison:
-        """The area under the ROC curve, by plain arithmetic of base R on counts of the same data."""
+        """Compare the area under the ROC curve with plain arithmetic of base R on counts of the same data."""
         return self.match("AUC", value, self.answer.auc, source=BASE_SOURCE)
 
     def auc_skill(self, value: float) -> Comparison:
-        """Its skill: 0 for a forecast that cannot tell, 1 for one that always can."""
+        """Compare the skill of the AUC: 0 for a forecast that does not discriminate, 1 for a perfect one."""
         return self.match("AUC: skill", value, 2 * self.answer.auc - 1, source=BASE_SOURCE)
 
     def counts(self, auc: float, murphy: MurphyDecomposition) -> Iterator[Comparison]:
-        """What the package does not compute: the AUC, and Murphy's parts over distinct forecasts."""
+        """Compare what the package does not compute: AUC, and Murphy's components over distinct forecasts."""
         yield self.auc(auc)
         parts = (murphy.reliability, murphy.resolution, murphy.uncertainty)
         for name, engine, theirs in zip(_MURPHY, parts, self.answer.murphy, strict=True):
             yield self.match(f"Murphy's {name}", engine, theirs, source=BASE_SOURCE)
 
     def sample(self, sample: SampleSummary) -> Comparison:
-        """Number of cases and of events, or the sums of their weights."""
+        """Compare the numbers of cases and of events, or the sums of their weights."""
         ours = [sample.total, sample.events]
         return self.match("cases and events", ours, self.answer.totals, source=BASE_SOURCE)
 
     def curve(self, forecast: FloatArray, cep: FloatArray) -> Iterator[Comparison]:
-        """A reliability curve: its corners are the edges of R's bins, its heights their probabilities."""
+        """Compare a reliability curve: corners with edges of R's bins, heights with their probabilities."""
         bins = deviations.merge_rounded(self.answer.bins)
         edges = np.unique(np.concatenate([bins["x_min"], bins["x_max"]]))
         if self.question.weight is not None:  # rounding of weights may have left a corner inside a bin
@@ -118,7 +120,7 @@ class ModelComparer:
         yield self.match("reliability curve: heights", cep, bins["cep"][held])
 
     def bins(self, fit: Corp) -> Iterator[Comparison]:
-        """Number, edges and sizes of the bins of the isotonic fit; all of them exactly."""
+        """Compare number, edges and sizes of the bins of the isotonic fit, all exactly."""
         blocks, exact = fit.blocks, 0.0
         theirs: Mapping[str, CountArray] = self.answer.bins
         ours: Mapping[str, CountArray] = {
@@ -127,7 +129,7 @@ class ModelComparer:
             "x_max": blocks.x_max,
             "cep": blocks.mean,
         }
-        if self.question.weight is not None:  # sums of weights are rounded, here as in R
+        if self.question.weight is not None:  # sums of weights are rounded, here and in R
             ours, exact = deviations.merge_rounded(ours), TOLERANCE
         number = self.match("number of bins", len(ours["n"]), len(theirs["n"]), tolerance=0.0)
         if self.is_package and number.verdict is Verdict.DIFFERS:
@@ -148,7 +150,7 @@ class ModelComparer:
         tolerance: float = TOLERANCE,
         source: str | None = None,
     ) -> Comparison:
-        """A line with numbers: one of each, or the two of many that differ most."""
+        """A line that compares two numbers, or of two arrays the numbers that differ most."""
         source = self.source if source is None else source
         return match_numbers(self.subject, quantity, ours, theirs, tolerance=tolerance, source=source)
 
@@ -168,28 +170,25 @@ def match_numbers(
     source: str,
     tolerance: float = TOLERANCE,
 ) -> Comparison:
-    """A line with numbers, and whose they are: one of each, or the two of many that differ most."""
+    """A line that compares two numbers, or of two arrays the numbers that differ most, with their source."""
     line = compare_arrays(subject, quantity, np.atleast_1d(ours), np.atleast_1d(theirs), tolerance=tolerance)
     return replace(line, source=source)
 
 
 def _without_flat_corners(forecast: FloatArray, cep: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A curve without those corners between which it does not rise, but for rounding."""
+    """A curve without the corners inside segments that do not rise, up to rounding."""
     rises = np.diff(cep) > TOLERANCE
     keep = np.append(True, rises) | np.append(rises, True)
     return forecast[keep], cep[keep]
 
 
-#: Of lines that hold an evaluation against the engine, not against R.
-ITSELF = "the engine"
-
-
 def compare_reported(
     comparer: ModelComparer, result: ModelResult, evaluation: Evaluation, predictions: Predictions
 ) -> Iterator[Comparison]:
-    """What tables and figures show of a model, against R; each pointwise band against its seed.
+    """Compare the reported numbers of a model with R, and its pointwise bands with the engine.
 
-    That the engine's bands are right R tells elsewhere: what remains is that these are the engine's.
+    The bands of the engine are compared with R elsewhere; here they are drawn again with the same seed, which
+    shows that the reported bands are those of the engine.
     """
     settings = evaluation.settings
     yield check_complete(result.model, _parts_of(result), _parts_of_all(settings))
@@ -225,20 +224,20 @@ def _parts_of_all(settings: EvaluationSettings) -> list[str]:
 
 
 def check_complete(subject: str, found: Sequence[str], wanted: Sequence[str]) -> Comparison:
-    """An evaluation from which a number was taken out must not pass for that."""
+    """A line on whether an evaluation has all scores and bands: one without some of them must not pass."""
     is_complete = list(found) == list(wanted)
-    told = f"There are {', '.join(found)}; there must be {', '.join(wanted)}."
+    lists = f"There are {', '.join(found)}; there must be {', '.join(wanted)}."
     return Comparison(
         subject=subject,
         quantity="scores and bands that an evaluation has",
         verdict=Verdict.AGREES if is_complete else Verdict.DIFFERS,
-        reason="" if is_complete else told,
+        reason="" if is_complete else lists,
         source=ITSELF,
     )
 
 
 def compare_again(subject: str, band: Band, fit: Corp, settings: EvaluationSettings) -> Comparison:
-    """A pointwise band as it is reported, beside the same drawn again from the data."""
+    """Compare a reported pointwise band with the same band drawn again from the data."""
     again = fit.band(
         band.kind,
         settings.band_level,
@@ -250,6 +249,6 @@ def compare_again(subject: str, band: Band, fit: Corp, settings: EvaluationSetti
     ours, drawn = (np.concatenate([[b.n], b.x, b.lower, b.upper]) for b in (band, again))
     line = compare_arrays(subject, quantity, ours, drawn, tolerance=0.0)
     if band.label != again.label or (band.seed, band.shape) != (again.seed, again.shape):
-        told = f"It is a {band.label}; it must be a {again.label}."
-        line = replace(line, verdict=Verdict.DIFFERS, reason=told)
+        reason = f"It is a {band.label}; it must be a {again.label}."
+        line = replace(line, verdict=Verdict.DIFFERS, reason=reason)
     return replace(line, source=ITSELF)

@@ -1,4 +1,4 @@
-"""What R is asked about one model, and its answer, checked to be one."""
+"""The question to R about one model, and its answer, which is checked to be complete."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from scorereport.results.model_records import EvaluationSettings
 if TYPE_CHECKING:
     from scorereport.reference.exchange import Vector
 
-#: Up to so many cases bands are resampled by default, here and in R.
+#: The most cases with which bands are resampled by default, here and in R.
 MOST_REDRAWN = 1000
 RESAMPLED = ("consistency", "confidence")
-#: Bands that an answer may have; those of base R stand beside the package's where it spoils its own.
+#: Bands that an answer may have; base R adds its own where those of the package are spoilt.
 BANDS = ("discrete", "continuous", *RESAMPLED, *(f"base_{kind}" for kind in RESAMPLED))
-#: Seeds that R takes.
+#: Seeds of R are below this.
 _R_SEEDS = 2**31 - 1
 _BIN_COLUMNS = ("n", "x_min", "x_max", "cep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Question:
-    """Outcomes and forecasts, with what to compute of them.
+    """Outcomes and forecasts, and the settings of what R computes from them.
 
-    `weight` is None if rows count alike; `draws` is how often R resamples a band, 0 for no such bands.
+    `weight` is None if all rows have the same weight; `draws` is the number of resamples of a band in R, 0
+    for no resampled bands.
     """
 
     y_true: FloatArray
@@ -45,7 +46,7 @@ class Question:
 
     @property
     def redrawn(self) -> tuple[FloatArray, FloatArray]:
-        """The cases whose bands are resampled: all, or so many that lie evenly among them."""
+        """The cases whose bands are resampled: all, or `MOST_REDRAWN` cases spread evenly among them."""
         n = len(self.y_prob)
         if n <= MOST_REDRAWN:
             return self.y_true, self.y_prob
@@ -69,7 +70,7 @@ class Question:
         }
 
     def base_vectors(self) -> dict[str, Any]:
-        """The same for base R, which knows weights but not Chernoff's law."""
+        """The arguments for base R, which has weights but no quantile of Chernoff's distribution."""
         extra = {"chernoff": [chernoff_quantile((1 + self.level) / 2)]}
         return {
             **self.vectors(),
@@ -80,7 +81,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BandAnswer:
-    """The bounds of a band and the level that R writes beside it; or the reason why there is none."""
+    """The bounds of a band and the level that R reports for it; or the reason why there is none."""
 
     x: FloatArray
     lower: FloatArray
@@ -91,10 +92,10 @@ class BandAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answer:
-    """What R says of one model.
+    """The answer of R about one model.
 
-    Of each score the mean, MCB, DSC, UNC and the mean of a perfect forecast; the bins; recalibrated
-    probabilities; number of cases and of events; AUC; Murphy's parts; bands.
+    For each score the mean, MCB, DSC, UNC and the mean of a perfect forecast; the bins; recalibrated
+    probabilities; the numbers of cases and of events; AUC; Murphy's components; bands.
     """
 
     scores: dict[str, FloatArray]
@@ -108,7 +109,7 @@ class Answer:
 
 
 def read_answer(vectors: dict[str, Vector], question: Question) -> Answer:
-    """The answer in named vectors; a `ReferenceFailure` if they are none."""
+    """Read an answer from named vectors; raises a `ReferenceFailure` if they are not a valid answer."""
     bins = {name: _numbers(vectors, f"bins.{name}") for name in _BIN_COLUMNS}
     for name, column in bins.items():
         _check_length(f"bins.{name}", column, len(bins["n"]))
@@ -132,7 +133,7 @@ def read_answer(vectors: dict[str, Vector], question: Question) -> Answer:
 
 
 def _check_complete(vectors: dict[str, Vector], bands: dict[str, BandAnswer], question: Question) -> None:
-    """Refuse an answer that lacks a score or a band that was asked for."""
+    """Refuse an answer that lacks a requested score or band."""
     scores = [measure.name for measure in choose_measures(EvaluationSettings(cost_interval=question.costs))]
     for name in scores:
         _numbers(vectors, f"score.{name}")
@@ -144,7 +145,7 @@ def _check_complete(vectors: dict[str, Vector], bands: dict[str, BandAnswer], qu
 
 
 def _read_band(vectors: dict[str, Vector], name: str) -> BandAnswer | None:
-    """A band, if the answer has one: there are none with weights."""
+    """A band of an answer; None if there is none, as with weights."""
     nothing = np.empty(0)
     if f"{name}.error" in vectors:
         text = " ".join(map(str, vectors[f"{name}.error"]))
@@ -170,7 +171,7 @@ def _read_scores(vectors: dict[str, Vector]) -> dict[str, FloatArray]:
 
 
 def read_vector(vectors: dict[str, Vector], name: str, length: int) -> FloatArray:
-    """So many numbers of an answer; a `ReferenceFailure` if they are not there."""
+    """The numbers of an answer with this name; raises a `ReferenceFailure` if there are not `length`."""
     vector = _numbers(vectors, name)
     _check_length(name, vector, length)
     return vector

@@ -1,4 +1,4 @@
-"""Where R is, which version, how to fix what is missing, and the installation of its package."""
+"""Find R and its version, explain how to fix what is missing, and install the R package."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from scorereport._utils.formatting import one_line
 from scorereport._utils.processes import kill_process_group
 from scorereport.errors import ScoreReportError
 
-#: Later rpy2-rinterface distributions call functions that came with R 4.5.
+#: Later versions of rpy2-rinterface need functions that are new in R 4.5.
 _LAST_FOR_OLDER_R, _NEEDS_R = "3.6.5", (4, 5)
 _RPY2_PARTS = ("rpy2", "rpy2-rinterface", "rpy2-robjects")
+_SCRIPT = Path(__file__).parent / "r" / "setup.R"
 
 
 class Unavailable(Exception):  # noqa: N818  # a finding, not an error of ours
-    """A reference is not there; with the sentence that says so, and the command that mends it."""
+    """A reference is not available; with the reason as a sentence, and the command that fixes it."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)
@@ -31,19 +32,19 @@ class Unavailable(Exception):  # noqa: N818  # a finding, not an error of ours
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RInstallation:
-    """An R: its script runner, and its version if it tells."""
+    """An installation of R: its script runner, and its version; empty if it is not known."""
 
     rscript: Path
     version: tuple[int, ...]
 
     @property
     def version_text(self) -> str:
-        """The version as people write it."""
+        """The version as text, such as "4.2.2"."""
         return ".".join(map(str, self.version)) or "of unknown version"
 
 
 def find_r(time_limit: float = 60) -> RInstallation:
-    """The R that R_HOME names, or else the one on the path."""
+    """Find R: that of R_HOME if it is set, otherwise the one on the path."""
     home = os.environ.get("R_HOME") or None
     found = shutil.which("Rscript", path=None if home is None else os.fspath(Path(home, "bin")))
     if found is not None:
@@ -54,7 +55,7 @@ def find_r(time_limit: float = 60) -> RInstallation:
 
 
 def _ask_version(rscript: str, time_limit: float) -> tuple[int, ...]:
-    """The version that R tells; nothing if it tells none in time."""
+    """The version that R reports; empty if it reports none in time."""
     try:
         process = subprocess.Popen(
             [rscript, "--version"],
@@ -67,12 +68,12 @@ def _ask_version(rscript: str, time_limit: float) -> tuple[int, ...]:
         return ()
     with process:
         try:
-            said = process.communicate(timeout=time_limit)[0].decode(errors="replace")
+            output = process.communicate(timeout=time_limit)[0].decode(errors="replace")
         except subprocess.TimeoutExpired:
-            said = ""
+            output = ""
         finally:
             kill_process_group(process)
-    numbers = re.search(r"version (\d+)\.(\d+)\.(\d+)", said)
+    numbers = re.search(r"version (\d+)\.(\d+)\.(\d+)", output)
     return tuple(map(int, numbers.groups())) if numbers else ()
 
 
@@ -92,7 +93,7 @@ def rpy2_remedy(r: RInstallation) -> str:
 
 
 def explain_misfit(r: RInstallation, message: str) -> Unavailable:
-    """Why an installed rpy2 does not load."""
+    """Explain why an installed rpy2 does not load, and how to fix it."""
     installed = _installed("rpy2-rinterface")
     newer = tuple(map(int, re.findall(r"\d+", installed)[:3])) > tuple(map(int, _LAST_FOR_OLDER_R.split(".")))
     if newer and r.version and r.version < _NEEDS_R:
@@ -114,29 +115,27 @@ def _installed(name: str) -> str:
         return "0"
 
 
-_SCRIPT = Path(__file__).parent / "r" / "setup.R"
-
-
 class SetupError(ScoreReportError):
     """The R package could not be installed."""
 
 
 def install_package(*, repository: str = "", again: bool = False, quiet: bool = False) -> str:
-    """Install reliabilitydiag; what R says meanwhile goes to standard error.
+    """Install the R package reliabilitydiag; output of R goes to standard error.
 
     Parameters
     ----------
-    repository : the address of another repository than CRAN
-    again : install also where the package is there already
+    repository : the address of a repository other than CRAN
+    again : install even if the package is already installed
+    quiet : discard the output of R
 
     Returns
     -------
-    A sentence that says what was done.
+    A sentence that states what was done.
     """
     try:
         r = find_r()
     except Unavailable as error:
-        raise SetupError(f"{error} To mend it: {error.remedy}") from error
+        raise SetupError(f"{error} To fix: {error.remedy}") from error
     with TemporaryFolder("r-") as folder:
         result = folder / "result"
         _run(
@@ -144,23 +143,23 @@ def install_package(*, repository: str = "", again: bool = False, quiet: bool = 
             str(folder),
             quiet=quiet,
         )
-        said = one_line(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""
-    if said.startswith(("installed ", "nothing to do: ")):
-        return f"R {r.version_text}: {said}."
-    why = said if said.startswith("failed: ") else "failed: R ended early"
-    hint = "Without --quiet R says why" if quiet else "R's messages above say why"
+        outcome = one_line(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""
+    if outcome.startswith(("installed ", "nothing to do: ")):
+        return f"R {r.version_text}: {outcome}."
+    why = outcome if outcome.startswith("failed: ") else "failed: R ended early"
+    hint = "Run without --quiet to see why" if quiet else "The messages of R above show why"
     raise SetupError(f"R set-up {why}. {hint}; the repository must be reachable.")
 
 
 def _run(program: list[str], folder: str, *, quiet: bool) -> None:
-    """Run R to its end; its lines go on to standard error without what would steer a terminal."""
+    """Run R to its end; its output goes to standard error without terminal control characters."""
     with subprocess.Popen(
         program,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL if quiet else subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
-        env={**os.environ, "TMPDIR": folder},  # what R leaves behind goes with the folder
+        env={**os.environ, "TMPDIR": folder},  # temporary files of R are removed with the folder
         start_new_session=True,
     ) as process:
         try:
@@ -168,5 +167,5 @@ def _run(program: list[str], folder: str, *, quiet: bool) -> None:
                 sys.stderr.write(f"{one_line(line.decode(errors='replace'))}\n")
                 sys.stderr.flush()
             process.wait()
-        finally:  # also if interrupted, with all that it started
+        finally:  # also after an interrupt, with all processes that it started
             kill_process_group(process)

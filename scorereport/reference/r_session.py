@@ -1,8 +1,8 @@
 """A separate process for R, started and supervised by this package.
 
-Whatever happens in there (a crash, a hang, chatter, nonsense) comes out as a `ReferenceFailure` with a
-sentence. Questions and answers are files in a folder that goes with the process; on its standard output a
-line with a secret token says that an answer is there, and every other line is chatter.
+Every failure in it (a crash, a hang, unexpected output, an invalid answer) becomes a `ReferenceFailure` with
+a sentence. Questions and answers are files in a folder that is removed with the process. On standard output,
+a line with a secret token announces an answer; all other lines are other output of R.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-#: Lines of chatter that are kept for the sentence about a failure, and how much of them it quotes.
+#: Lines of other output that are kept for the sentence about a failure, and characters that it quotes.
 _LAST_LINES, _QUOTED = 20, 400
-#: Bytes after which a line of chatter is cut, lest it fill the memory.
+#: Bytes after which a line of output is cut, to limit memory.
 _LONGEST_LINE = 1 << 16
-#: Seconds that a process is given to end by itself.
+#: Seconds within which a process may end by itself.
 _GRACE = 5.0
 
 
 class ReferenceFailure(Exception):  # noqa: N818  # a finding about R, not an error of ours
-    """A reference gave no answer that can be used; the message is a sentence that says why."""
+    """A reference gave no usable answer; the message is a sentence with the reason."""
 
     def __init__(self, sentence: str, answer: Mapping[str, Vector] | None = None) -> None:
         super().__init__(sentence)
@@ -44,17 +44,17 @@ class ReferenceFailure(Exception):  # noqa: N818  # a finding about R, not an er
 class Session:
     """A running reference: `ask` it, and `close` it (or use it in a `with` block).
 
-    `program` is called with a folder, a token and the `sources`; every answer must come within
+    `program` is called with a folder, a token and the `sources`; every answer must arrive within
     `time_limit` seconds.
     """
 
     def __init__(self, program: Sequence[str], sources: Sequence[Path], *, time_limit: float) -> None:
         self._token = secrets.token_hex(16)
         self._time_limit = min(time_limit, TIMEOUT_MAX)
-        self._asked = 0
-        self._chatter: deque[str] = deque(maxlen=_LAST_LINES)
+        self._requests = 0
+        self._output: deque[str] = deque(maxlen=_LAST_LINES)
         try:
-            with signals_deferred():  # a folder or a process that nobody knows of would stay
+            with signals_deferred():  # an interrupt in between would leave a folder or a process behind
                 self._start([*program], list(map(str, sources)))
         except Stopped as stop:
             self.__exit__(type(stop))
@@ -64,16 +64,16 @@ class Session:
         try:
             self._folder = TemporaryFolder("r-")
         except OSError as error:
-            raise ReferenceFailure(f"There is no folder to exchange data with R in: {error}.") from error
+            raise ReferenceFailure(f"A folder to exchange data with R cannot be made: {error}.") from error
         try:
             self._process = subprocess.Popen(
                 [*program, str(self._folder.path), self._token, *sources],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                cwd=self._folder.path,  # where no .Rprofile and no .RData lie about
+                cwd=self._folder.path,  # has no .Rprofile and no .RData
                 env={**os.environ, "LANGUAGE": "en", "TMPDIR": str(self._folder.path)},
-                start_new_session=True,  # Ctrl-C is for us alone, and its children end with it
+                start_new_session=True,  # Ctrl-C does not reach R; its children can be ended with it
                 pass_fds=() if self._folder.lock is None else (self._folder.lock,),  # R may outlive us
             )
         except OSError as error:
@@ -82,12 +82,12 @@ class Session:
 
     @property
     def process_id(self) -> int:
-        """The process, for whoever wants to watch or end it."""
+        """The number of the process."""
         return self._process.pid
 
     def ask(self, what: str, **vectors: Any) -> dict[str, Vector]:
-        """Ask for an operation; its answer is named vectors."""
-        self._asked += 1
+        """Request an operation; returns its answer as named vectors."""
+        self._requests += 1
         timed_out = Event()
         watchdog = Timer(self._time_limit, self._end, args=(timed_out,))
         watchdog.daemon = True  # an interrupt must not wait for it
@@ -96,11 +96,11 @@ class Session:
             answer = _clean(self._exchange(what, vectors))
         except EOFError as error:
             watchdog.cancel()
-            raise ReferenceFailure(self._obituary(is_late=timed_out.is_set())) from error
+            raise ReferenceFailure(self._describe_end(is_late=timed_out.is_set())) from error
         except OSError as error:
             raise ReferenceFailure(f"Files could not be exchanged with R: {error}.") from error
         except ExchangeError as error:
-            raise ReferenceFailure(f"R answered with something else than numbers ({error}).") from error
+            raise ReferenceFailure(f"R answered with something other than numbers ({error}).") from error
         finally:
             watchdog.cancel()
         if "error" in answer:
@@ -108,15 +108,15 @@ class Session:
         return answer
 
     def close(self) -> None:
-        """End the process, kindly first, and remove its files."""
+        """End the process, at first by closing its input, and remove its files."""
         try:
             for stream in (self._stdin, self._stdout):
                 with suppress(OSError):
                     stream.close()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_GRACE)
-        finally:  # whoever is interrupted here leaves nothing either
-            self._end()  # also what it started and left behind
+        finally:  # also after an interrupt
+            self._end()  # also processes that it started
             self._process.wait()
             self._folder.close()
 
@@ -137,48 +137,48 @@ class Session:
         return cast("IO[bytes]", self._process.stdout)
 
     def _exchange(self, what: str, vectors: Mapping[str, Any]) -> dict[str, Vector]:
-        request, answer = (self._folder.path / f"{self._asked}.{kind}" for kind in ("request", "answer"))
+        request, answer = (self._folder.path / f"{self._requests}.{kind}" for kind in ("request", "answer"))
         write_vectors(request, {"what": [what], **vectors})
-        with suppress(BrokenPipeError):  # its last words are still to be heard
-            self._stdin.write(f"{self._asked}\n".encode())
+        with suppress(BrokenPipeError):  # its last output is still to be read
+            self._stdin.write(f"{self._requests}\n".encode())
             self._stdin.flush()
-        self._listen()
+        self._await_answer()
         found = read_vectors(answer)
         for file in (request, answer):
             file.unlink()
         return found
 
-    def _listen(self) -> None:
-        """Wait for the line that announces the answer; remember the last lines of chatter."""
-        awaited = f"{self._token} {self._asked}"
+    def _await_answer(self) -> None:
+        """Wait for the line that announces the answer; keep the last lines of other output."""
+        awaited = f"{self._token} {self._requests}"
         while line := self._stdout.readline(_LONGEST_LINE):
             text = line.decode(errors="replace").strip()
             if text == awaited:
                 return
             if text:
-                self._chatter.append(text)
+                self._output.append(text)
         raise EOFError
 
-    def _end(self, because: Event | None = None) -> None:
-        """End the process and all that it started, at once."""
-        if because is not None:
-            because.set()
+    def _end(self, timed_out: Event | None = None) -> None:
+        """End the process, and all processes that it started, at once."""
+        if timed_out is not None:
+            timed_out.set()
         kill_process_group(self._process)
 
-    def _obituary(self, *, is_late: bool) -> str:
+    def _describe_end(self, *, is_late: bool) -> str:
         if is_late:
             return f"R gave no answer within {self._time_limit:g} seconds and was ended."
         try:
             code = self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            return f"R closed its output without an answer.{self._last_words()}"
+            return f"R closed its output without an answer.{self._quote_output()}"
         if code < 0:
-            return f"R died of signal {-code}{_signal_name(-code)}.{self._last_words()}"
-        return f"R ended with exit code {code} before it answered.{self._last_words()}"
+            return f"R was ended by signal {-code}{_signal_name(-code)}.{self._quote_output()}"
+        return f"R ended with exit code {code} before it answered.{self._quote_output()}"
 
-    def _last_words(self) -> str:
-        words = one_line(" ".join(self._chatter))[-_QUOTED:]
-        return f" Its last words: {words}" if words else ""
+    def _quote_output(self) -> str:
+        text = one_line(" ".join(self._output))[-_QUOTED:]
+        return f" Its last output: {text}" if text else ""
 
 
 def _signal_name(number: int) -> str:
@@ -189,12 +189,12 @@ def _signal_name(number: int) -> str:
 
 
 def text_of(vector: Vector) -> str:
-    """The words of a vector as one line."""
+    """The values of a vector as one line of text."""
     return one_line(" ".join(str(value) for value in vector))
 
 
 def _clean(answer: Mapping[str, Vector]) -> dict[str, Vector]:
-    """An answer whose names and texts are fit to be shown."""
+    """The answer, with names and texts that can be shown: each is one line."""
     return {
         one_line(name): [one_line(text) for text in vector] if isinstance(vector, list) else vector
         for name, vector in answer.items()

@@ -1,4 +1,4 @@
-"""Recorded answers of the R package: what can be checked where R is not installed.
+"""Recorded answers of the R package, which check the engine where R is not installed.
 
 They are about data of their own, never about the user's; `validation/record.py` writes them.
 """
@@ -29,34 +29,31 @@ if TYPE_CHECKING:
 
 @cache
 def read_recorded_answers() -> dict[str, Any]:
-    """The file of recorded answers, with their origin."""
+    """Read the file of recorded answers, with the software that computed them."""
     return json.loads((find_package_folder("recorded") / "reliabilitydiag.json").read_text(encoding="utf-8"))
 
 
 def describe_recorded_answers() -> str:
-    """Name the recorded answers by their origin."""
-    made = read_recorded_answers()["software"]
-    return (
-        f"{len(read_recorded_answers()['cases'])} recorded answers of reliabilitydiag {made['reliabilitydiag']} "
-        f"(R {made['R']})"
-    )
+    """State the number of recorded answers, and the software that computed them."""
+    software, answers = read_recorded_answers()["software"], len(read_recorded_answers()["cases"])
+    return f"{answers} recorded answers of reliabilitydiag {software['reliabilitydiag']} (R {software['R']})"
 
 
 def compare_with_record() -> Iterator[Comparison]:
-    """The engine against all recorded answers, a line for each quantity."""
+    """Compare the engine with all recorded answers: a line for each quantity."""
     lines = (line for case in read_recorded_answers()["cases"] for line in compare_case(case))
     yield from summarise(lines, "Recorded answers", "recorded case")
 
 
 def compare_case(case: dict[str, Any]) -> Iterator[Comparison]:
-    """The engine against one recorded answer."""
+    """Compare the engine with one recorded answer."""
     question, answer = read_case(case)
     comparer = ModelComparer(subject=case["name"], question=question, answer=answer, is_package=True)
     yield from compare_fit(comparer)
 
 
 def compare_fit(comparer: ModelComparer) -> Iterator[Comparison]:
-    """Everything that R was asked, against a fit of the same cases."""
+    """Compare everything in an answer of R with a fit of the same cases."""
     fit = comparer.fit()
     yield from comparer.compare(decompose_all(fit, comparer.question.costs))
     yield from comparer.counts(roc_curve(fit).auc, fit.murphy())
@@ -71,8 +68,8 @@ def decompose_all(fit: Corp, costs: tuple[float, float] | None) -> Iterator[Deco
 
 
 def read_case(case: dict[str, Any]) -> tuple[Question, Answer]:
-    """What was asked, and what R answered."""
-    asked, said = case["question"], case["answer"]
+    """Read a recorded case: the question, and the answer of R."""
+    asked, recorded = case["question"], case["answer"]
     question = Question(
         y_true=_numbers(asked["y_true"]),
         y_prob=_numbers(asked["y_prob"]),
@@ -87,20 +84,20 @@ def read_case(case: dict[str, Any]) -> tuple[Question, Answer]:
             level=band["level"],
             error=band["error"],
         )
-        for name, band in said["bands"].items()
+        for name, band in recorded["bands"].items()
     }
     return question, Answer(
-        scores={name: _numbers(values) for name, values in said["scores"].items()},
-        bins={name: _numbers(values) for name, values in said["bins"].items()},
-        cep=_numbers(said["cep"]),
-        totals=_numbers(said["totals"]),
-        auc=float(said["auc"]),
-        murphy=_numbers(said["murphy"]),
+        scores={name: _numbers(values) for name, values in recorded["scores"].items()},
+        bins={name: _numbers(values) for name, values in recorded["bins"].items()},
+        cep=_numbers(recorded["cep"]),
+        totals=_numbers(recorded["totals"]),
+        auc=float(recorded["auc"]),
+        murphy=_numbers(recorded["murphy"]),
         bands=bands,
         seconds=0.0,
     )
 
 
 def _numbers(values: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Numbers of a document, which writes what is no number as text."""
+    """Numbers of a document, which has infinite and missing ones as texts."""
     return np.array([float(value) for value in values])

@@ -1,4 +1,4 @@
-"""Documents made of comparisons: the certificate of an evaluation, and the validation study."""
+"""Documents of comparisons: the certificate of an evaluation, and the validation study."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from scorereport._utils.files import write_text
 from scorereport.reference.comparison_records import Comparison, Verdict
 
 STUDY_VERSION: Literal[1] = 1
+CERTIFICATE_VERSION: Literal[1] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudySeries:
-    """A line, marks or bubbles of a panel.
+    """A line, markers or bubbles of a panel.
 
-    Series of one `colour`, a number from 0, belong together; None is ink. Of several lines of one colour the
-    first is broad and pale, so that the next ones show on it. A line without a label only guides the eye.
-    Bubbles have areas in proportion to `size`.
+    Series of one `colour`, a number from 0, belong together; None is the colour of text. If several lines
+    have one colour, the first is broad and pale, so that the others are visible on it. A line without a label
+    is a guide line. Bubbles have areas in proportion to `size`.
     """
 
     label: str
@@ -32,7 +33,7 @@ class StudySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyPanel:
-    """One diagram; its `note` has the numbers that matter."""
+    """One diagram; its `note` has the most important numbers."""
 
     title: str
     note: str = ""
@@ -45,7 +46,7 @@ class StudyPanel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFigure:
-    """Panels that are seen together; the `subject` is that of the comparisons they illustrate."""
+    """Panels that are shown together; the `subject` is that of the comparisons they illustrate."""
 
     key: str
     subject: str
@@ -56,7 +57,7 @@ class StudyFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudySection:
-    """Comparisons of one kind, with a few sentences on how they were made, and figures."""
+    """Comparisons of one kind, with a text on the method, and figures."""
 
     key: str
     title: str
@@ -66,7 +67,7 @@ class StudySection:
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
-        """Comparisons that somebody must look at."""
+        """Comparisons that need attention."""
         return tuple(line for line in self.comparisons if line.is_unexpected)
 
 
@@ -83,12 +84,12 @@ class Study:
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
-        """Comparisons of all sections that somebody must look at."""
+        """Comparisons of all sections that need attention."""
         return tuple(line for section in self.sections for line in section.unexpected)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing unexpected was found."""
+        """Whether no comparison is unexpected."""
         return not self.unexpected
 
     @classmethod
@@ -97,12 +98,9 @@ class Study:
         return json_documents.json_schema(cls, f"scorereport study, version {STUDY_VERSION}")
 
 
-CERTIFICATE_VERSION: Literal[1] = 1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A reference that could not be used, why, and what mends it."""
+    """A reference that could not be used, the reason, and the command that fixes it."""
 
     reference: str
     reason: str
@@ -111,12 +109,11 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Certificate:
-    """Every number compared, with the reference it was compared with, never passed off as another.
+    """All comparisons of an evaluation with a reference, which is always named.
 
-    `verdict` is "certified", "failed", or "not certified", then `sentence` says why. `sha256` is of the data,
-    as `Predictions.sha256` has it;
-    `results_sha256` is of the results document whose numbers were compared, and `left_out` names what of it
-    was not.
+    `verdict` is "certified", "failed" or "not certified"; `sentence` gives the reason. `sha256` is that of
+    the data, `Predictions.sha256`; `results_sha256` is that of the results document whose numbers were
+    compared. `left_out` names the parts of it that were not compared.
     """
 
     version: Literal[1] = CERTIFICATE_VERSION
@@ -134,7 +131,7 @@ class Certificate:
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
-        """Comparisons that somebody must look at."""
+        """Comparisons that need attention."""
         return tuple(line for line in self.comparisons if line.is_unexpected)
 
     @property
@@ -143,7 +140,7 @@ class Certificate:
         return tuple(line for line in self.comparisons if line.verdict == Verdict.EXPECTED)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The certificate as JSON text, written to a file as well if a path is given."""
+        """Return the certificate as JSON; if a path is given, also write it to a file."""
         text = json_documents.dump(self)
         if path is not None:
             write_text(path, text)
@@ -151,7 +148,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, path: str | Path) -> Certificate:
-        """Read a certificate back; it equals the one that was written."""
+        """Read a certificate from JSON; it equals the one that was written."""
         text = Path(path).read_bytes()
         json_documents.check_version(text, CERTIFICATE_VERSION, str(path))
         return json_documents.load(cls, text, str(path))

@@ -1,7 +1,7 @@
 """R inside this process, by rpy2: `python -m scorereport.reference.worker FOLDER TOKEN SOURCE...`.
 
-Run by `session.Session` only. Should rpy2 not load, every answer says why. What R prints goes to standard
-output, where nobody takes it for an answer.
+It is started by `r_session.Session` only. If rpy2 does not load, every answer states the reason. Output of R
+goes to standard output, which is not read as an answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def main(folder: str, token: str, *sources: str) -> None:
-    """Answer the requests whose numbers come in on standard input."""
+    """Answer the requests whose numbers are read from standard input."""
     answer = start_r(sources)
     for line in sys.stdin:
         number = line.strip()
@@ -35,14 +35,14 @@ def main(folder: str, token: str, *sources: str) -> None:
 
 
 def start_r(sources: Sequence[str]) -> Answer:
-    """The function `answer` of the R sources, or one that says why there is none."""
+    """The function `answer` of the R sources; if R does not start, a function that returns the reason."""
     stage = "rpy2"
     try:
         r = import_module("rpy2.rinterface")
         stage = "R"
         function = _load(r, sources)
         versions = _versions()
-    except BaseException as error:  # also what a library that does not fit may raise
+    except BaseException as error:  # an incompatible library may raise anything
         problem = {"error": [f"{type(error).__name__}: {error}"], "stage": [_stage(error, stage)]}
         return lambda **_: dict(problem)
 
@@ -54,7 +54,7 @@ def start_r(sources: Sequence[str]) -> Answer:
 
 
 def _versions() -> dict[str, Vector]:
-    """The distributions of rpy2; before 3.6 there was but one."""
+    """The versions of the distributions of rpy2; before 3.6 there was only one."""
     found: dict[str, Vector] = {}
     for name in ("rpy2", "rpy2-rinterface", "rpy2-robjects"):
         with suppress(PackageNotFoundError):
@@ -63,7 +63,7 @@ def _versions() -> dict[str, Vector]:
 
 
 def _load(r: Any, sources: Sequence[str]) -> Any:
-    """Read the sources above base R alone: whatever a profile defines is not seen."""
+    """Read the sources in an environment whose parent is base R, so that a profile has no effect."""
     r.initr()
     code = r.baseenv["new.env"](parent=r.baseenv)
     for path in sources:
@@ -72,7 +72,7 @@ def _load(r: Any, sources: Sequence[str]) -> Any:
 
 
 def _stage(error: BaseException, stage: str) -> str:
-    """What is at fault: rpy2 is missing, does not fit, or R does not start."""
+    """The cause of a failure: rpy2 is missing, is incompatible ("misfit"), or R does not start."""
     if stage == "R":
         return "start"
     is_missing = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("rpy2")

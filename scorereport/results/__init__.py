@@ -1,1 +1,1 @@
-"""`Evaluation` and its records: all below fill them, all above read them."""
+"""`Evaluation` and its records, which evaluations fill and reports, plots and audits read."""

@@ -17,7 +17,7 @@ THRESHOLD: Literal["threshold"] = "threshold"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewResult:
-    """One binary question about a model of K classes: whether a class comes, or one up to a threshold.
+    """One binary view of a model of K classes: whether the class is a given one, or one up to a threshold.
 
     `label` is that of the class, or of the last class below the threshold. The scores are the Brier score
     with its decomposition, and the AUC.
@@ -34,12 +34,13 @@ class ViewResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewFamily:
-    """All classes, or all thresholds, of a model: their Brier scores over `divisor` add up to `score`.
+    """All views of a model by class, or by threshold; their Brier scores over `divisor` sum to `score`.
 
-    Each class by itself makes the K-class Brier score, divisor 1; each threshold between ordered classes
-    makes the ranked probability score, divisor K - 1. The same holds for miscalibration, discrimination
-    and uncertainty. Views are fitted apart: `crossing` is the weight of the cases whose recalibrated
-    probabilities fall from one threshold to the next; of classes, which need not rise, it is 0.
+    The views by class give the K-class Brier score, with divisor 1; those by threshold between ordered
+    classes give the ranked probability score, with divisor K - 1. The same holds for miscalibration,
+    discrimination and uncertainty. Views are fitted separately: `crossing` is the weight of the cases whose
+    recalibrated probabilities fall from one threshold to the next. It is 0 for views by class, which need
+    not rise.
     """
 
     kind: Literal["class", "threshold"]
@@ -51,14 +52,14 @@ class ViewFamily:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """How often each class came, in rows, and was called likeliest, in columns; sums of weights."""
+    """The confusion table, as sums of weights: observed classes in rows, predicted classes in columns."""
 
     counts: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassModelResult:
-    """Everything about one model of K classes on all rows."""
+    """All results of one model of K classes on all rows."""
 
     model: str
     scores: ModelScores

@@ -31,26 +31,26 @@ VERSION: Literal[1] = 1
 
 
 class _OnData:
-    """Evaluations remember the predictions they were made of, or counts of them; their documents do not."""
+    """Keeps the evaluated predictions, or counts of them, beside the fields, which alone are in documents."""
 
     __slots__ = ("_predictions", "_tallies")
 
     @property
     def predictions(self) -> Predictions | ClassPredictions | None:
-        """The predictions that were evaluated; None if they were never in memory, or are so no more."""
+        """The evaluated predictions; None if they were not in memory, or if this was read from a document."""
         return getattr(self, "_predictions", None)
 
     @property
     def tallies(self) -> Tallies | None:
-        """How forecasts are distributed, where they were never in memory; audits compare by it."""
+        """Counts of forecasts by bin, which audits compare; None if the predictions were in memory."""
         return getattr(self, "_tallies", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluation(_OnData):
-    """All numbers of all models with their uncertainty, overall, against each other, by group and period.
+    """All numbers of all models with their uncertainty: overall, in comparison, by group and by period.
 
-    Binary models are in `models`, models of K classes in `class_models`; `results` are either.
+    Binary models are in `models`, models of K classes in `class_models`; `results` is whichever is filled.
     """
 
     version: Literal[1] = VERSION
@@ -67,19 +67,19 @@ class Evaluation(_OnData):
 
     @property
     def results(self) -> tuple[ModelResult, ...] | tuple[ClassModelResult, ...]:
-        """All models, of whichever kind they are."""
+        """All models, binary or of K classes."""
         return self.models or self.class_models
 
     @property
     def kind(self) -> Literal["binary", "multiclass", "ordinal"]:
-        """What the models forecast: an event, one of several classes, or one of ordered classes."""
+        """The kind of outcome: "binary" (an event), "multiclass" or "ordinal" (ordered classes)."""
         if self.data.classes is None:
             return "binary"
         return "ordinal" if self.data.classes.ordered else "multiclass"
 
     @property
     def main_score(self) -> str:
-        """The score by which models of this kind are told apart first, and which is decomposed."""
+        """The score by which models of this kind are compared first, and which is decomposed."""
         return {"binary": "brier", "multiclass": "multiclass_brier", "ordinal": "rps"}[self.kind]
 
     @property
@@ -94,7 +94,7 @@ class Evaluation(_OnData):
 
     @property
     def intervals(self) -> pd.DataFrame:
-        """Every number that has an interval: a row for each; of the sample, the model is ""."""
+        """All numbers with intervals: a row for each; in rows of the sample, the model is ""."""
         return frames.interval_frame(self.data, self.results)
 
     @property
@@ -109,7 +109,7 @@ class Evaluation(_OnData):
 
     @property
     def thresholds(self) -> pd.DataFrame:
-        """Decisions at a few thresholds, with their rates and worth: a row for each model and threshold."""
+        """Decisions at a few thresholds, with rates and net benefit: a row for each model and threshold."""
         return frames.threshold_frame(self.models)
 
     @property
@@ -124,7 +124,7 @@ class Evaluation(_OnData):
 
     @property
     def recalibration(self) -> pd.DataFrame:
-        """What cross-fitted recalibration changes: a row for each model, method and score."""
+        """The effect of cross-fitted recalibration: a row for each model, method and score."""
         return frames.recalibration_frame(self.models)
 
     @property
@@ -134,12 +134,12 @@ class Evaluation(_OnData):
 
     @property
     def confusion(self) -> pd.DataFrame:
-        """How often each class came and was called likeliest: a row for each model and pair of classes."""
+        """Confusion tables: a row for each model, observed class (`came`) and predicted class (`called`)."""
         return frames.confusion_frame(self.data.classes, self.class_models)
 
     @property
     def retention(self) -> pd.DataFrame:
-        """Retention curves: a row for each model, score, metric and fraction of the cases set aside."""
+        """Retention curves: a row for each model, score, metric and fraction of removed cases."""
         return frames.retention_frame(self.class_models)
 
     @property
@@ -154,12 +154,12 @@ class Evaluation(_OnData):
 
     @property
     def differences(self) -> pd.DataFrame:
-        """Paired differences of every two models by every measure, with interval and test."""
+        """Paired differences of all pairs of models by every measure, with interval and test."""
         return frames.record_frame(self.comparisons.differences)
 
     @property
     def ranks(self) -> pd.DataFrame:
-        """Models ranked by each measure, with ties where the data cannot tell."""
+        """Models ranked by each measure; models that do not differ significantly are tied."""
         return frames.record_frame(self.comparisons.ranks)
 
     @property
@@ -184,7 +184,7 @@ class Evaluation(_OnData):
 
     @property
     def heterogeneity_tests(self) -> pd.DataFrame:
-        """Tests whether groups differ: a row for each column, model and test."""
+        """Tests of whether groups differ: a row for each column, model and test."""
         return frames.record_frame(
             [h.test for h in self.heterogeneity],
             column=[h.column for h in self.heterogeneity],
@@ -192,7 +192,7 @@ class Evaluation(_OnData):
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The results document as text, written to a file as well if a path is given."""
+        """Return the results document as JSON; if a path is given, also write it to a file."""
         text = json_documents.dump(self)
         if path is not None:
             write_text(path, text)
@@ -205,7 +205,7 @@ class Evaluation(_OnData):
 
     @classmethod
     def from_json(cls, path: str | Path) -> Evaluation:
-        """Read a results document back; it equals the evaluation that wrote it."""
+        """Read a results document; it equals the evaluation that was written."""
         text = Path(path).read_bytes()
         json_documents.check_version(text, VERSION, str(path))
         return json_documents.load(cls, text, str(path))
@@ -216,7 +216,7 @@ class Evaluation(_OnData):
         return json_documents.json_schema(cls, f"scorereport evaluation, version {VERSION}")
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the main tables and the reliability diagram."""
+        """The display in notebooks: the main tables and the reliability diagram."""
         return render_notebook(self)
 
     def __eq__(self, other: object) -> bool:

@@ -42,7 +42,7 @@ def skill_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
 def interval_frame(
     data: DataSummary, models: Iterable[ModelResult] | Iterable[ClassModelResult]
 ) -> pd.DataFrame:
-    """Every number that has an interval: of the sample, then of each model and its calibration line."""
+    """All numbers with intervals: of the sample, then of each model and its calibration."""
     rows = list(_sample_intervals(data))
     for result in models:
         rows += _intervals(result.scores)
@@ -64,7 +64,7 @@ def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
 
 
 def threshold_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Decisions: a row for each model and threshold; limits stand behind each number that has them."""
+    """Decisions: a row for each model and threshold; the bounds of a number follow it in two columns."""
     return _frame([{"model": m.model, **_decision(row)} for m in models for row in m.thresholds])
 
 
@@ -93,7 +93,7 @@ def flexible_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
 
 
 def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Recalibration tried: a row for each model, method and score."""
+    """Trials of recalibration: a row for each model, method and score."""
     return _frame([{"model": m.model, **row} for m in models for t in m.recalibration for row in _trial(t)])
 
 
@@ -111,14 +111,14 @@ def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
 
 
 def confusion_frame(classes: ClassSummary | None, models: Iterable[ClassModelResult]) -> pd.DataFrame:
-    """Confusion tables: a row for each model, class that came, and class that was called likeliest."""
+    """Confusion tables: a row for each model, observed class and predicted class."""
     labels = () if classes is None else classes.labels
     return _frame(
         [
-            {"model": m.model, "came": came, "called": called, "weight": weight}
+            {"model": m.model, "came": observed, "called": predicted, "weight": weight}
             for m in models
-            for came, row in zip(labels, m.confusion.counts, strict=True)
-            for called, weight in zip(labels, row, strict=True)
+            for observed, row in zip(labels, m.confusion.counts, strict=True)
+            for predicted, weight in zip(labels, row, strict=True)
         ]
     )
 
@@ -207,7 +207,7 @@ def group_interval_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
 
 
 def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFrame:
-    """Records without arrays as a table, after other columns of the same length."""
+    """Records without arrays as a table; other columns of the same length come first."""
     return _frame(
         [
             {**{name: values[place] for name, values in columns.items()}, **_flat(record)}
@@ -229,12 +229,12 @@ def _flat(record: Any) -> dict[str, Any]:
 
 
 def _decision(row: ThresholdResult) -> dict[str, Any]:
-    """A row of the threshold table, with the limits of each number behind it."""
+    """A row of the threshold table; the bounds of each number follow it."""
     own = _flat(row)
     found = {interval.measure: interval for interval in own.pop("intervals")}
     columns: dict[str, Any] = {}
-    beside = {name: interval.value for name, interval in found.items() if name not in own}
-    for name, value in (own | beside).items():
+    others = {name: interval.value for name, interval in found.items() if name not in own}
+    for name, value in (own | others).items():
         columns[name] = value
         if name in found:
             columns |= {f"{name}_lower": found[name].lower, f"{name}_upper": found[name].upper}
@@ -242,7 +242,7 @@ def _decision(row: ThresholdResult) -> dict[str, Any]:
 
 
 def _records(model: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each place of several arrays."""
+    """The rows of several columns of equal length."""
     values = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [{"model": model, **dict(zip(columns, row, strict=True))} for row in values]
 
@@ -258,7 +258,7 @@ def _calibration_rows(model: str, calibration: ModelCalibration) -> Iterable[dic
 
 
 def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:
-    """A trial and what it changed, once for each score; `test` names how that was tested."""
+    """A trial and the differences it made, a row for each score; `test` is the method of the test."""
     own = _flat(trial)
     for difference in (own.pop("brier"), own.pop("log_loss")):
         note = " ".join(filter(None, (trial.note, difference.note)))

@@ -1,4 +1,4 @@
-"""Records of an evaluation of binary models, and those that all evaluations share."""
+"""Records of an evaluation of binary models, and records that all evaluations share."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ SCALE_BINS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSettings:
-    """What was asked of an evaluation.
+    """The settings of an evaluation.
 
-    Intervals have the probability `level`, bands `band_level`. With `resamples` 0 nothing is drawn and
-    there are neither intervals nor bands nor tests. Groups smaller than `smallest_group` are counted,
+    `level` is the confidence level of intervals, `band_level` that of bands. With `resamples` 0 nothing is
+    drawn, and there are no intervals, bands or tests. Groups smaller than `smallest_group` are counted,
     not scored. `window` is the length of a period of time: day, week, month, quarter or year.
-    `thresholds` are those that decisions are tabled at, None if they were left to the evaluation.
-    `cost_matrix` has a row for each class that came and a column for each that was decided for; None
-    stands for the squared distance of the classes over its largest value, or 0 and 1 if they are not
-    ordered. Retention curves set aside `retention_fractions` of the cases. The probability scale cuts
-    forecasts into `scale_bins` bins, and pulls them into [`scale_limit`, 1 - `scale_limit`] first.
-    `engine` sorted the rows: in memory, on disk ("duckdb") or on a cluster ("spark"); but in memory
-    nothing is resampled, and `resamples` only tells whether there are intervals.
+    `thresholds` are those of the decision table; None if the evaluation chooses them.
+    `cost_matrix` has a row for each observed class and a column for each decision; None stands for the
+    squared distance of the classes over its largest value, or for 0 and 1 if they are not ordered.
+    Retention curves remove `retention_fractions` of the cases. The probability scale first clips forecasts
+    to [`scale_limit`, 1 - `scale_limit`], then groups them into `scale_bins` bins.
+    `engine` sorted the rows: in memory, on disk ("duckdb") or on a cluster ("spark"). With engines other than
+    memory nothing is resampled: there are intervals if `resamples` is above 0, whatever the number.
     """
 
     cost_interval: tuple[float, float] | None = None
@@ -63,10 +63,11 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentCases:
-    """How many independent cases a sample has, with an event and without, or in each of K classes.
+    """Numbers of independent cases of a sample: events and non-events, or the cases of each of K classes.
 
-    They are rows; with sampling weights Kish's number of them, (Σw)²/Σw²; with clusters, Kish's number of
-    those that have such a case, by the weight of these cases. Of K classes there are no events, NaN.
+    They are rows; with sampling weights, Kish's number of rows, (Σw)²/Σw²; with clusters, Kish's number of
+    clusters that have such a case, by the weight of these cases. With K classes, `events` and `non_events`
+    are NaN.
     """
 
     unit: str
@@ -78,10 +79,10 @@ class IndependentCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSummary:
-    """Size of a sample; with weights `total`, `events` and `classes` are sums of weights.
+    """Size of a sample; with weights, `total`, `events` and `classes` are sums of weights.
 
-    Of K classes there are no events, NaN, but the cases of each class. `independent` counts cases for the
-    rule on few events.
+    With K classes, `events` is NaN and `classes` has the cases of each class. `independent` counts cases for
+    the rule on few events.
     """
 
     rows: int
@@ -102,7 +103,7 @@ class SampleSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassCount:
-    """A class, the weight of the cases in which it came, and their share with its interval."""
+    """A class, the weight of the cases in which it was observed, and their share with its interval."""
 
     label: str
     weight: float
@@ -112,7 +113,7 @@ class ClassCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSummary:
-    """The classes of an outcome in their stated order, and what was done to make forecasts sum to one."""
+    """The classes of an outcome in their stated order, and the rows whose forecasts were rescaled."""
 
     ordered: bool
     counts: tuple[ClassCount, ...]
@@ -126,10 +127,10 @@ class ClassSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSummary:
-    """Where the data came from and what they are; `sha256` is that of `Predictions`.
+    """The source of the data and a summary of them; `sha256` is that of `Predictions`.
 
-    `positive` is the label of the event, `classes` are those of an outcome that has K of them.
-    `weight_kind` is "sampling" or "frequency", and "" without weights and in documents of version 0.1,
+    `positive` is the label of the event; `classes` are those of an outcome with K classes, else None.
+    `weight_kind` is "sampling" or "frequency"; it is "" without weights, and in documents of version 0.1,
     where whole weights were frequencies and fractions were sampling weights.
     """
 
@@ -148,7 +149,7 @@ class DataSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
-    """The value that this share of the forecasts does not exceed."""
+    """A quantile of the forecasts: a share `level` of them does not exceed `value`."""
 
     level: float
     value: float
@@ -156,7 +157,7 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastSummary:
-    """The distribution of a model's forecasts in a few numbers."""
+    """A summary of the distribution of a model's forecasts."""
 
     forecast_type: str
     n_distinct: int
@@ -168,7 +169,7 @@ class ForecastSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreValue:
-    """The mean of a score, or a measure, and its skill; with intervals if any were asked for."""
+    """The mean of a score, or a measure, and its skill; intervals are None without resamples."""
 
     name: str
     value: float
@@ -179,7 +180,7 @@ class ScoreValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScores:
-    """All numbers of one model on one sample: raw decompositions, and what is known of the components."""
+    """All numbers of one model on one sample: scores, raw decompositions, and estimates of the components."""
 
     model: str
     scores: tuple[ScoreValue, ...]
@@ -196,19 +197,19 @@ class ModelScores:
         return next(part for part in self.decompositions if part.name == name)
 
     def component(self, name: str, component: str) -> ComponentEstimate | None:
-        """What is known of a component of a score; None if nothing was drawn."""
+        """The estimate of a component of a score; None without resamples."""
         wanted = (name, component)
         return next((c for c in self.components if (c.measure, c.component) == wanted), None)
 
     def miscalibration_test(self, name: str) -> HypothesisTest | None:
-        """The test that the miscalibration of a score is 0; None if nothing was drawn."""
+        """The test of whether the miscalibration of a score is 0; None without resamples."""
         title = f"miscalibration ({name})"
         return next((test for test in self.miscalibration_tests if test.name == title), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalibration:
-    """Tests and measures of calibration beside CORP; smooth curves need rows in memory, else None."""
+    """Tests and measures of calibration other than CORP; smooth errors and curves need rows in memory."""
 
     line: CalibrationLine
     tests: tuple[HypothesisTest, ...]
@@ -220,7 +221,7 @@ class ModelCalibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCurves:
-    """All curves of one model, with few enough points for a document; each point is exact."""
+    """All curves of one model, thinned to fit into a document; each point is exact."""
 
     reliability: ReliabilityCurve
     histogram: Histogram
@@ -233,7 +234,7 @@ class ModelCurves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResult:
-    """Everything about one model on all rows."""
+    """All results of one binary model on all rows."""
 
     model: str
     forecasts: ForecastSummary
@@ -249,7 +250,7 @@ class ModelResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """The scores of all models on the rows of one subgroup or period; none if it is too small."""
+    """The scores of all models on the rows of one subgroup or period; no models if it is too small."""
 
     column: str
     label: str
@@ -260,7 +261,7 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heterogeneity:
-    """A test whether a model is equally good in all groups of a column."""
+    """A test of whether a model is equally good in all groups of a column."""
 
     column: str
     model: str
@@ -269,7 +270,7 @@ class Heterogeneity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """All pairs of models: differences, ranks by each measure, and Murphy difference curves."""
+    """Comparisons of all pairs of models: differences, ranks by each measure, and Murphy differences."""
 
     differences: tuple[Difference, ...] = ()
     ranks: tuple[Rank, ...] = ()

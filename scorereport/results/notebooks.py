@@ -1,6 +1,6 @@
-"""What a notebook shows of an evaluation, drawn by whatever the package has registered.
+"""The display of an evaluation in notebooks, by the renderer that the package registers.
 
-Results know nothing of reports, which are drawn from them. The package itself, which knows both, registers
+This module must not import reports, which import the results. The package itself imports both, and registers
 the renderer when it is imported.
 """
 
@@ -15,10 +15,10 @@ _renderers: list[Callable[[Any], str]] = []
 
 
 def register_renderer(render: Callable[[Any], str]) -> None:
-    """Let this function draw evaluations in notebooks, in place of the one before."""
+    """Register the function that renders evaluations in notebooks; it replaces the one before."""
     _renderers[:] = [render]
 
 
 def render_notebook(evaluation: Any) -> str:
-    """A fragment of HTML with the main tables and diagrams of an evaluation."""
+    """Return a fragment of HTML with the main tables and diagrams of an evaluation."""
     return _renderers[0](evaluation)

@@ -1,6 +1,6 @@
 """Chunks of sorted rows: cut without splitting ties, joined, and tabulated by distinct forecast.
 
-Of most stretches every row is a forecast of its own; then nothing has to be summed over ties.
+In most chunks no two rows have the same forecast; then there are no ties to sum over.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.protocol import CountsBelow, DigestPlan
 
 
+#: Rows of a chunk: enough for numpy to be quick, few enough for the processor's caches.
+ROWS_PER_CHUNK = 1 << 19
 #: Sums of products below this are exact in 64 bits.
 _FITS = 2.0**62
 
 
 class DistinctRows(ABC):
-    """Rows of a stretch by distinct forecast; `x` holds these."""
+    """Rows of a chunk by distinct forecast; `x` holds the distinct forecasts."""
 
-    def __init__(self, stretch: Chunk, before: CountsBelow, x: FloatArray) -> None:
-        self.stretch, self.before, self.x = stretch, before, x
-        self.y = stretch.y.astype(np.float64)
+    def __init__(self, chunk: Chunk, before: CountsBelow, x: FloatArray) -> None:
+        self.chunk, self.before, self.x = chunk, before, x
+        self.y = chunk.y.astype(np.float64)
 
     @cached_property
     def weight(self) -> NDArray[Any]:
         """The weight of each row."""
-        given = self.stretch.weight
-        return np.ones(len(self.stretch), dtype=np.int64) if given is None else given
+        return _weight_of(self.chunk)
 
     @property
     @abstractmethod
@@ -73,7 +74,7 @@ class DistinctRows(ABC):
 
     @abstractmethod
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A value of each distinct forecast for each of its rows."""
+        """Values per row, from values per distinct forecast."""
 
     @abstractmethod
     def total(self, chosen: NDArray[np.bool_]) -> float:
@@ -85,12 +86,15 @@ class DistinctRows(ABC):
 
     def weigh(self, values: FloatArray) -> FloatArray:
         """A value per row times its weight."""
-        given = self.stretch.weight
-        return values if given is None else values * given
+        weight = self.chunk.weight
+        return values if weight is None else values * weight
 
     @abstractmethod
     def count_pairs(self) -> int | float:
-        """Twice the pairs of an event here and a lower non-event anywhere, ties half; exact for counts."""
+        """Twice the number of pairs of an event here and a lower non-event anywhere; a tie is half a pair.
+
+        The number is exact if weights are counts.
+        """
 
     @abstractmethod
     def sum_murphy(self, prevalence: float) -> FloatArray:
@@ -102,16 +106,16 @@ class DistinctRows(ABC):
         weighted = variance * self.n
         return np.array([weighted.sum(), (weighted * (1 - 4 * variance)).sum()])
 
-    def height(self, place: int, marks: DigestPlan) -> float:
-        """Rates of false and true positives at a forecast, added: how far along the ROC curve it is."""
-        non_events = marks.total - marks.events
+    def height(self, place: int, plan: DigestPlan) -> float:
+        """The sum of false and true positive rate at a forecast: its distance along the ROC curve."""
+        non_events = plan.total - plan.events
         below = self.n_below[place] - self.events_below[place]
         false = (non_events - below) / non_events if non_events else 0.0
-        true = (marks.events - self.events_below[place]) / marks.events if marks.events else 0.0
+        true = (plan.events - self.events_below[place]) / plan.events if plan.events else 0.0
         return float(false + true)
 
     def knots_at(self, places: NDArray[np.intp]) -> Knots:
-        """Knots at some of the distinct forecasts; sums of forecasts are of this stretch only."""
+        """Knots at some of the distinct forecasts; their sums of forecasts cover this chunk only."""
         return Knots(
             x=self.x[places],
             n_below=self.n_below[places],
@@ -131,10 +135,10 @@ class DistinctRows(ABC):
 
 
 class SummedRows(DistinctRows):
-    """Rows with ties or weights, summed up by distinct forecast."""
+    """Rows with ties or weights, summed by distinct forecast."""
 
-    def __init__(self, stretch: Chunk, before: CountsBelow, cuts: NDArray[np.intp]) -> None:
-        super().__init__(stretch, before, stretch.x[np.append(0, cuts)])
+    def __init__(self, chunk: Chunk, before: CountsBelow, cuts: NDArray[np.intp]) -> None:
+        super().__init__(chunk, before, chunk.x[np.append(0, cuts)])
         self.cuts = cuts
 
     @cached_property
@@ -145,7 +149,7 @@ class SummedRows(DistinctRows):
     @cached_property
     def events(self) -> NDArray[Any]:
         """Events at each distinct forecast."""
-        return sum_between(self.weight * self.stretch.y, self.cuts)
+        return sum_between(self.weight * self.chunk.y, self.cuts)
 
     @cached_property
     def n_below(self) -> NDArray[Any]:
@@ -157,8 +161,8 @@ class SummedRows(DistinctRows):
         return pool(self.distinct)
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A value of each distinct forecast for each of its rows."""
-        return np.repeat(values, np.diff(self.cuts, prepend=0, append=len(self.stretch)))
+        """Values per row, from values per distinct forecast."""
+        return np.repeat(values, np.diff(self.cuts, prepend=0, append=len(self.chunk)))
 
     def total(self, chosen: NDArray[np.bool_]) -> float:
         """The weight of the chosen rows."""
@@ -169,7 +173,7 @@ class SummedRows(DistinctRows):
         return float((values * self.weight).sum())
 
     def count_pairs(self) -> int | float:
-        """Twice the pairs of an event here and a lower non-event anywhere, ties half; exact for counts."""
+        """Twice the number of pairs of an event here and a lower non-event anywhere; a tie is half a pair."""
         non_events = self.n - self.events
         below = 2 * (self.n_below - self.events_below) + non_events
         if self.n.dtype.kind == "f":
@@ -185,10 +189,10 @@ class SummedRows(DistinctRows):
 
 
 class SingleRows(DistinctRows):
-    """Rows without ties and weights: each is a forecast of its own."""
+    """Rows without ties and weights: each row has a distinct forecast."""
 
-    def __init__(self, stretch: Chunk, before: CountsBelow) -> None:
-        super().__init__(stretch, before, stretch.x)
+    def __init__(self, chunk: Chunk, before: CountsBelow) -> None:
+        super().__init__(chunk, before, chunk.x)
 
     @property
     def n(self) -> NDArray[Any]:
@@ -197,8 +201,8 @@ class SingleRows(DistinctRows):
 
     @cached_property
     def events(self) -> NDArray[Any]:
-        """Whether there was an event."""
-        return self.stretch.y.astype(np.int64)
+        """1 for each event, 0 for each non-event."""
+        return self.chunk.y.astype(np.int64)
 
     def pool(self) -> Blocks:
         """The isotonic fit; the rows are in canonical order."""
@@ -210,7 +214,7 @@ class SingleRows(DistinctRows):
         return np.arange(self.before.n, self.before.n + len(self.x))
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A value of each forecast for its row."""
+        """Values per row: the values themselves."""
         return values
 
     def total(self, chosen: NDArray[np.bool_]) -> float:
@@ -222,41 +226,37 @@ class SingleRows(DistinctRows):
         return float(values.sum())
 
     def count_pairs(self) -> int:
-        """Twice the pairs of an event here and a lower non-event anywhere."""
-        places = np.flatnonzero(self.stretch.y)
+        """Twice the number of pairs of an event here and a lower non-event anywhere."""
+        places = np.flatnonzero(self.chunk.y)
         events = len(places)
-        here = int(places.sum()) - events * (events - 1) // 2  # of n rows below an event, those without one
+        here = int(places.sum()) - events * (events - 1) // 2  # rows below each event that are non-events
         return 2 * (here + events * int(self.before.n - self.before.events))
 
     def sum_murphy(self, prevalence: float) -> FloatArray:
-        """Each rate is an outcome."""
-        events, off = float(self.y.sum()), self.y - self.x
+        """Sums of Murphy's reliability and resolution; each observed rate is an outcome."""
+        events, error = float(self.y.sum()), self.y - self.x
         resolution = events * (1 - prevalence) ** 2 + (len(self.x) - events) * prevalence**2
-        return np.array([(off**2).sum(), resolution])
+        return np.array([(error**2).sum(), resolution])
 
 
-def tabulate_rows(stretch: Chunk, before: CountsBelow) -> DistinctRows:
-    """Rows by distinct forecast, the quick way where there are no ties."""
-    cuts = np.flatnonzero(stretch.x[1:] != stretch.x[:-1]) + 1
-    if stretch.weight is None and len(cuts) == len(stretch) - 1:
-        return SingleRows(stretch, before)
-    return SummedRows(stretch, before, cuts)
+def tabulate_rows(chunk: Chunk, before: CountsBelow) -> DistinctRows:
+    """Rows by distinct forecast, without sums where there are no ties and no weights."""
+    cuts = np.flatnonzero(chunk.x[1:] != chunk.x[:-1]) + 1
+    if chunk.weight is None and len(cuts) == len(chunk) - 1:
+        return SingleRows(chunk, before)
+    return SummedRows(chunk, before, cuts)
 
 
-#: Rows of a stretch: enough for numpy to be quick, few enough for the processor's caches.
-ROWS_PER_CHUNK = 1 << 19
+def cut_at_ties(chunks: Iterable[Chunk], rows: int = ROWS_PER_CHUNK) -> Iterator[Chunk]:
+    """Regroup an ascending stream into chunks of about `rows` rows that never split a tie.
 
-
-def cut_at_ties(stretches: Iterable[Chunk], rows: int = ROWS_PER_CHUNK) -> Iterator[Chunk]:
-    """Regroup an ascending stream into stretches of about so many rows that never split a tie.
-
-    A tie that is longer than a stretch is summed up as it comes: it needs no more memory than a short one.
+    A tie that is longer than a chunk is summed as it is read: it needs no more memory than a short one.
     """
     waiting: list[Chunk] = []
     length = 0
-    for stretch in stretches:
-        waiting.append(stretch)
-        length += len(stretch)
+    for chunk in chunks:
+        waiting.append(chunk)
+        length += len(chunk)
         if length >= rows:
             body, tie = _split_last_tie(join_chunks(waiting))
             if len(body):
@@ -267,40 +267,40 @@ def cut_at_ties(stretches: Iterable[Chunk], rows: int = ROWS_PER_CHUNK) -> Itera
         yield join_chunks(waiting)
 
 
-def _split_last_tie(stretch: Chunk) -> tuple[Chunk, Chunk]:
-    """All rows below the last forecast, and those at it, which may go on in the next piece."""
-    first = int(np.searchsorted(stretch.x, stretch.x[-1]))
-    return stretch.select(slice(first)), stretch.select(slice(first, None))
+def _split_last_tie(chunk: Chunk) -> tuple[Chunk, Chunk]:
+    """All rows below the last forecast, and the rows at it, which may continue in the next chunk."""
+    first = int(np.searchsorted(chunk.x, chunk.x[-1]))
+    return chunk.select(slice(first)), chunk.select(slice(first, None))
 
 
-def join_chunks(stretches: Sequence[Chunk]) -> Chunk:
-    """One stretch of several in order; where one has weights, all get some."""
-    if len(stretches) == 1:
-        return stretches[0]
-    has_weights = any(stretch.weight is not None for stretch in stretches)
+def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
+    """One chunk from several in order; if any has weights, rows of the others get weight 1."""
+    if len(chunks) == 1:
+        return chunks[0]
+    has_weights = any(chunk.weight is not None for chunk in chunks)
     return Chunk(
-        x=np.concatenate([s.x for s in stretches]),
-        y=np.concatenate([s.y for s in stretches]),
-        bucket=np.concatenate([s.bucket for s in stretches]),
-        weight=np.concatenate([_weight_of(s) for s in stretches]) if has_weights else None,
+        x=np.concatenate([s.x for s in chunks]),
+        y=np.concatenate([s.y for s in chunks]),
+        bucket=np.concatenate([s.bucket for s in chunks]),
+        weight=np.concatenate([_weight_of(s) for s in chunks]) if has_weights else None,
     )
 
 
-def compress_chunk(stretch: Chunk) -> Chunk:
+def compress_chunk(chunk: Chunk) -> Chunk:
     """Sum the weights of rows that share forecast, outcome and bucket."""
-    starts = np.flatnonzero(np.append(True, stretch.x[1:] != stretch.x[:-1]))
-    value = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(stretch)))
-    key = (value * 2 + stretch.y) * BUCKETS + stretch.bucket
+    starts = np.flatnonzero(np.append(True, chunk.x[1:] != chunk.x[:-1]))
+    value = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(chunk)))
+    key = (value * 2 + chunk.y) * BUCKETS + chunk.bucket
     kept, place = np.unique(key, return_inverse=True)
-    weight = _weight_of(stretch)
+    weight = _weight_of(chunk)
     total = np.bincount(place, weights=weight, minlength=len(kept))
     return Chunk(
-        x=stretch.x[starts][kept // (2 * BUCKETS)],
+        x=chunk.x[starts][kept // (2 * BUCKETS)],
         y=(kept // BUCKETS % 2).astype(bool),
         bucket=(kept % BUCKETS).astype(np.uint16),
         weight=total.astype(weight.dtype),
     )
 
 
-def _weight_of(stretch: Chunk) -> NDArray[Any]:
-    return np.ones(len(stretch), dtype=np.int64) if stretch.weight is None else stretch.weight
+def _weight_of(chunk: Chunk) -> NDArray[Any]:
+    return np.ones(len(chunk), dtype=np.int64) if chunk.weight is None else chunk.weight

@@ -15,20 +15,20 @@ from scorereport.reliability.blocks import Blocks, pool
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Counts by block and bucket are kept in as many buckets as leave no more of them than this.
+#: Counts by block and bucket: where there are more than this, buckets are merged.
 _MOST_COUNTS = 4_000_000
 _FEWER_BUCKETS = (100, 25, 5)
-#: Sums over rows that every digest has, before those of its measures.
+#: Sums over rows that every digest has; those of its measures follow.
 SUMS = ("n", "events", "forecast", "spiegelhalter", "surprises", "events_win", "non_events_win")
-#: Sums of finite scores, with the outcome that there was and with the other, and the weight of their cases.
+#: Sums of finite scores for the observed outcome and for the other outcome, and the weights of their cases.
 SCORED_AS = ("is", "is_weight", "other", "other_weight")
-#: Kinds of cases by which they are summed: forecasts below, at and above 1/2, without an event and with one.
+#: Kinds of cases that are summed apart: forecasts below, at and above 1/2, each as non-events and events.
 CASE_KINDS = tuple((side, outcome) for side in (-1, 0, 1) for outcome in (0, 1))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Knots:
-    """Exact counts at chosen forecasts: cases, events and the sum of forecasts below each, and at it."""
+    """Exact counts at chosen forecasts: cases and events below and at each, sum of forecasts below."""
 
     x: FloatArray
     n_below: CountArray
@@ -46,7 +46,7 @@ class Knots:
         )
 
     def above(self, forecast: float) -> Knots:
-        """The same knots with so large a sum of forecasts below all of them."""
+        """The same knots, where forecasts with this sum lie below all of them."""
         return replace(self, forecast_below=self.forecast_below + forecast)
 
     def select(self, places: NDArray[np.intp]) -> Knots:
@@ -54,22 +54,22 @@ class Knots:
         return Knots(**{f.name: getattr(self, f.name)[places] for f in fields(self)})
 
     def largest_jumps(self, number: int) -> Knots:
-        """The knots at which the Murphy curve jumps most."""
+        """The knots with the largest jumps of the Murphy curve."""
         at = Blocks(x_min=self.x, x_max=self.x, n=self.n_at, events=self.events_at)
         return self.select(largest_jumps(at, number))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Digest:
-    """The isotonic fit of a stretch of rows, and all sums and counts that an evaluation takes from it.
+    """The isotonic fit of a chunk of rows, and all sums and counts that an evaluation takes from it.
 
     `block_counts` has the cases and the events of each block and bucket, `bucket_sums` a row for each bucket
-    and a column for each of `SUMS` and then of the measures. `kind_sums` has an array for each measure, with
-    a row for each of `KINDS` and a column for each of `SCORED_AS`; it is empty with one bucket, and
-    NaN where there are enough independent cases of every kind for intervals to do without it. `pairs` is
-    twice the number of pairs of an event and a non-event in the right order, ties half. `distinct` has all
-    distinct forecasts if they are few. `steps` are the forecasts that were marked by value, rank or rate,
-    with both ends of every stretch, so that counts at any marked value can be read from the next of them.
+    and a column for each of `SUMS`, then one for each measure. `kind_sums` has an array for each measure,
+    with a row for each of `CASE_KINDS` and a column for each of `SCORED_AS`; it is empty with one bucket, and
+    NaN where there are enough independent cases of every kind, so that intervals do not need it. `pairs` is
+    twice the number of pairs of an event and a non-event in the right order; a tie is half a pair. `distinct`
+    has all distinct forecasts if they are few. `steps` are the knots that the plan chooses by value, rank or
+    rate, and both ends of every chunk, so that counts at any chosen value can be read from the next knot.
     """
 
     blocks: Blocks
@@ -109,7 +109,7 @@ class Digest:
         return self.bucket_sums.sum(axis=0)
 
     def __add__(self, other: Digest) -> Digest:
-        """Both stretches as one; all of the left one must lie below all of the right one."""
+        """The digest of both chunks together; all forecasts of the left one must lie below the right one."""
         joined = self.blocks + other.blocks
         blocks = pool(joined)
         return Digest(
@@ -132,14 +132,14 @@ class Digest:
 
 
 def _merge_counts(joined: Blocks, blocks: Blocks, left: CountArray, right: CountArray) -> NDArray[Any]:
-    """Counts by bucket of pooled blocks, from those of the blocks that were pooled."""
+    """Counts by bucket of the pooled blocks, from the counts of the blocks before pooling."""
     buckets = min(left.shape[1], right.shape[1])
     counts = np.concatenate([fold_buckets(left, buckets), fold_buckets(right, buckets)])
     return np.add.reduceat(counts, np.searchsorted(joined.x_min, blocks.x_min), axis=0)
 
 
 def limit_buckets(counts: NDArray[Any]) -> NDArray[Any]:
-    """Counts by block and bucket, of fewer buckets where blocks are so many that they would fill memory."""
+    """Counts by block and bucket, in fewer buckets where many blocks would need too much memory."""
     blocks, buckets, _ = counts.shape
     fewer = [b for b in _FEWER_BUCKETS if b < buckets and buckets % b == 0]
     while fewer and blocks * buckets > _MOST_COUNTS:
@@ -148,7 +148,7 @@ def limit_buckets(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def fold_buckets(counts: NDArray[Any], buckets: int) -> NDArray[Any]:
-    """The same counts in fewer buckets: those whose numbers leave the same remainder become one."""
+    """The same counts in fewer buckets: buckets whose numbers have the same remainder are merged."""
     *before, now, columns = counts.shape
     if now == buckets:
         return counts

@@ -1,6 +1,6 @@
-"""Where the counts of a model must be exact, chosen before its rows are sorted.
+"""The plan of a digest: the forecasts at which its counts must be exact, chosen before rows are sorted.
 
-A digest keeps exact counts at chosen forecasts only. Those of curves, tables and bins are known by value,
+A digest keeps exact counts at chosen forecasts only. Those of curves, tables and bins are chosen by value,
 those of quantiles, groups and cells of equal count by rank.
 """
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
     from scorereport.results.model_records import EvaluationSettings
 
-#: Cells of equal count for what is smooth in the forecast, such as their density.
+#: Number of cells of equal count for functions that are smooth in the forecast, such as its density.
 SMOOTH_CELLS = 16_384
-#: Fewer buckets do for a group; there may be many groups, and each holds counts by block and bucket.
+#: Buckets of a group: few, because there may be many groups, each with counts by block and bucket.
 GROUP_BUCKETS = 100
-#: A sum of fractions that is this near to the total reaches it.
+#: A sum of fractions this near the total counts as the total.
 _ROUNDING = 1e-12
-#: Groups of Hosmer and Lemeshow.
+#: Groups of the Hosmer-Lemeshow test.
 TENTHS = 10
-#: Of groups, counts are known at these forecasts and at this many ranks, for means over forecasts.
+#: The forecasts, and the number of ranks, at which counts of a group are exact, for means over forecasts.
 _GROUP_EDGES: FloatArray = np.arange(65) / 64
 _GROUP_CELLS = 256
-#: Buckets of clusters where nothing but their number is asked for: of all rows, and of each of many groups.
+#: Buckets of clusters if only the number of clusters is needed: of all rows, and of each of many groups.
 _COUNT_BUCKETS = 100
 _GROUP_COUNT_BUCKETS = 25
 
@@ -45,7 +45,7 @@ _GROUP_COUNT_BUCKETS = 25
 def plan_model_digest(
     survey: Survey, settings: EvaluationSettings, measures: Iterable[Measure]
 ) -> DigestPlan:
-    """What an evaluation asks of all rows of a model."""
+    """The plan for the digest of all rows of a model."""
     points = settings.curve_points
     return DigestPlan(
         total=survey.total,
@@ -63,8 +63,8 @@ def plan_model_digest(
 def plan_group_digest(
     survey: Survey, label: LabelCount, measures: Iterable[Measure], *, infers: bool
 ) -> DigestPlan:
-    """What is asked of the rows of a group: its scores, no curves."""
-    some = DigestPlan(
+    """The plan for the digest of a group, which has scores but no curves."""
+    plan = DigestPlan(
         total=label.total,
         events=label.events,
         measures=list_measures(measures),
@@ -73,20 +73,20 @@ def plan_group_digest(
         independent=survey.are_independent,
     )
     if not infers:
-        return some
+        return plan
     ranks = cell_starts(float(label.total), _GROUP_CELLS, case_weight(label))
-    return replace(some, edges=_GROUP_EDGES, ranks=ranks)
+    return replace(plan, edges=_GROUP_EDGES, ranks=ranks)
 
 
 def _count_buckets(survey: Survey, most: int, clusters: int, *, infers: bool) -> int:
-    """Buckets for intervals; without them, those that show how many clusters there are, if any."""
+    """The number of buckets: `most` for intervals; without intervals, enough to count any clusters."""
     if infers:
         return most
     return 1 if survey.clusters is None else clusters
 
 
 def list_measures(measures: Iterable[Measure]) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
-    """Names and options of measures, which a process elsewhere resolves again."""
+    """Names and options of measures, which can be sent to another process and resolved there."""
     return tuple((measure.name, tuple(measure.options.items())) for measure in measures)
 
 
@@ -98,7 +98,7 @@ def _choose_values(settings: EvaluationSettings) -> FloatArray:
 
 
 def _choose_ranks(survey: Survey) -> FloatArray:
-    """Cases next to quantiles, and at the ends of tenths and of cells of equal count."""
+    """Ranks of the cases next to quantiles, and at the ends of tenths and of cells of equal count."""
     total, case = survey.total, case_weight(survey)
     at = np.array([level * (total / case - 1) for level in QUANTILES])
     quantiles = np.concatenate([np.floor(at), np.ceil(at)]) * case
@@ -108,14 +108,14 @@ def _choose_ranks(survey: Survey) -> FloatArray:
 
 
 def count_cells(cases: float) -> int:
-    """Cells of the honest band, 6 n^(1/3)."""
+    """The number of cells of the honest band, 6 n^(1/3)."""
     return ceil(6 * int(cases) ** (1 / 3))
 
 
 def cell_starts(total: float, cells: int, case: float = 1) -> FloatArray:
-    """The first case that may start each cell of equal count, but the first cell.
+    """The rank of the first case of each cell of equal count, except the first cell.
 
-    For whole numbers it is exact; cases of another weight are counted first.
+    It is exact if the total is a whole number; otherwise cases of the effective weight are counted.
     """
     if isinstance(total, int):
         return np.array([-(-k * total // cells) for k in range(1, cells)], dtype=np.float64)
@@ -123,11 +123,11 @@ def cell_starts(total: float, cells: int, case: float = 1) -> FloatArray:
 
 
 def case_weight(counts: Survey | LabelCount) -> float:
-    """What a case weighs, Σw²/Σw: 1 if weights are counts."""
+    """The effective weight of a case, Σw²/Σw: 1 if weights are counts."""
     is_whole = isinstance(counts.total, int)
     return 1.0 if is_whole or not counts.squares else counts.squares / counts.total
 
 
 def _largest_height(survey: Survey) -> float:
-    """The largest sum of both rates: 1 where a class is absent."""
+    """The largest sum of true and false positive rate: 2, or 1 if a class is absent."""
     return float((survey.events > 0) + (survey.events < survey.total))

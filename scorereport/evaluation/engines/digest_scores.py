@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 def score_digest(
     model: ScoredDigest, *, infers: bool, halves: int, is_miscalibrated: bool = False
 ) -> ModelScores:
-    """All scores of a model with their decompositions and AUC; with intervals if they are asked for.
+    """All scores of a model with their decompositions and AUC; with intervals if `infers`.
 
-    `halves` counts forecasts of exactly 1/2, of which misclassification takes half an error. Intervals of
-    miscalibration start at 0 unless a test has shown that there is some.
+    `halves` counts forecasts of exactly 1/2, each of which is half an error for misclassification. Intervals
+    of miscalibration start at 0 unless a test has rejected calibration.
     """
     parts = [model.decompose(at) for at in range(len(model.measures))]
     values = [ScoreValue(name=part.name, value=part.score, skill=part.skill) for part in parts]
@@ -85,7 +85,7 @@ def _with_auc_interval(model: ScoredDigest, value: ScoreValue) -> ScoreValue:
 
 
 def _bound_auc(model: ScoredDigest, auc: float) -> Estimate:
-    """The score interval of the AUC; where buckets do not show how much it varies, Newcombe's."""
+    """The score interval of the AUC; Newcombe's if buckets do not show how much the AUC varies."""
     if not np.isfinite(auc):
         return model.estimate("roc_auc", auc, np.nan, "The AUC needs both outcomes.")
     buckets = model.buckets
@@ -106,8 +106,8 @@ def _bound_auc(model: ScoredDigest, auc: float) -> Estimate:
 
 
 def bound_rate(model: ScoredDigest, measure: str, rate: float, error: float) -> Estimate:
-    """The interval of a rate: Wilson's for independent cases, else on log-odds with the jackknife's error."""
-    quantile = model.law.critical_value(model.level)
+    """The interval of a rate: Wilson's for independent cases, else on log-odds with the jackknife error."""
+    quantile = model.error_distribution.critical_value(model.level)
     method, (lower, upper) = interval_of_rate(
         rate,
         model.cases,
@@ -127,7 +127,7 @@ def _bound_components(model: ScoredDigest, *, is_miscalibrated: bool) -> Iterato
     for bracket in _bracket_components(model):
         bound = bracket
         if model.units.clustered and bound.component == "miscalibration":
-            reach = model.law.critical_value(model.level) * bound.standard_error
+            reach = model.error_distribution.critical_value(model.level) * bound.standard_error
             bound = reach_on_root_scale(bound, reach)
         starts_at_0 = bound.component == "miscalibration" and not is_miscalibrated
         cut = replace(bound, lower=0.0) if starts_at_0 and np.isfinite(bound.lower) else bound
@@ -135,7 +135,7 @@ def _bound_components(model: ScoredDigest, *, is_miscalibrated: bool) -> Iterato
 
 
 def _find_few_values(model: ScoredDigest) -> FewValues | None:
-    """The distinct forecasts if they are few; each has its part of the independent cases."""
+    """The distinct forecasts if they are few, each with its share of the independent cases."""
     distinct = model.digest.distinct
     if distinct is None or len(distinct) > MOST_VALUES:
         return None
@@ -146,7 +146,7 @@ def _find_few_values(model: ScoredDigest) -> FewValues | None:
 
 def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
     note = warn_of_few_events(*model.counts, are_effective=not model.units.are_repeated_rows)
-    law = model.law
+    quantile = model.error_distribution.critical_value(model.level)
     return [
         bound_component(
             model.measures[at].label,
@@ -154,7 +154,7 @@ def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
             raw=gain_of(model, component, at),
             error=gain_error(model, component, at),
             overfit=model.overfit(at),
-            quantile=law.critical_value(model.level),
+            quantile=quantile,
             level=model.level,
             n=model.fit.n,
             method=f"raw value less the overfit of isotonic regression in closed form; {model.method}",
@@ -166,13 +166,13 @@ def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
 
 
 def gain_of(model: ScoredDigest, component: str, at: int) -> float:
-    """A raw component: what recalibration gains, over the forecast or over the prevalence."""
+    """A raw component of the score: the gain of recalibration over the forecasts or over the prevalence."""
     part = model.decompose(at)
     return part.miscalibration if component == "miscalibration" else part.discrimination
 
 
 def gain_error(model: ScoredDigest, component: str, at: int) -> float:
-    """Its standard error, with the fit and the prevalence held."""
+    """The standard error of a raw component, with the fit and the prevalence held fixed."""
     worse = "score" if component == "miscalibration" else "constant"
     if not np.isfinite(gain_of(model, component, at)):
         return np.nan
@@ -180,7 +180,7 @@ def gain_error(model: ScoredDigest, component: str, at: int) -> float:
 
 
 def describe_digest_sample(model: ScoredDigest, rows: int, *, infers: bool) -> SampleSummary:
-    """Rows, cases and events of a sample; the interval of its prevalence, and of each uncertainty."""
+    """Rows, cases and events of a sample, with intervals of its prevalence and of each uncertainty."""
     fit = model.fit
     sample = SampleSummary(
         rows=rows,
@@ -195,7 +195,7 @@ def describe_digest_sample(model: ScoredDigest, rows: int, *, infers: bool) -> S
 
 
 def _count_independent(model: ScoredDigest) -> IndependentCases:
-    """Independent cases with either outcome: rows, Kish's number of them, or what buckets say of clusters."""
+    """Numbers of independent cases by outcome: rows, Kish's number of rows, or effective clusters."""
     if model.units.clustered:
         return model.clusters
     events, others = model.counts

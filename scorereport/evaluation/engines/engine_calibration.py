@@ -54,14 +54,14 @@ if TYPE_CHECKING:
     from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.results.model_records import EvaluationSettings
 
-#: Cases for each distinct forecast, squared, from which on the normal theory of few forecasts holds.
+#: The normal theory for few distinct forecasts holds from this many cases per squared number of forecasts.
 _CASES_FOR_DISCRETE = 8
-#: Deviations this small against the sums of buckets are rounding.
+#: Deviations this small relative to the sums of buckets are rounding.
 _ROUNDING = 1e-13
 
 
 def examine_models(engine: Engine, models: Sequence[ScoredDigest]) -> dict[str, ModelCalibration]:
-    """Line, tests and binned error of each model; lines are fitted to all rows by the same scans."""
+    """Calibration line, tests and binned error of each model; the same scans fit the lines of all models."""
     notes = {model.name: _explain_missing_fit(engine, model) for model in models}
     starts: Starts = {}
     for model in models:
@@ -78,9 +78,10 @@ def examine_models(engine: Engine, models: Sequence[ScoredDigest]) -> dict[str, 
 
 
 def shows_miscalibration(calibration: ModelCalibration, level: float) -> bool:
-    """Whether tests of calibration, adjusted for their number, reject on one side of a level.
+    """Whether tests of calibration, adjusted for their number, reject at (1 - level) / 2.
 
-    Those of the line and of groups of forecasts; where no line fits, those of sums over all rows.
+    The tests are that of the calibration line and that of groups of forecasts; if no line fits, the tests of
+    sums over all rows take its place.
     """
     known = {test.name: test.p_value for test in calibration.tests if np.isfinite(test.p_value)}
     sums = ("Unreliability",) if "Unreliability" in known else (SPIEGELHALTER.name, IN_THE_LARGE.name)
@@ -89,7 +90,7 @@ def shows_miscalibration(calibration: ModelCalibration, level: float) -> bool:
 
 
 def _explain_missing_fit(engine: Engine, model: ScoredDigest) -> tuple[str, str]:
-    """Why there is no slope, and why there is no intercept at slope 1; empty where there is one."""
+    """The reasons for a missing slope and for a missing intercept at slope 1; empty if there is one."""
     survey, fit = engine.survey, model.fit
     if certain := survey.certain.get(model.name, 0):
         note = describe_certain(certain, survey.rows)
@@ -105,9 +106,10 @@ def _explain_missing_fit(engine: Engine, model: ScoredDigest) -> tuple[str, str]
 
 
 def _separates(fit: DigestedFit) -> bool:
-    """Whether events and non-events share one forecast at most, the others all on their side of it.
+    """Whether the forecasts of events and non-events overlap in at most one value.
 
-    Events all below non-events are seen if they share none; else the fit is tried, and does not converge.
+    Events that all lie below the non-events are recognised if they share no forecast; otherwise the fit is
+    tried, and does not converge.
     """
     blocks = fit.blocks
     mixed = (blocks.events > 0) & (blocks.events < blocks.n)
@@ -116,7 +118,7 @@ def _separates(fit: DigestedFit) -> bool:
 
 
 def _start(model: ScoredDigest) -> tuple[FloatArray, FloatArray]:
-    """Fits to cells of forecasts, next to those to all rows."""
+    """Starting values of line and offset: the fits to cells of forecasts, near those to all rows."""
     y, p, weight = as_rows(model.fit.mean_cells)
     x = logit(np.clip(p, np.finfo(float).tiny, 1 - np.finfo(float).epsneg))
     line, offset = np.array(fit_line(x, y, weight)), np.array([fit_offset(x, y, weight)])
@@ -124,7 +126,7 @@ def _start(model: ScoredDigest) -> tuple[FloatArray, FloatArray]:
 
 
 def as_rows(cells: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Outcomes, forecasts and weights of two rows for each cell, if it has cases of either outcome."""
+    """Outcomes, forecasts and weights of the cells: a row for each cell and outcome that has cases."""
     y = np.repeat([0.0, 1.0], len(cells))
     weight = np.concatenate([cells.n - cells.events, cells.events]).astype(np.float64)
     used = weight > 0
@@ -135,7 +137,7 @@ def _examine(
     model: ScoredDigest, fits: Sequence[StreamedFit | None], notes: Sequence[str], survey: Survey
 ) -> ModelCalibration:
     sample = _describe_sample(model)
-    joint, offset = (_as_fit(model, *given) for given in zip(fits, (2, 1), notes, strict=True))
+    joint, offset = (_as_fit(model, *fit) for fit in zip(fits, (2, 1), notes, strict=True))
     impossible = note_impossible(survey.refuted.get(model.name, (0, ()))[0])
     limits = wald_limits(joint, model.level), wald_limits(offset, model.level)
     y, p, weight = as_rows(model.fit.mean_cells)
@@ -159,9 +161,9 @@ def _examine(
 
 
 def _bin(model: ScoredDigest) -> BinnedError:
-    """The binned error from counts; of independent rows also corrected, in closed form.
+    """The binned error from counts; for independent rows also the corrected one, in closed form.
 
-    Its interval is drawn, and nothing is where rows are not in memory.
+    There is no interval: it needs resamples of rows in memory.
     """
     y, p, weight = as_rows(model.fit.mean_cells)
     kind = "frequency" if model.units.are_repeated_rows else "sampling"
@@ -193,7 +195,7 @@ def _as_fit(model: ScoredDigest, fit: StreamedFit | None, size: int, note: str) 
     if buckets < 2 or np.sqrt(np.diag(covariance)).min() <= NO_ERROR:
         why = f"The {format_counted(buckets, 'bucket')} do not vary enough to give standard errors."
         return LineFit(value=fit.value, covariance=np.full_like(covariance, np.nan), note=why)
-    freedom = model.law.degrees_of_freedom
+    freedom = model.error_distribution.degrees_of_freedom
     return LineFit(value=fit.value, covariance=covariance, freedom=(freedom,) * 2, freedom_together=freedom)
 
 
@@ -220,20 +222,24 @@ def _test_unreliability(
 
 
 def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest:
-    """Spiegelhalter's z, or calibration in the large, from sums over all rows."""
+    """Test Spiegelhalter's z, or calibration in the large, from sums over all rows."""
     buckets, described = model.buckets, {"spiegelhalter": SPIEGELHALTER, "large": IN_THE_LARGE}[name]
     sums = buckets.spiegelhalter if name == "spiegelhalter" else buckets.events - buckets.forecast
     under_null = float(model.digest.variances[1 if name == "spiegelhalter" else 0])
     independent = model.units.are_independent
     variance = under_null if independent else _variance_over_buckets(sums, buckets.n)
     z = float(sums.sum() / variance**0.5) if variance > 0 else np.nan
-    distribution = ErrorDistribution() if independent else model.law
+    distribution = ErrorDistribution() if independent else model.error_distribution
     how = (
         "variance under the null hypothesis"
         if independent
         else f"bias-reduced variance over {format_counted(len(sums), 'bucket')} of {model.units.what}"
     )
-    none = "One bucket has no variance" if np.isnan(variance) else "The forecasts leave the sum no variance"
+    none = (
+        "One bucket has no variance"
+        if np.isnan(variance)
+        else "With these forecasts, the sum has no variance"
+    )
     why = model.warning if variance > 0 else f"{none} to compare it with."
     return HypothesisTest(
         name=described.name,
@@ -248,7 +254,7 @@ def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest
 
 
 def _variance_over_buckets(sums: FloatArray, weight: FloatArray) -> float:
-    """The bias-reduced variance of their sum; NaN for one bucket."""
+    """The bias-reduced variance of a sum over buckets; NaN for one bucket."""
     if len(sums) < 2:
         return np.nan
     return variance_of_sum(sums, weight, _ROUNDING * (np.abs(sums) + np.abs(sums).mean()))
@@ -256,7 +262,7 @@ def _variance_over_buckets(sums: FloatArray, weight: FloatArray) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _BandUnits:
-    """Cases that were drawn each by itself."""
+    """Independent cases."""
 
     size: float
     are_repeated_rows: bool = True
@@ -268,7 +274,7 @@ class _BandUnits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _BandSample:
-    """What asymptotic bands read of a sample."""
+    """The part of a fitted sample that asymptotic bands read."""
 
     distinct: Blocks
     blocks: Blocks
@@ -285,13 +291,13 @@ class _BandSample:
 
 
 def draw_digest_bands(model: ScoredDigest, settings: EvaluationSettings) -> tuple[Band, ...]:
-    """Pointwise bands by asymptotic theory and the honest simultaneous one; none for dependent cases."""
+    """Asymptotic pointwise bands and the honest simultaneous band; none for dependent cases."""
     if not model.units.are_independent:
         return ()
     fit, units = model.fit, _BandUnits(size=float(model.fit.n))
     is_discrete = fit.is_complete and fit.n >= _CASES_FOR_DISCRETE * model.digest.n_distinct**2
     smooth = _BandSample(distinct=fit.mean_cells, blocks=fit.blocks, units=units)
-    marked = _BandSample(distinct=fit.distinct, blocks=fit.blocks, units=units)
+    exact = _BandSample(distinct=fit.distinct, blocks=fit.blocks, units=units)
     pointwise = (
         pointwise_band(
             cast("FittedSample", smooth),
@@ -307,4 +313,4 @@ def draw_digest_bands(model: ScoredDigest, settings: EvaluationSettings) -> tupl
         )
         for kind in ("consistency", "confidence")
     )
-    return (*pointwise, honest_confidence_band(cast("FittedSample", marked), settings.band_level))
+    return (*pointwise, honest_confidence_band(cast("FittedSample", exact), settings.band_level))

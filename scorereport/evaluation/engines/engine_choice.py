@@ -1,4 +1,4 @@
-"""Which engine evaluates a source, in memory, on disk or on a Spark cluster; and opening it."""
+"""Choose the engine that evaluates a source (in memory, on disk or on a Spark cluster), and open it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
-#: What the engine in memory needs of each row: several copies of each column, and work space.
+#: Memory for each row of an evaluation in memory: copies of each column, and numbers of work space.
 _COPIES, _WORK = 3, 12
+#: Bytes of a number.
 _NUMBER = 8
-#: What a cell of a CSV file takes on average.
+#: Bytes of a cell of a CSV file on average.
 _CELL = 8
-#: Bytes of a packed file that are unpacked to see how far it is packed.
+#: Bytes of a compressed file that are decompressed to estimate its compression ratio.
 _SAMPLE = 1 << 16
+#: Arguments that only predictions in memory take.
+_OF_CLASSES = ("classes", "ordered", "normalize")
 
 
 def choose_engine(
@@ -38,14 +41,15 @@ def choose_engine(
     memory_limit: str | None = None,
     table: str | None = None,
 ) -> str:
-    """The engine to use: "memory", "duckdb" or "spark".
+    """Return the engine to use: "memory", "duckdb" or "spark".
 
     Parameters
     ----------
     source : anything that can be evaluated
-    engine : one of them, or "auto": frames are evaluated in memory, those of Spark by Spark, files and
-        tables in memory unless they would take more than the limit, or half of the machine's memory
-    columns : how many columns are used
+    engine : one of these, or "auto": Spark evaluates DataFrames of Spark; other frames are evaluated in
+        memory, and so are files and tables unless they would need more memory than the limit, or than half
+        of the machine's memory if there is no limit
+    columns : the number of columns that are used
     memory_limit : as `evaluate` takes it
     table : the table of a database
     """
@@ -59,12 +63,12 @@ def choose_engine(
 
 
 def is_spark(source: Any) -> bool:
-    """Whether this is a DataFrame of Spark; found without importing it."""
+    """Whether this is a DataFrame of Spark; Spark is not imported."""
     return any(kind.__module__.startswith("pyspark.") for kind in type(source).__mro__)
 
 
 def estimate_memory(source: Any, columns: int, table: str | None = None) -> int:
-    """Bytes that the engine in memory would need; 0 for what is in memory already."""
+    """Bytes that an evaluation in memory would need; 0 for data that are in memory already."""
     if not isinstance(source, str) and not hasattr(source, "__fspath__"):
         return 0
     rows = estimate_rows(source, table)
@@ -72,7 +76,7 @@ def estimate_memory(source: Any, columns: int, table: str | None = None) -> int:
 
 
 def estimate_rows(source: Any, table: str | None = None) -> int:
-    """How many rows a file, folder or table has, at least roughly."""
+    """The number of rows of a file, folder or table; for CSV files an estimate."""
     place = locate_source(source, table)
     if place.kind in ("Parquet", "folder"):
         return _count_parquet(place)
@@ -88,26 +92,26 @@ def _count_parquet(place: SourceLocation) -> int:
     try:
         return sum(pq.read_metadata(file).num_rows for file in place.files)
     except (pa.ArrowInvalid, OSError):
-        return 0  # whoever reads it says why it cannot be read
+        return 0  # the reader reports why it cannot be read
 
 
 def _estimate_csv(place: SourceLocation) -> int:
-    """Rows by the size of the file, its columns being those of the header."""
+    """Estimate the rows of a CSV file from its size and the number of columns of its header."""
     from scorereport.data.csv_files import read_header
 
     path = place.files[0]
-    size = path.stat().st_size * (_find_packing(path) if path.name.lower().endswith(".gz") else 1)
+    size = path.stat().st_size * (_compression_ratio(path) if path.name.lower().endswith(".gz") else 1)
     return int(size // (_CELL * max(len(read_header(path)), 1)))
 
 
-def _find_packing(path: Path) -> float:
-    """How many bytes a byte at the beginning of a gzip file stands for."""
+def _compression_ratio(path: Path) -> float:
+    """Decompressed bytes per byte at the beginning of a gzip file."""
     with path.open("rb") as file:
         packed = file.read(_SAMPLE)
     try:
         return len(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(packed)) / len(packed)
     except zlib.error:
-        return 1  # the reader says why it cannot be read
+        return 1  # the reader reports why it cannot be read
 
 
 def _count_table(source: Any, place: SourceLocation, table: str) -> int:
@@ -118,11 +122,7 @@ def _count_table(source: Any, place: SourceLocation, table: str) -> int:
             return count_sql_rows(str(source), table)
         return count_duckdb_rows(place.files[0], table, place.name)
     except DataError:
-        return 0  # whoever reads it says why it cannot be read
-
-
-#: Columns that only predictions in memory have.
-_OF_CLASSES = ("classes", "ordered", "normalize")
+        return 0  # the reader reports why it cannot be read
 
 
 def open_engine(
@@ -133,7 +133,7 @@ def open_engine(
     temporary_folder: str | Path | None,
     **columns: Any,
 ) -> AbstractContextManager[Engine]:
-    """Open the engine of the settings on some data, and survey them."""
+    """Open the engine that the settings name, and survey the data."""
     _check_kind(**columns)
     named: dict[str, Any] = {name: value for name, value in columns.items() if name not in _OF_CLASSES}
     named |= {"window": settings.window, "temporary_folder": temporary_folder}
@@ -144,7 +144,7 @@ def open_engine(
         if table is not None:
             raise UsageError(
                 f"`table` is for databases, which Spark does not read here; got {table!r}. Choose "
-                f'engine "memory" or "duckdb", or hand over a Spark DataFrame of the table.'
+                f'engine "memory" or "duckdb", or pass a Spark DataFrame of the table.'
             )
         return cast("AbstractContextManager[Engine]", open_spark(data, **named))
     from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
@@ -155,9 +155,7 @@ def open_engine(
 def _check_kind(
     *, forecasts: Any = (), ordered: bool = False, normalize: bool = False, positive: object = None, **_: Any
 ) -> None:
-    """Refuse what belongs to several classes, in the words of `read_predictions`."""
+    """Refuse options of several classes, with the messages of `read_predictions`."""
     from scorereport.data import roles
 
-    roles.check_kind(  # one rule, in one place
-        None, forecasts, positive=positive, grade=None, ordered=ordered, normalize=normalize
-    )
+    roles.check_kind(None, forecasts, positive=positive, grade=None, ordered=ordered, normalize=normalize)

@@ -1,4 +1,4 @@
-"""Models against each other and groups against each other, from their digests."""
+"""Comparisons of models and of groups, from their digests."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ _NOTHING_TO_TEST = "The models do equally well in every bucket: there is nothing
 
 
 def compare_digests(models: Sequence[ScoredDigest]) -> Comparisons:
-    """All differences with intervals and tests, adjusted by Holm over the pairs, and ranks."""
+    """All differences between models, with intervals and tests adjusted by Holm over the pairs, and ranks."""
     pairs = list(combinations(models, 2))
     if not pairs:
         return Comparisons()
     measures = range(len(models[0].measures))
     by_score = [adjust_by_holm([_compare_scores(pair, at) for pair in pairs]) for at in measures]
     by_auc = adjust_by_holm([_compare_aucs(pair) for pair in pairs])
-    told = [difference for found in (*by_score, by_auc) for difference in found]
+    differences = [difference for found in (*by_score, by_auc) for difference in found]
     components = [
         adjust_by_holm([_compare_components(pair, at, component) for pair in pairs])
         for at in measures
         for component in COMPONENTS
     ]
     return Comparisons(
-        differences=(*told, *(difference for found in components for difference in found)),
-        ranks=rank_models(told, alpha=1 - models[0].level),
+        differences=(*differences, *(difference for found in components for difference in found)),
+        ranks=rank_models(differences, alpha=1 - models[0].level),
     )
 
 
@@ -66,8 +66,8 @@ def _compare_scores(pair: Pair, at: int) -> Difference:
     measure = first.measures[at]
     value = means[0] - means[1]
     error = _paired_error(pair, lambda without: without.mean("score", at)) if np.isfinite(value) else np.nan
-    test = wald_test(value, error, first.level, first.law)
-    infinite = f"The {measure.label} is not finite, so that there is no test."
+    test = wald_test(value, error, first.level, first.error_distribution)
+    infinite = f"The {measure.label} is not finite, so there is no test."
     return _difference(
         pair,
         measure.label,
@@ -84,7 +84,7 @@ def _compare_aucs(pair: Pair) -> Difference:
     first, second = pair
     values = first.fit.auc, second.fit.auc
     value = values[0] - values[1]
-    spread = AucSpread(np.nan, first.law)
+    spread = AucSpread(np.nan, first.error_distribution)
     if np.isfinite(value):
         influence = first.buckets.auc_influence - second.buckets.auc_influence
         spread = spread_of_auc(influence, first.buckets.classes, first.auc_case)
@@ -131,7 +131,7 @@ def _bracket(
         values[0] - values[1],
         error,
         overfits,
-        distribution=first.law,
+        distribution=first.error_distribution,
         level=first.level,
         note=_describe_error(error),
     )
@@ -139,7 +139,7 @@ def _bracket(
 
 
 def _paired_error(pair: Pair, estimate: Callable[[LeaveOneOut], FloatArray]) -> float:
-    """Standard error of the difference of what a function makes of the sums of either model."""
+    """Standard error of the difference between two models in an estimate computed from their sums."""
     first, second = pair
     other = second.buckets
     return first.buckets.error(lambda without: estimate(without) - estimate(other.without))
@@ -184,7 +184,7 @@ def _describe_error(error: float, note: str = "") -> str:
     if note:
         return note
     if np.isnan(error):
-        return "One bucket cannot tell how much the difference varies."
+        return "One bucket does not show how much the difference varies."
     return "" if error > 0 else _NOTHING_TO_TEST
 
 
@@ -195,7 +195,7 @@ def _cut(bound: float) -> float:
 def evaluate_digested_groups(
     engine: Engine, settings: EvaluationSettings
 ) -> dict[str, tuple[GroupResult, ...]]:
-    """The groups of each column and, under its name, the periods of the time column."""
+    """The results of each group of each column; the time column, under its name, has its periods."""
     survey = engine.survey
     columns = dict(survey.groups)
     if survey.windows:
@@ -208,17 +208,17 @@ def _evaluate_column(
 ) -> tuple[GroupResult, ...]:
     infers = settings.resamples > 0 and len(labels) <= MOST_GROUPS_WITH_INTERVALS
     measures = choose_measures(settings)
-    marks = {
+    plans = {
         label.code: plan_group_digest(engine.survey, label, measures, infers=infers)
         for label in labels
         if label.rows >= settings.smallest_group
     }
-    scored: dict[int, list[ModelScores]] = {code: [] for code in marks}
+    scored: dict[int, list[ModelScores]] = {code: [] for code in plans}
     samples: dict[int, SampleSummary] = {}
     by_code = {label.code: label for label in labels}
-    for model in engine.survey.models if marks else ():
+    for model in engine.survey.models if plans else ():
         halves = engine.survey.halves.get(model, 0)
-        for code, digest in engine.digest_groups(model, column, marks).items():
+        for code, digest in engine.digest_groups(model, column, plans).items():
             units = bucket_units_of(engine.survey, by_code[code])
             group = ScoredDigest(
                 name=model, digest=digest, measures=measures, units=units, level=settings.level
@@ -232,7 +232,7 @@ def _evaluate_column(
             label=label.label,
             sample=samples.get(label.code) or _count_label(label),
             models=tuple(scored.get(label.code, ())),
-            note="" if label.code in marks else small,
+            note="" if label.code in plans else small,
         )
         for label in labels
     )
@@ -245,7 +245,7 @@ def _count_label(label: LabelCount) -> SampleSummary:
 def compare_digested_groups(
     by_column: Mapping[str, Sequence[GroupResult]], *, clustered: bool
 ) -> tuple[Heterogeneity, ...]:
-    """Tests whether the scores of each model are the same in all groups of a column."""
+    """Tests of whether each model has the same scores in all groups of a column."""
     return tuple(
         found
         for column, groups in by_column.items()

@@ -1,4 +1,4 @@
-"""The evaluation of models by an engine, from digests, with notes on what the engine did and omitted."""
+"""The evaluation of binary models from the digests of an engine, with notes on methods and omissions."""
 
 from __future__ import annotations
 
@@ -60,25 +60,27 @@ if TYPE_CHECKING:
     )
 
 
-_PLACES = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
+_SORTED_BY = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
 
 
 def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[str]:
-    """Who sorted the rows, how intervals were made, and what was left out."""
+    """Notes on the engine: how rows were sorted, how intervals were computed, and what was left out."""
     survey = engine.survey
-    counts = "Counts, blocks and curves are exact."
-    yield f"{_PLACES[engine.name]}, and each model's were read once in the order of its forecasts. {counts}"
+    yield (
+        f"{_SORTED_BY[engine.name]} and read them once for each model in the order of its forecasts. Counts, "
+        "blocks and curves are exact."
+    )
     if not survey.sha256:
-        yield "The rows have no order here, so that there is no SHA-256 of them."
+        yield "The rows have no fixed order, so there is no SHA-256 of them."
     if settings.resamples == 0:
         return
     what = "rows" if survey.clusters is None else "clusters"
     yield (
-        f"Nothing is resampled: intervals come from a grouped jackknife over buckets of {what}, and those of "
-        "miscalibration and discrimination take off the overfit in closed form."
+        f"Nothing is resampled: intervals come from a grouped jackknife over buckets of {what}; those of "
+        "miscalibration and discrimination subtract the overfit in closed form."
     )
     if survey.clusters is None and survey.are_repeated_rows:
-        yield "Pointwise bands are asymptotic; the simultaneous one holds for every number of rows."
+        yield "Pointwise bands are asymptotic; the simultaneous band is valid for any number of rows."
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
@@ -88,9 +90,9 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
 
 
 def describe_surveyed_rows(survey: Survey, settings: EvaluationSettings, effective: float) -> Iterator[str]:
-    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight.
+    """Notes on the outcomes, on refuted forecasts, and on groups without weight.
 
-    `effective` is how many buckets of equal weight would say as much as those that there are.
+    `effective` is the effective number of buckets.
     """
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
@@ -127,7 +129,7 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
         )
     if survey.weighted and survey.are_repeated_rows:
         yield (
-            "A row goes into a bucket with all cases that its weight stands for, so that jackknife intervals "
+            "All cases that the weight of a row stands for are in the same bucket, so jackknife intervals "
             "are wider than if each case were a row of its own."
         )
     if survey.has_grade:
@@ -135,7 +137,7 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
 
 
 def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> dict[str, Any]:
-    """All parts of the evaluation of binary models, by name."""
+    """Evaluate binary models with an engine; returns the fields of `Evaluation` by name."""
     survey, infers = engine.survey, settings.resamples > 0
     models = digest_models(engine, settings)
     calibration = _adjust(examine_models(engine, models)) if infers else {}
@@ -165,7 +167,7 @@ def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> dict[s
 
 
 def _adjust(known: Mapping[str, ModelCalibration]) -> dict[str, ModelCalibration]:
-    """The calibration of the models, with p-values adjusted for their number."""
+    """The calibration of the models, with p-values adjusted for the number of models."""
     adjusted = adjust_calibration(list(known.values()))
     return {name: of for name, of in zip(known, adjusted, strict=True) if of is not None}
 
@@ -182,11 +184,11 @@ def _score(model: ScoredDigest, survey: Survey, calibration: ModelCalibration | 
 def digest_models(engine: Engine, settings: EvaluationSettings) -> list[ScoredDigest]:
     """Sort and digest the rows of each model."""
     survey, measures = engine.survey, choose_measures(settings)
-    marks = plan_model_digest(survey, settings, measures)
+    plan = plan_model_digest(survey, settings, measures)
     return [
         ScoredDigest(
             name=name,
-            digest=engine.digest(name, marks),
+            digest=engine.digest(name, plan),
             measures=measures,
             units=bucket_units_of(survey, survey),
             level=settings.level,
@@ -196,7 +198,7 @@ def digest_models(engine: Engine, settings: EvaluationSettings) -> list[ScoredDi
 
 
 def _count_after_fit(engine: Engine, models: Sequence[ScoredDigest]) -> list[ScoredDigest]:
-    """Count at marks that are known after the fit only: bins of histograms, and kinks of Murphy curves."""
+    """Count at forecasts that depend on the fit: bins of histograms, and kinks of Murphy curves."""
     wanted = {
         model.name: np.unique(np.append(histogram_edges(model.fit.distinct), kinks_of(model.fit)))
         for model in models
@@ -232,7 +234,7 @@ def _describe_model(
 
 
 def _count_decisions(model: ScoredDigest) -> DecisionTally:
-    """Decisions from counts."""
+    """The decisions at each threshold, from counts."""
     units = model.units
     weights = None if units.are_repeated_rows else units.class_weights
     return tally_counts(model.fit, model.level, class_weights=weights, clustered=units.clustered)

@@ -1,8 +1,8 @@
 """Jackknife intervals from sums by bucket, each bucket left out in turn.
 
-Rows, or whole clusters of them, are dealt out to buckets at random. So one pass over the rows gives the
-errors of everything that is a function of sums, of differences between models as well, for the same rows
-are in the same bucket whatever the model.
+Rows, or whole clusters of rows, are assigned to buckets at random. One pass over the rows then gives the
+standard error of every function of sums. This includes differences between models, because a row is in the
+same bucket for every model.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
 
 EFRON_TIBSHIRANI = "Efron, Tibshirani (1993), An Introduction to the Bootstrap, doi:10.1201/9780429246593"
-#: An error this small against the estimate is rounding of equal values.
+#: An error this small relative to the estimate is rounding of equal values.
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BucketSums:
-    """The sums of a model over each bucket that has rows: a row per bucket, a column per measure."""
+    """The sums of a model over each bucket with rows: a value or row per bucket, a column per measure."""
 
     n: FloatArray
     events: FloatArray
@@ -46,22 +46,24 @@ class BucketSums:
     constant: FloatArray
 
     @property
-    def law(self) -> ErrorDistribution:
-        """The law of an estimate over its error: of t with one degree of freedom less than buckets."""
+    def error_distribution(self) -> ErrorDistribution:
+        """The distribution of an estimate over its error: t with one degree of freedom less than buckets."""
         return ErrorDistribution(max(len(self.n) - 1, 1))
 
-    def law_over_clusters(self, case_weight: float) -> ErrorDistribution:
-        """That of estimates over buckets of clusters, which may be unequal."""
+    def distribution_over_clusters(self, case_weight: float) -> ErrorDistribution:
+        """The distribution of an estimate over its error if buckets hold clusters, which may be unequal."""
         if len(self.n) < 2:
             return ErrorDistribution(1.0)
         sums = sums_of_mean(self.n.astype(np.float64), np.zeros(len(self.n)), case_weight)
         freedom = sums.degrees_of_freedom(np.ones(1))
-        return ErrorDistribution(
-            1.0 if np.isnan(freedom) else freedom
-        )  # NaN where one bucket has all the weight
+        # NaN if one bucket has all the weight
+        return ErrorDistribution(1.0 if np.isnan(freedom) else freedom)
 
     def error(self, estimate: Callable[[LeaveOneOut], FloatArray]) -> float:
-        """Standard error of what a function makes of the sums without each bucket; NaN for one bucket."""
+        """Jackknife standard error of an estimate, a function of the sums without each bucket.
+
+        It is NaN for one bucket.
+        """
         if len(self.n) < 2:
             return np.nan
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -83,19 +85,19 @@ class BucketSums:
 
     @cached_property
     def auc_influence(self) -> FloatArray:
-        """How much the events, and the non-events, of each bucket move the AUC: two rows that sum to 0."""
+        """The influence of the events and of the non-events of each bucket on the AUC: two rows of sum 0."""
         others = self.n - self.events
         of_events = (self.events_win - self.auc * self.events) / self.events.sum()
         return np.stack([of_events, (self.non_events_win - self.auc * others) / others.sum()])
 
     @property
     def classes(self) -> FloatArray:
-        """The weight of events, and of non-events, in each bucket: two rows."""
+        """The weights of events and of non-events in each bucket: two rows."""
         return split_classes(self.n, self.events)
 
 
 class LeaveOneOut:
-    """Sums over all rows but those of one bucket, for each bucket in turn."""
+    """Sums over all rows except those of one bucket, for each bucket in turn."""
 
     def __init__(self, buckets: BucketSums) -> None:
         self._buckets = buckets
@@ -116,30 +118,30 @@ class LeaveOneOut:
         return np.clip(getattr(self, name) / self.n, 0, 1)
 
     def mean(self, name: str, measure: int) -> FloatArray:
-        """The mean of one column of some sums."""
+        """The mean of one measure, from the sums with this name."""
         return np.asarray(getattr(self, name)[:, measure] / self.n)
 
 
 class AucSpread(NamedTuple):
-    """Standard error of an AUC, or of a difference of two, and the distribution of its ratio to it."""
+    """Standard error of an AUC, or of a difference of two, and the distribution of estimate over error."""
 
     error: float
     distribution: ErrorDistribution
 
 
 def split_classes(n: FloatArray, events: FloatArray) -> FloatArray:
-    """Weights of events and of non-events, two rows, from those of all cases and of events."""
+    """The weights of events and of non-events, two rows, from those of all cases and of events."""
     others = n - events
     return np.stack([events, np.where(others > _ROUNDING * n, others, 0.0)])
 
 
 def spread_of_auc(influence: FloatArray, classes: FloatArray, case_weight: float | None) -> AucSpread:
-    """How much an AUC varies, or a difference of two, from how much each bucket moves it.
+    """The standard error of an AUC, or of a difference of two, from the influence of each bucket.
 
-    Events and non-events that were drawn apart vary apart, each class over the buckets that hold it, with
-    Welch's degrees of freedom. Over buckets of clusters, whose cases have a weight, the error is that of
-    both class means together, bias-reduced, with Satterthwaite's degrees of freedom. NaN if a class is in
-    one bucket only, which cannot show how much it varies.
+    If rows are independent, events and non-events vary independently, each class over the buckets that hold
+    it, with Welch's degrees of freedom. With buckets of clusters, for which `case_weight` is given, the error
+    is that of both class means together, bias-reduced, with Satterthwaite's degrees of freedom. The error is
+    NaN if all cases of a class are in one bucket, which does not show how much the class varies.
     """
     sizes = (classes > 0).sum(axis=1)
     if sizes.min() < 2:
@@ -166,7 +168,7 @@ def _spread_over_clusters(influence: FloatArray, classes: FloatArray, case_weigh
 
 
 def sum_by_bucket(digest: Digest, measures: list[Measure]) -> BucketSums:
-    """The sums of a digest, and those of its recalibrated forecasts and of the prevalence."""
+    """The sums of a digest by bucket, with the scores of its recalibrated forecasts and of the prevalence."""
     by_bucket = fold_buckets(digest.bucket_sums, digest.block_counts.shape[1])
     used = by_bucket[:, SUMS.index("n")] > 0
     sums = dict(zip(SUMS, by_bucket[used].T, strict=False))
@@ -184,7 +186,7 @@ def sum_by_bucket(digest: Digest, measures: list[Measure]) -> BucketSums:
 
 
 def _score_at(measure: Measure, rate: FloatArray, n: FloatArray, events: FloatArray) -> FloatArray:
-    """Sum of scores in each bucket where all forecasts of a block are its rate."""
+    """The sum of scores in each bucket if the forecast of each block is its event rate."""
     of_event = np.where(rate == 0, 0.0, measure.score(np.ones(len(rate)), rate))
     of_none = np.where(rate == 1, 0.0, measure.score(np.zeros(len(rate)), rate))
     return np.asarray((events * of_event[:, None] + (n - events) * of_none[:, None]).sum(axis=0))

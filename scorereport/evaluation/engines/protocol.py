@@ -1,7 +1,7 @@
 """The `Engine` protocol, and the records that engines and the evaluation exchange.
 
-An engine sorts rows somewhere: on disk, on a cluster. What comes of them is a `Digest` of each model,
-which `digest_stretch` makes of sorted rows and which adds up over neighbouring stretches.
+An engine sorts rows on disk or on a cluster. The result is a `Digest` of each model: `digest_chunk` computes
+it from sorted rows, and digests of neighbouring chunks can be added.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from scorereport.data.predictions import RowFlow
 if TYPE_CHECKING:
     from scorereport.evaluation.engines.digest import Digest
 
-#: Rows, or whole clusters, are dealt out to so many buckets; intervals leave out one at a time.
+#: The number of buckets to which rows, or whole clusters, are assigned; intervals leave out one at a time.
 BUCKETS = 400
-#: With more distinct forecasts than this only chosen ones are kept.
+#: With more distinct forecasts than this, a digest keeps only chosen ones.
 MOST_DISTINCT = 65_536
 
 Sums = tuple[NDArray[Any], ...]
@@ -29,9 +29,9 @@ Sums = tuple[NDArray[Any], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Chunk:
-    """Rows of one model with ascending forecasts; ties are in any order and never leave the stretch.
+    """Rows of one model with ascending forecasts; ties are in any order and never split between chunks.
 
-    `weight` is None, whole counts, or fractions; `bucket` tells which rows are left out together.
+    `weight` is None, whole counts, or fractions; rows of the same `bucket` are left out together.
     """
 
     x: FloatArray
@@ -50,7 +50,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsBelow:
-    """The weight of the cases, and of the events, that lie below a stretch."""
+    """The weight of all cases, and of the events, below a chunk."""
 
     n: int | float = 0
     events: int | float = 0
@@ -58,12 +58,12 @@ class CountsBelow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DigestPlan:
-    """Where the counts of a model have to be known exactly, and what is summed over its rows.
+    """Where the digest of a model must have exact counts, and what it sums over the rows.
 
     `edges` are forecasts, `ranks` numbers of cases from 0, `heights` sums of both rates along the ROC
-    curve, from the top; of the largest jumps of the Murphy curve there are `jumps`. `measures` are the names
-    of scores with their options, in the order of the sums. With one bucket all rows are in it. Cases
-    that are `independent` need no sums by kind once there are enough of every kind.
+    curve, from the top; `jumps` is how many of the largest jumps of the Murphy curve are kept. `measures` are
+    the names of scores with their options, in the order of the sums. With one bucket, all rows are in it.
+    Cases that are `independent` need no sums by kind if there are enough of every kind.
     """
 
     total: int | float
@@ -99,10 +99,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCount:
-    """A label of a group column: its code in batches, and the rows that it has.
+    """A label of a group column: its code in batches, and the number and weights of its rows.
 
-    `total` and `events` are sums of weights, and of those of events; `event_squares` and `other_squares`
-    are sums of squared weights, of events and of non-events.
+    `total` is the sum of weights, `events` that of the weights of events; `event_squares` and
+    `other_squares` are sums of squared weights, of events and of non-events.
     """
 
     label: str
@@ -121,16 +121,16 @@ class LabelCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What a first scan knows of the rows that were kept.
+    """Counts of a first scan over the rows that were kept.
 
-    `rows`, here and of labels, counts rows without weight as well; all else is about those that have one.
-    `total` and `events` are the sums of weights, and of those of events, `event_squares` and `other_squares`
-    those of squared weights by outcome: whole numbers unless weights are fractional. `counted` says whether
-    weights are whole, and are summed as such.
+    `rows`, here and of labels, includes rows of weight 0; all other numbers are about rows with a weight.
+    `total` is the sum of weights, `events` that of the weights of events; `event_squares` and `other_squares`
+    are sums of squared weights by outcome. All four are whole numbers unless weights are fractional;
+    `counted` is True if weights are whole and summed as such.
     `groups` lists the labels of each column in ascending order, `windows` the periods of the time column.
-    `refuted` counts for each model the rows whose forecast was certain and wrong and names some of them,
-    `halves` those with a forecast of exactly 1/2. `certain` counts forecasts of exactly 0 or 1.
-    `weightless` has the groups, as column, label and rows, that are left out because none of their rows has
+    `refuted` has, for each model, the number of rows whose forecast was certain and wrong, and some of these
+    rows; `halves` counts forecasts of exactly 1/2, `certain` those of exactly 0 or 1.
+    `weightless` lists the groups, as column, label and rows, that are left out because none of their rows has
     a weight.
     """
 
@@ -161,7 +161,7 @@ class Survey:
 
     @property
     def are_repeated_rows(self) -> bool:
-        """Whether weights are counts of equal rows; rows without weights are counted once."""
+        """Whether weights are counts of equal rows; without weights, each row counts once."""
         return not self.weighted or self.weight_kind == "frequency"
 
     @property
@@ -175,11 +175,11 @@ class Survey:
         return self.are_repeated_rows and self.clusters is None
 
     def weigh_case(self, counts: Survey | LabelCount) -> float:
-        """What a case weighs, here or in a group, Σw²/Σw: 1 for repeated rows."""
+        """The effective weight of a case, Σw²/Σw, among all rows or in a group: 1 for repeated rows."""
         return 1.0 if self.are_repeated_rows or not counts.squares else counts.squares / counts.total
 
     def weigh_classes(self, counts: Survey | LabelCount) -> tuple[float, float]:
-        """What an event and a non-event weigh, each Σw²/Σw within its class: 1 for repeated rows."""
+        """The effective weights of an event and of a non-event, Σw²/Σw in each class: 1 for repeated rows."""
         if self.are_repeated_rows:
             return 1.0, 1.0
         others = counts.total - counts.events
@@ -190,19 +190,19 @@ class Survey:
 
 
 class Engine(Protocol):
-    """Sorts and scans rows that need not fit into memory."""
+    """What an engine offers: it sorts and scans rows that need not fit into memory."""
 
     name: str
     survey: Survey
 
-    def digest(self, model: str, marks: DigestPlan) -> Digest:
+    def digest(self, model: str, plan: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
-        """A digest for each of some labels, by their codes, of a group column or of the time column."""
+    def digest_groups(self, model: str, column: str, plans: Mapping[int, DigestPlan]) -> dict[int, Digest]:
+        """The digests of some labels of a group column, or of the time column, by the codes of the labels."""
 
     def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:
-        """Sums of what a function gives for each batch of rows, added in the order of the rows."""
+        """Apply a function to each batch of rows, and add up its results in the order of the rows."""
 
     def close(self) -> None:
         """Remove everything temporary."""

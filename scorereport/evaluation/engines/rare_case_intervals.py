@@ -1,6 +1,7 @@
-"""Intervals of an engine that allow for cases that were not observed, by the rules of `inference.rare_cases`.
+"""Intervals from digests that allow for rare cases, which may not be observed: see `inference.rare_cases`.
 
-Cases are split by outcome, and by whether they surprise a forecast, from sums that a digest has by kind.
+Cases are split by outcome, and by whether outcome and forecast lie on different sides of 1/2 (a surprise).
+The sums by kind of case are those of the digest.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from scorereport.inference.rare_cases import CaseSplit
 
 _SIDE, _OUTCOME = np.array(CASE_KINDS).T
-#: For each split, the outcome that makes a case of a kind one of it, and which kinds are.
+#: For each split, the outcome with which a case of each kind belongs to it, and which kinds belong to it.
 _AS_EVENT = np.ones(len(CASE_KINDS), dtype=np.intp)
 _AS_SURPRISE = (_SIDE < 0).astype(np.intp)
 _SPLITS = {
@@ -42,22 +43,22 @@ _SPLITS = {
 
 
 def widen_score_interval(model: ScoredDigest, interval: Estimate, at: int) -> Estimate:
-    """The interval of a mean score, wide enough for rare cases and inside the range of the score."""
+    """The interval of a mean score, widened for rare cases and cut to the range of the score."""
     if not np.isfinite(interval.value) or np.isnan(interval.lower):
         return interval
-    asked = bound_mean(
+    rare = bound_mean(
         interval.value,
         interval.standard_error,
         _split_all(model, at),
-        quantile=model.law.critical_value(model.level),
+        quantile=model.error_distribution.critical_value(model.level),
         level=model.level,
     )
     bounds = clip_to_range((interval.lower, interval.upper), model.measures[at])
-    return _widen(interval, bounds, clip_to_range(asked, model.measures[at]))
+    return _widen(interval, bounds, clip_to_range(rare, model.measures[at]))
 
 
 def widen_skill_interval(model: ScoredDigest, interval: Estimate, at: int) -> Estimate:
-    """The interval of a skill, which is at most 1, wide enough for rare cases."""
+    """The interval of a skill, widened for rare cases and cut at 1."""
     if not np.isfinite(interval.value) or np.isnan(interval.lower):
         return interval
     bounds = interval.lower, min(interval.upper, 1.0)
@@ -65,24 +66,25 @@ def widen_skill_interval(model: ScoredDigest, interval: Estimate, at: int) -> Es
         return replace(interval, upper=bounds[1])
     cells = model.fit.mean_cells
     forecasts = WeightedForecasts(cells.x_min, cells.n.astype(np.float64))
-    asked = RareSkill(model.measures[at], interval.value, forecasts, *splits)
-    return _widen(interval, bounds, asked.bound(model.law.critical_value(model.level), model.level))
+    rare = RareSkill(model.measures[at], interval.value, forecasts, *splits)
+    quantile = model.error_distribution.critical_value(model.level)
+    return _widen(interval, bounds, rare.bound(quantile, model.level))
 
 
-def _widen(interval: Estimate, bounds: tuple[float, float], asked: tuple[float, float]) -> Estimate:
-    lower, upper = widen(bounds, asked)
+def _widen(interval: Estimate, bounds: tuple[float, float], rare: tuple[float, float]) -> Estimate:
+    lower, upper = widen(bounds, rare)
     method = interval.method if (lower, upper) == bounds else f"{interval.method}, {WIDENED}"
     return replace(interval, lower=lower, upper=upper, method=method)
 
 
 def _split_all(model: ScoredDigest, at: int) -> list[CaseSplit]:
-    """The cases by outcome and by surprise; nothing if there are enough of every kind."""
+    """The cases split by outcome and by surprise; empty if there are enough of every kind."""
     is_known = not np.isnan(model.digest.kind_sums).any()
     return [_split(model, name, at) for name in _SPLITS] if is_known else []
 
 
 def _split(model: ScoredDigest, name: str, at: int) -> CaseSplit:
-    """The cases of a kind and all others, with their mean scores by one measure."""
+    """The cases of a split and all others, with their mean scores by one measure."""
     outcome, chosen = _SPLITS[name]
     share, error = find_share(model, name)
     sums = model.digest.kind_sums[at]
@@ -102,7 +104,7 @@ def _mean_of(sums: FloatArray, chosen: NDArray[np.bool_]) -> float:
 
 
 def _score_as(sums: FloatArray, outcome: NDArray[np.intp]) -> float:
-    """The mean of finite scores if each kind of cases had this outcome; infinite if there are none."""
+    """The mean of finite scores with the given outcome for each kind of cases; infinite if there are none."""
     is_so = outcome == _OUTCOME
     total, weight = (
         np.where(is_so, sums[:, SCORED_AS.index(f"is{end}")], sums[:, SCORED_AS.index(f"other{end}")]).sum()
@@ -112,7 +114,7 @@ def _score_as(sums: FloatArray, outcome: NDArray[np.intp]) -> float:
 
 
 def find_share(model: ScoredDigest, name: str = "events") -> tuple[float, float]:
-    """The share of a kind of cases with its error: binomial for independent cases, else over buckets."""
+    """The share of a kind of cases with its error: binomial for independent cases, else by jackknife."""
     share = float(np.clip(model.digest.sums[SUMS.index(name)] / float(model.fit.n), 0, 1))
     share = model.fit.prevalence if name == "events" else share
     if model.units.are_independent:
@@ -126,7 +128,7 @@ def binomial_error(rate: float, n: float) -> float:
 
 
 def count_independent_cases(model: ScoredDigest, share: float, error: float) -> float:
-    """The independent cases behind a share; where all are alike, as many buckets as count for clusters."""
+    """The number of independent cases behind a share; if all cases are alike, that of the sample."""
     if model.units.are_independent:
         return model.cases
     kish = float(model.fit.n) / model.units.case_weight
@@ -135,6 +137,6 @@ def count_independent_cases(model: ScoredDigest, share: float, error: float) -> 
         error,
         most=kish if model.units.clustered else limit_cases(share, error, kish),
         alike=model.cases,
-        quantile=model.law.critical_value(model.level),
+        quantile=model.error_distribution.critical_value(model.level),
         level=model.level,
     )

@@ -1,7 +1,7 @@
 """Scans of all rows in any order: counts at values, logistic regression, and forecasts by bin.
 
-Newton's method starts from the fit to cells of forecasts, which is so near that two or three scans of all
-rows end it. One scan serves all models.
+Newton's method starts from the fit to cells of forecasts, which is so near the fit to all rows that two or
+three scans suffice. One scan serves all models.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.protocol import Batch, Engine, Sums, Survey
 
 
-#: A step of Newton's method this small was the last that counts, for the next would be its square.
+#: Newton's method stops after a step this small: the next would be about its square.
 _LAST_STEP = 1e-8
-#: A likelihood has not fallen unless by more than this, relative to its size.
+#: A likelihood has fallen only if it is lower by more than this, relative to its size.
 _ROUNDING = 1e-10
-#: Log-odds may move by this much, on average over the information, before a last step.
+#: The last step may move log-odds by this much, as the root mean square weighted by the information.
 _BALANCE = 1e-6
 _MOST_SCANS = 30
-#: Slopes and intercepts beyond this are on their way to infinity.
+#: Slopes and intercepts beyond this diverge to infinity.
 _FAR = 1e6
+#: Bins of forecasts in tallies.
+_BINS = len(EDGES) + 1
 
 
 def count_at(engine: Engine, values: Mapping[str, FloatArray]) -> dict[str, Knots]:
@@ -48,7 +50,7 @@ def count_at(engine: Engine, values: Mapping[str, FloatArray]) -> dict[str, Knot
 
 
 def _count_batch(batch: Batch, model: str, at: FloatArray) -> NDArray[np.float64]:
-    """Weights of cases and of events: a row for those between values, a row for those at them."""
+    """Weights of cases, and of events, as two rows: even columns lie between values, odd ones at values."""
     x = batch.forecasts[model]
     place = 2 * np.searchsorted(at, x, side="right")
     place -= at[place // 2 - 1] == x  # odd places are for the values themselves
@@ -75,9 +77,9 @@ def _make_knots(at: FloatArray, sums: NDArray[np.float64]) -> Knots:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StreamedFit:
-    """A maximum of the likelihood: coefficients, information, and scores by bucket at it.
+    """A logistic regression: coefficients, and information and scores by bucket at them.
 
-    `log_likelihood` is that of the fit, `of_forecasts` that of the forecasts as they are.
+    `log_likelihood` is that of the fit, `of_forecasts` that of the original forecasts.
     """
 
     value: FloatArray
@@ -87,14 +89,14 @@ class StreamedFit:
     of_forecasts: float
 
 
-#: Where each fit starts, by model and what is fitted: at an intercept and a slope, or an intercept alone.
+#: The start of each fit, by model and kind of fit: an intercept and a slope, or an intercept alone.
 Starts = dict[tuple[str, str], FloatArray]
 
 
 def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[tuple[str, str], StreamedFit]:
-    """Fit logistic regressions of outcomes on log-odds, all by the same scans; one that diverges is missing.
+    """Fit logistic regressions of outcomes on log-odds, all by the same scans.
 
-    A fit that has settled, or will not, is left out of the next scan.
+    A fit that has converged or diverged is left out of the next scan; one that diverges is not returned.
     """
     searches = {key: _Search(at=start) for key, start in starts.items()}
     for scan in range(1, _MOST_SCANS + 1):
@@ -104,22 +106,22 @@ def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[tuple[str
         sums = engine.reduce(_likelihood_sums(at, buckets), f"fitting calibration lines, scan {scan}")
         for key, fit in _collect(at, sums).items():
             searches[key] = searches[key].advance(fit)
-    return {key: search.settled for key, search in searches.items() if search.settled is not None}
+    return {key: search.converged for key, search in searches.items() if search.converged is not None}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Search:
-    """Where Newton's method stands: a step that lowered the likelihood is halved."""
+    """The state of Newton's method; a step that lowers the likelihood is halved."""
 
     at: FloatArray
     step: FloatArray | None = None
     before: float = -np.inf
-    settled: StreamedFit | None = None
+    converged: StreamedFit | None = None
 
     @property
     def goes_on(self) -> bool:
         is_sane = bool(np.isfinite(self.at).all() and np.abs(self.at).max() <= _FAR)
-        return is_sane and self.settled is None
+        return is_sane and self.converged is None
 
     def advance(self, fit: StreamedFit) -> _Search:
         """The search after a scan of all rows."""
@@ -129,12 +131,12 @@ class _Search:
         step = _step(fit)
         at = fit.value + step
         is_last = (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all() and _is_maximum(fit, step)
-        settled = replace(fit, value=at) if is_last else None
-        return _Search(at=at, step=step, before=fit.log_likelihood, settled=settled)
+        converged = replace(fit, value=at) if is_last else None
+        return _Search(at=at, step=step, before=fit.log_likelihood, converged=converged)
 
 
 def _is_maximum(fit: StreamedFit, step: FloatArray) -> bool:
-    """Whether the score equations hold: the step that they ask for moves no log-odds that matters."""
+    """Whether the score equations hold: the step that they require moves log-odds by a negligible amount."""
     moved = float(fit.bucket_scores.sum(axis=0) @ step)
     return bool(abs(moved) <= _BALANCE**2 * fit.information[0, 0])
 
@@ -171,7 +173,7 @@ def _sums_of_fit(
 
 
 def _collect(at: Starts, sums: Sums) -> dict[tuple[str, str], StreamedFit]:
-    """The sums of each fit, three by three."""
+    """The fits, from three sums for each."""
     found = zip(sums[::3], sums[1::3], sums[2::3], strict=True)
     return {
         key: StreamedFit(
@@ -192,9 +194,6 @@ def _step(fit: StreamedFit) -> FloatArray:
         return np.full(len(fit.value), np.nan)
 
 
-_BINS = len(EDGES) + 1
-
-
 def tally_forecasts(engine: Engine) -> Tallies:
     """Count outcomes and forecasts of all models in one scan."""
     survey = engine.survey
@@ -209,7 +208,10 @@ def tally_forecasts(engine: Engine) -> Tallies:
 
 
 class _Tally:
-    """Sums of a batch: outcomes by bucket, forecasts, and bins of each model by bucket; can be pickled."""
+    """A function that sums a batch: outcomes by bucket, forecasts, and bins of each model by bucket.
+
+    It is a class so that it can be pickled.
+    """
 
     def __init__(self, models: tuple[str, ...]) -> None:
         self._models = models
@@ -230,5 +232,5 @@ def _count_by_bin(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
 
 
 def _count_independent_rows(survey: Survey) -> float:
-    """Rows that weights stand for: their sum, or Kish's number of sampling weights."""
+    """The number of rows that weights stand for: their sum or, for sampling weights, Kish's number."""
     return float(survey.total if survey.are_repeated_rows else survey.total**2 / survey.squares)

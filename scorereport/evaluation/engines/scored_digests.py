@@ -1,4 +1,4 @@
-"""A model on one sample of an engine: its digest as a fit, its sums by bucket, and how rows were sampled."""
+"""A model on one sample of an engine: the fit of its digest, its sums by bucket, and its sampling units."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from scorereport.inference.overfit import Overfit
 
 
-#: Differences of sums of fractions this small against all are rounding.
+#: Differences of sums of fractions that are this small relative to the total are rounding.
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DigestedFit:
-    """The fit of a digest. Where distinct forecasts are many, only marked ones are, and cells between.
+    """The fit of a digest; with many distinct forecasts, only knots and the cells between them are known.
 
-    Counts below and at any marked forecast are then the same as those of all distinct forecasts.
+    Counts below and at each knot are then the same as those from all distinct forecasts.
     """
 
     digest: Digest
-    late: Knots | None = None  # counted in a scan after the fit
+    late: Knots | None = None  # counted by a scan after the fit
 
     @property
     def is_complete(self) -> bool:
@@ -52,14 +52,14 @@ class DigestedFit:
 
     @cached_property
     def knots(self) -> Knots:
-        """All marked forecasts in ascending order, each once."""
+        """All knots in ascending order, each once."""
         knots = self.digest.steps + self.digest.jumps
         knots = knots if self.late is None else knots + self.late
         return knots.select(np.unique(knots.x, return_index=True)[1])
 
     @cached_property
     def distinct(self) -> Blocks:
-        """One block for each distinct forecast or, where they are many, for each mark and what is between."""
+        """A block for each distinct forecast or, if they are many, for each knot and cell between knots."""
         return self.digest.distinct or _make_cells(self.knots, self.n, self.events)
 
     @property
@@ -90,7 +90,7 @@ class DigestedFit:
             return np.nan
         area = self.digest.pairs / (2 * pairs)
         is_rounded = isinstance(self.digest.pairs, float) and are_equal(area, round(area))
-        return float(round(area)) if is_rounded else area  # 0 or 1 up to sums of fractions
+        return float(round(area)) if is_rounded else area  # 0 or 1 but for the rounding of fractions
 
     @property
     def forecast_type(self) -> str:
@@ -103,15 +103,15 @@ class DigestedFit:
         return self.blocks.corners
 
     def require_events(self, what: str) -> None:
-        """Digests are of events always."""
+        """Does nothing: outcomes of a digest are always events and non-events."""
 
     def cep(self, x: FloatArray) -> FloatArray:
-        """Recalibrated probability at forecasts: along the curve, flat beyond its ends."""
+        """The recalibrated probability at forecasts: along the reliability curve, flat beyond its ends."""
         return np.interp(x, *self.corners)
 
     @cached_property
     def mean_cells(self) -> Blocks:
-        """The distinct forecasts or, where they are many, marked ones and cells between at their mean."""
+        """The distinct forecasts or, if they are many, the knots and the cells between, each at its mean."""
         if self.digest.distinct is not None:
             return self.digest.distinct
         knots = self.digest.steps
@@ -122,14 +122,15 @@ class DigestedFit:
             _interleave(knots.n_at, _beyond(knots.n_below, knots.n_at, self.n)) > 0
         ]
         means = np.clip(sums / cells.n, cells.x_min, np.append(cells.x_min[1:], self.digest.x_max))
-        x = np.where(np.isin(cells.x_min, knots.x), cells.x_min, means)  # a mark stays where it is
+        x = np.where(np.isin(cells.x_min, knots.x), cells.x_min, means)  # a knot keeps its value
         return Blocks(x_min=x, x_max=x, n=cells.n, events=cells.events)
 
 
 def _make_cells(knots: Knots, total: float, events: float) -> Blocks:
-    """A cell for each mark that is a forecast, and one for all forecasts between two marks.
+    """A cell for each knot with cases, and one for all forecasts between two knots.
 
-    What is between stands right behind the lower mark: below every value that may be asked for.
+    The cell between two knots has the next float above the lower knot as its forecast, which is below every
+    value that may be looked up.
     """
     n_beyond = _beyond(knots.n_below, knots.n_at, total)
     events_beyond = _beyond(knots.events_below, knots.events_at, events)
@@ -141,7 +142,7 @@ def _make_cells(knots: Knots, total: float, events: float) -> Blocks:
 
 
 def _beyond(below: CountArray, at: CountArray, total: float) -> NDArray[Any]:
-    """What lies above each mark and below the next; of fractions, more than rounding leaves."""
+    """The weight between each knot and the next; sums of fractions that are mere rounding are 0."""
     between = np.diff(below, append=total) - at
     return between if between.dtype.kind == "i" else np.where(between > _ROUNDING * total, between, 0.0)
 
@@ -152,9 +153,9 @@ def _interleave(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BucketUnits:
-    """What was dealt out to buckets: rows or clusters, what a case weighs, whether rows are repeated.
+    """The units that were assigned to buckets: rows or clusters, with the effective weight of a case.
 
-    `class_weights` are what an event and a non-event weigh.
+    `class_weights` are the effective weights of an event and of a non-event.
     """
 
     clustered: bool
@@ -169,12 +170,12 @@ class BucketUnits:
 
     @property
     def what(self) -> str:
-        """What is dealt out, in a word."""
+        """The units in one word, for texts: "clusters" or "rows"."""
         return "clusters" if self.clustered else "rows"
 
 
 def bucket_units_of(survey: Survey, counts: Survey | LabelCount) -> BucketUnits:
-    """How the rows of a survey, or those of a label of it, were drawn."""
+    """The sampling units of a survey, or of one of its labels."""
     return BucketUnits(
         clustered=survey.clusters is not None,
         are_repeated_rows=survey.are_repeated_rows,
@@ -185,14 +186,14 @@ def bucket_units_of(survey: Survey, counts: Survey | LabelCount) -> BucketUnits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredDigest:
-    """A model on one sample: its digest as a fit, and the measures it was scored by."""
+    """A model on one sample: its digest, the measures by which it is scored, and the sampling units."""
 
     name: str
     digest: Digest
     measures: list[Measure]
     units: BucketUnits
     level: float
-    late: Knots | None = None  # counted in a scan after the fit
+    late: Knots | None = None  # counted by a scan after the fit
 
     @cached_property
     def fit(self) -> DigestedFit:
@@ -205,10 +206,12 @@ class ScoredDigest:
         return sum_by_bucket(self.digest, self.measures)
 
     @cached_property
-    def law(self) -> ErrorDistribution:
-        """The law of an estimate over its jackknife error."""
+    def error_distribution(self) -> ErrorDistribution:
+        """The distribution of an estimate divided by its jackknife error."""
         buckets, units = self.buckets, self.units
-        return buckets.law_over_clusters(units.case_weight) if units.clustered else buckets.law
+        if units.clustered:
+            return buckets.distribution_over_clusters(units.case_weight)
+        return buckets.error_distribution
 
     @property
     def warning(self) -> str:
@@ -219,17 +222,17 @@ class ScoredDigest:
 
     @property
     def effective_buckets(self) -> float:
-        """As many buckets of equal weight would say as much as those that there are."""
+        """The effective number of buckets: that many buckets of equal weight hold as much information."""
         return effective_number(self.buckets.n)
 
     @property
     def auc_case(self) -> float | None:
-        """What a case of clusters weighs; None for rows, whose classes vary apart."""
+        """The effective weight of a case in clusters; None for rows, whose classes vary independently."""
         return self.units.case_weight if self.units.clustered else None
 
     @property
     def method(self) -> str:
-        """How intervals are made."""
+        """The method of the intervals, for texts."""
         return f"grouped jackknife, {format_counted(len(self.buckets.n), 'bucket')} of {self.units.what}"
 
     @cached_property
@@ -239,21 +242,22 @@ class ScoredDigest:
 
     @property
     def counts(self) -> tuple[float, float]:
-        """Events and non-events, as numbers of cases: Kish's of each class if they carry sampling weights."""
+        """Numbers of events and of non-events: Kish's number of each class if they carry sampling weights."""
         (event, other), fit = self.units.class_weights, self.fit
         return fit.events / event, (fit.n - fit.events) / other
 
     @property
     def cases(self) -> float:
-        """Number of independent cases: Kish's, and of clusters no more than buckets of equal weight."""
+        """Number of independent cases: Kish's; for clusters, at most the effective number of buckets."""
         kish = float(self.fit.n) / self.units.case_weight
         return min(kish, self.clusters.total) if self.units.clustered else kish
 
     @cached_property
     def clusters(self) -> IndependentCases:
-        """Clusters as many as buckets of equal weight: all, those with events, and those with non-events.
+        """Effective numbers of clusters: all, those with events, and those with non-events.
 
-        Clusters of a bucket count as one, so that no number is too large.
+        They are effective numbers of buckets: all clusters of a bucket count as one, so that no number is too
+        large.
         """
         n, events = (self.digest.bucket_sums[:, SUMS.index(name)] for name in ("n", "events"))
         total, of_events, of_others = (
@@ -262,7 +266,7 @@ class ScoredDigest:
         return IndependentCases(unit="cluster", total=total, events=of_events, non_events=of_others)
 
     def overfit(self, at: int) -> Overfit:
-        """The overfit of the fit under one measure, in closed form."""
+        """The overfit of the isotonic fit under one measure, in closed form."""
         return closed_overfit(self.digest.blocks, self.measures[at], self.units.case_weight)
 
     def decompose(self, at: int) -> Decomposition:
@@ -278,11 +282,11 @@ class ScoredDigest:
         )
 
     def estimate(self, measure: str, value: float, error: float, note: str = "") -> Estimate:
-        """A number with the interval that its error gives."""
-        reach = self.law.critical_value(self.level) * error
+        """An estimate with the interval that follows from its standard error."""
+        reach = self.error_distribution.critical_value(self.level) * error
         why = "" if np.isfinite(value) else "The score is infinite: there is no interval."
         if np.isfinite(value) and np.isnan(error):
-            why = "Without some bucket it is not defined: there is no interval."
+            why = "It is not defined without some of the buckets: there is no interval."
         return Estimate(
             measure=measure,
             value=value,
@@ -292,6 +296,6 @@ class ScoredDigest:
             level=self.level,
             method=self.method,
             n=float(self.fit.n),
-            degrees_of_freedom=self.law.degrees_of_freedom,
+            degrees_of_freedom=self.error_distribution.degrees_of_freedom,
             note=note or why or self.warning,
         )

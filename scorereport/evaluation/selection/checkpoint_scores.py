@@ -1,4 +1,4 @@
-"""Scores of checkpoints whose predictions are stacked in one table."""
+"""Scores of checkpoints, from one table with the predictions of all checkpoints."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 _OF_CLASSES = (Kind.MULTICLASS, Kind.ORDINAL)
 #: Scores whose function takes the probability of one event.
 _OF_EVENTS = (Kind.BINARY, Kind.RANKING)
-#: How messages call the one model whose checkpoints these are.
+#: The name of the model, for messages.
 _MODEL = "all checkpoints"
 
 
 class _Cases(NamedTuple):
-    """Classes that came, as indices, with the probabilities of all classes and the weights."""
+    """Observed classes, as indices, with the probabilities of all classes and the weights."""
 
     outcome: IntArray
     forecast: FloatArray
     weight: FloatArray | None
 
     def at(self, rows: NDArray[np.intp]) -> _Cases:
-        """Some of the cases, without those that have no weight, in an order that the table does not set."""
+        """Some of the cases, without those of weight 0, in an order that does not depend on the table."""
         weight = None if self.weight is None else self.weight[rows]
         cases = _Cases(self.outcome[rows], self.forecast[rows], weight)
-        if weight is None:  # counts and sorted sums know no order
+        if weight is None:  # counts and sorted sums do not depend on the order
             return cases
         order = np.lexsort((*cases.forecast.T, cases.outcome, weight))
         order = order[weight[order] > 0]
@@ -66,7 +66,7 @@ def score_predictions(
     weight: str | None,
     normalize: bool,
 ) -> Checkpoints:
-    """Score the predictions of each checkpoint, which stand below each other in one table."""
+    """Score the predictions of each checkpoint, from a table with a row for each checkpoint and case."""
     predictions = _read_cases(source, checkpoint, outcome, forecasts, classes, weight, normalize=normalize)
     cases, names = _unite(predictions, classes)
     scores = _list_scores(score, len(names))
@@ -94,7 +94,7 @@ def _read_cases(
     *,
     normalize: bool,
 ) -> Predictions | ClassPredictions:
-    """All rows, with the checkpoint as their group."""
+    """Read all rows, with the checkpoint as their group."""
     if isinstance(forecasts, Mapping):
         raise UsageError("`forecasts` must list the columns of the one model whose checkpoints these are.")
     columns = [forecasts] if isinstance(forecasts, str) else list(forecasts or [])
@@ -142,7 +142,7 @@ def _refuse_incomplete(predictions: Predictions | ClassPredictions) -> None:
 def _unite(
     predictions: Predictions | ClassPredictions, classes: Sequence[object] | None
 ) -> tuple[_Cases, tuple[str, ...]]:
-    """Cases of any number of classes; an event makes two of them, the event last."""
+    """Cases and names of classes; an event and its non-event are two classes, the event last."""
     forecast = next(iter(predictions.forecasts.values()))
     if isinstance(predictions, ClassPredictions):
         return _Cases(predictions.outcome, forecast, predictions.weight), predictions.classes
@@ -152,7 +152,7 @@ def _unite(
 
 
 def _list_scores(name: str, n_classes: int) -> list[Score]:
-    """The usual scores, and that by which checkpoints are chosen if it is another."""
+    """The usual scores and, if it is another, the score by which checkpoints are chosen."""
     entry = get_score(name)
     allowed = (*_OF_CLASSES, Kind.LABELS, *(_OF_EVENTS if n_classes == 2 else ()))
     if entry.kind not in allowed:
@@ -203,7 +203,7 @@ def _refuse_undefined(
 
 
 def _mean(values: FloatArray, weight: FloatArray | None) -> float:
-    """A mean that does not depend on the order of the cases, not even in its last bit."""
+    """The mean, which does not depend on the order of the cases, not even in its last bit."""
     if weight is None:
         return float(np.sort(values).sum() / len(values))
     return float(np.sort(weight * values).sum() / np.sort(weight).sum())
@@ -213,28 +213,29 @@ def _describe_rescaled(predictions: Predictions | ClassPredictions) -> Iterator[
     for rescaled in getattr(predictions, "rescaled", ()):
         if rescaled.rows:
             yield (
-                f"The probabilities of {format_counted(rescaled.rows, 'row')} did not sum to one and were divided "
-                f"by their sum; the sum most off was {format_number(rescaled.furthest_sum, 6)}."
+                f"The probabilities of {format_counted(rescaled.rows, 'row')} did not sum to 1 and were "
+                "divided by their sum; the sum furthest from 1 was "
+                f"{format_number(rescaled.furthest_sum, 6)}."
             )
 
 
 def _describe_cases(
     members: Sequence[_Cases], labels: Sequence[str], classes: Sequence[str]
 ) -> Iterator[str]:
-    """What makes checkpoints less comparable, or their scores odd."""
+    """Notes on what makes checkpoints less comparable, or their scores unusual."""
     sizes = [len(of_one.outcome) for of_one in members]
-    came = np.array([np.bincount(of_one.outcome, minlength=len(classes)) for of_one in members])
+    counts = np.array([np.bincount(of_one.outcome, minlength=len(classes)) for of_one in members])
     if min(sizes) < max(sizes):
         fewest, most = (labels[sizes.index(end(sizes))] for end in (min, max))
         yield (
             f"Checkpoints have different numbers of cases, from {min(sizes)} ({fewest}) to {max(sizes)} "
             f"({most}): their scores are not of the same cases."
         )
-    elif (came != came[0]).any():
-        yield "Classes came differently often from checkpoint to checkpoint: the cases are not the same."
+    elif (counts != counts[0]).any():
+        yield "Checkpoints have different numbers of cases of each class: their cases are not the same."
     if len(classes) == 2:
         yield "The Brier scores are those of both classes: twice that of the event alone."
-    absent = [name for name, n in zip(classes, came.sum(axis=0), strict=True) if n == 0]
+    absent = [name for name, n in zip(classes, counts.sum(axis=0), strict=True) if n == 0]
     if absent:
         yield (
             f"No case of {name_some(absent)}: macro F1 leaves such a class out where it is not predicted, "

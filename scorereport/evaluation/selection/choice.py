@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def make_selection(
     found: Checkpoints, score: str, column: str, patience: int | None, source: Any
 ) -> Selection:
-    """The choice of each score, and how scores agree, from their values at all checkpoints."""
+    """The choice of each score, and the agreement of scores, from the scores of all checkpoints."""
     tracks = found.tracks
     return Selection(
         score=score,
@@ -57,7 +57,7 @@ def make_selection(
 
 
 def check_selection(selection: Selection) -> None:
-    """Refuse a choice that does not follow from the scores of its checkpoints."""
+    """Refuse a selection that does not follow from the scores of its checkpoints."""
     found = Checkpoints(
         labels=selection.checkpoints,
         tracks=selection.tracks,
@@ -65,9 +65,10 @@ def check_selection(selection: Selection) -> None:
         classes=selection.classes,
         notes=(),
     )
-    made = make_selection(found, selection.score, selection.column, selection.patience, None)
+    expected = make_selection(found, selection.score, selection.column, selection.patience, None)
     for part in ("choices", "correlations", "pairwise"):
-        if not documents_agree(*(json_documents.encode(getattr(each, part)) for each in (made, selection))):
+        documents = (json_documents.encode(getattr(each, part)) for each in (expected, selection))
+        if not documents_agree(*documents):
             raise UsageError(f"the {part} among checkpoints do not follow from their scores.")
 
 
@@ -78,7 +79,7 @@ def _choose(track: ScoreTrack, found: Checkpoints, patience: int | None) -> Scor
         direction=track.direction,
         best=found.labels[best],
         stop=None if patience is None else _stop_early(track, found, patience),
-        **_value_checkpoint(track, found, best),
+        **_values_at(track, found, best),
     )
 
 
@@ -90,13 +91,13 @@ def _stop_early(track: ScoreTrack, found: Checkpoints, patience: int) -> EarlySt
             best = place
         elif place - best == patience:
             return EarlyStop(
-                at=found.labels[place], kept=found.labels[best], **_value_checkpoint(track, found, best)
+                at=found.labels[place], kept=found.labels[best], **_values_at(track, found, best)
             )
-    return EarlyStop(at=None, kept=found.labels[best], **_value_checkpoint(track, found, best))
+    return EarlyStop(at=None, kept=found.labels[best], **_values_at(track, found, best))
 
 
-def _value_checkpoint(track: ScoreTrack, found: Checkpoints, place: int) -> dict[str, float]:
-    """The fields of `Worth` at a checkpoint."""
+def _values_at(track: ScoreTrack, found: Checkpoints, place: int) -> dict[str, float]:
+    """The fields of `CheckpointValue` at a checkpoint."""
     n = len(found.labels)
     f1, accuracy = (values_of(found.tracks, name, n) for name in (F1, ACCURACY))
     return {
@@ -133,29 +134,29 @@ def _pearson(a: FloatArray, b: FloatArray) -> float:
 
 
 def _midranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Ranks from 1; equal values have the mean of their ranks."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(count) - (count - 1) / 2)[place]
 
 
 def _describe_tracks(found: Checkpoints, patience: int | None) -> Iterator[str]:
-    """What a reader must know of the scores and their order."""
+    """Notes on the scores and on the order of checkpoints."""
     n = len(found.labels)
     if n == 1:
         yield "There is one checkpoint: nothing to choose, and no correlation."
     for infinite, labels in _group_infinite(found.tracks).items():
         yield (
-            f"{join_words(labels)}: infinite at {infinite} of {format_counted(n, 'checkpoint')}, so that Pearson's "
-            "correlation is not defined."
+            f"{join_words(labels)}: infinite at {infinite} of {format_counted(n, 'checkpoint')}, so "
+            "Pearson's correlation is not defined."
         )
     if F1 not in (track.score for track in found.tracks):
         yield "Macro F1 is not known: choices are not compared by it."
     if patience is not None and n > 1 and parse_numbers(found.labels) is None:
-        yield "Checkpoints are names: early stopping takes them in the order of their first rows."
+        yield "Checkpoints are names: early stopping uses the order of their first rows."
 
 
 def _group_infinite(tracks: Sequence[ScoreTrack]) -> dict[int, list[str]]:
-    """Scores that are infinite somewhere, by the number of checkpoints where they are."""
+    """Scores that are infinite at some checkpoints, by the number of these."""
     found: dict[int, list[str]] = {}
     for track in tracks:
         infinite = int(np.isinf(track.value).sum())
@@ -187,16 +188,17 @@ def select(
     ----------
     data : a DataFrame (pandas, polars or pyarrow), or the path of a .csv, .csv.gz or .parquet file; either
         predictions, a row for each checkpoint and case, or scores, a row for each checkpoint
-    score : the score that chooses; of given scores the name of a column
+    score : the score that chooses; if the data are scores, the name of a column
     checkpoint : the column of checkpoints, numbers or names
-    outcome : of predictions, the column of the classes that came
-    forecasts, classes : of predictions, the columns of probabilities and the labels of their classes, in the
-        same order; one column is the probability of an event, the outcome 1 or the second of two `classes`
-    patience : stop training after so many checkpoints in a row without a better score; not at all if None
-    weight : of predictions, a column of case weights
-    normalize : of predictions, divide the probabilities of each row by their sum
-    directions : of given scores, which way is better in columns that are not called like a score of
-        `sr.scores`: "lower" or "higher" by name; columns called like one are found by themselves
+    outcome : for predictions, the column of observed classes
+    forecasts, classes : for predictions, the columns of probabilities and the labels of their classes, in the
+        same order; a single column is the probability of an event, which is the outcome 1 or the second of
+        two `classes`
+    patience : stop training after this many checkpoints in a row without a better score; None: do not stop
+    weight : for predictions, a column of case weights
+    normalize : for predictions, divide the probabilities of each row by their sum
+    directions : for columns of scores whose names are not those of scores in `sr.scores`, the direction that
+        is better by column, "lower" or "higher"; columns with names of known scores need none
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({
@@ -227,7 +229,7 @@ def select(
             weight=weight,
             normalize=normalize,
         )
-        score = get_score(score).name  # from a short name
+        score = get_score(score).name  # the full name of a short one
     return make_selection(checkpoints, score, str(checkpoint), patience, data)
 
 
@@ -235,8 +237,8 @@ def _refuse_parts_of_predictions(
     forecasts: object, classes: object, weight: object, *, normalize: bool
 ) -> None:
     parts = {"forecasts": forecasts, "classes": classes, "weight": weight, "normalize": normalize or None}
-    given = [f"`{name}`" for name, value in parts.items() if value is not None]
-    if given:
+    used = [f"`{name}`" for name, value in parts.items() if value is not None]
+    if used:
         raise UsageError(
-            f"{join_words(given)} cannot be used without `outcome`: name the column of the classes that came."
+            f"{join_words(used)} cannot be used without `outcome`: name the column of the observed classes."
         )

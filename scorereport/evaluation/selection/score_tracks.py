@@ -1,4 +1,4 @@
-"""Scores over checkpoints, and tables that already hold them, with a row for each checkpoint."""
+"""Scores over checkpoints, and reading them from tables with a row for each checkpoint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-#: What every checkpoint is scored by, in the order of tables and figures.
+#: The scores of every checkpoint, in the order of tables and figures.
 CHECKPOINT_SCORES = (
     "multiclass_brier",
     "multiclass_log_loss",
@@ -35,7 +35,7 @@ CHECKPOINT_SCORES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreTrack:
-    """One score over the checkpoints, and which way is better."""
+    """One score over the checkpoints, and the direction that is better."""
 
     score: str
     direction: Direction
@@ -43,12 +43,12 @@ class ScoreTrack:
 
     @property
     def merit(self) -> FloatArray:
-        """The score turned round if need be, so that higher is better."""
+        """The score, negated if lower is better, so that higher is better."""
         return self.value if self.direction is Direction.HIGHER else -self.value
 
 
 class Checkpoints(NamedTuple):
-    """Checkpoints in their order, with their scores; the number of cases and classes if they are known."""
+    """Checkpoints in order, with their scores; the numbers of cases and the classes if they are known."""
 
     labels: tuple[str, ...]
     tracks: tuple[ScoreTrack, ...]
@@ -58,7 +58,7 @@ class Checkpoints(NamedTuple):
 
 
 def make_track(name: str, direction: Direction, values: Sequence[float] | FloatArray) -> ScoreTrack:
-    """A score over the checkpoints whose values nobody can change."""
+    """A score over the checkpoints, with read-only values."""
     return ScoreTrack(score=name, direction=direction, value=read_only(np.array(values, dtype=np.float64)))
 
 
@@ -76,7 +76,7 @@ def parse_numbers(labels: Sequence[str]) -> FloatArray | None:
 
 
 def order_checkpoints(labels: Iterable[str]) -> tuple[str, ...]:
-    """Checkpoints by number if all are numbers, else as they first appear."""
+    """Distinct checkpoints, in the order of their numbers; if some are names, of their first rows."""
     found = list(dict.fromkeys(labels))
     numbers = parse_numbers(found)
     return tuple(found if numbers is None else [found[k] for k in np.argsort(numbers, kind="stable")])
@@ -85,7 +85,7 @@ def order_checkpoints(labels: Iterable[str]) -> tuple[str, ...]:
 def read_scores(
     source: Any, score: str, checkpoint: str, directions: Mapping[str, str] | None
 ) -> Checkpoints:
-    """Read the columns that are called like known scores, and those that `directions` names."""
+    """Read the columns with names of known scores, and those that `directions` names."""
     labels = label_texts(read_columns(source, [], [str(checkpoint)])[str(checkpoint)], str(checkpoint))
     _check_each_once(labels, str(checkpoint))
     found = _find_scores(_list_columns(source), score, str(checkpoint), directions or {})
@@ -109,7 +109,7 @@ def _check_each_once(labels: NDArray[Any], checkpoint: str) -> None:
     texts, counts = np.unique(labels.astype(str), return_counts=True)
     if counts.max() > 1:
         raise DataError(
-            f"`{checkpoint}` must name each checkpoint once where scores are given; got "
+            f"`{checkpoint}` must name each checkpoint once in a table of scores; got "
             f"{str(texts[counts.argmax()])!r} {counts.max()} times. If rows are cases, pass `outcome` and "
             "`forecasts`."
         )
@@ -118,8 +118,8 @@ def _check_each_once(labels: NDArray[Any], checkpoint: str) -> None:
 def _find_scores(
     columns: Sequence[str], score: str, checkpoint: str, directions: Mapping[str, str]
 ) -> dict[str, Direction]:
-    """Columns that hold scores, with their directions: the usual ones first, then others, then own ones."""
-    own = {name: _parse_direction(name, word) for name, word in directions.items()}
+    """Columns of scores with their directions: first usual scores, then other known ones, then the user's."""
+    own = {name: _parse_direction(name, text) for name, text in directions.items()}
     known = [
         name
         for name in dict.fromkeys((*CHECKPOINT_SCORES, *REGISTRY))
@@ -129,23 +129,25 @@ def _find_scores(
     if score not in found:
         there = f"has {name_some([f'`{name}`' for name in found])}" if found else "has none"
         raise UsageError(
-            f"`score` {score!r} is no score of this table, which {there}. Name columns of your own in "
+            f"`score` {score!r} is not a score of this table, which {there}. Name columns of your own in "
             '`directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and `forecasts`.'
         )
     return found
 
 
-def _parse_direction(name: str, word: str) -> Direction:
+def _parse_direction(name: str, text: str) -> Direction:
     known = {"lower": Direction.LOWER, "higher": Direction.HIGHER}
-    if word not in known:
-        raise UsageError(f'`directions` must say "lower" or "higher" for `{name}`; got {word!r}.')
-    if name in REGISTRY and REGISTRY[name].direction is not known[word]:
-        raise UsageError(f"`directions` contradicts what is known of `{name}`: {REGISTRY[name].direction}.")
-    return known[word]
+    if text not in known:
+        raise UsageError(f'`directions` must be "lower" or "higher" for `{name}`; got {text!r}.')
+    if name in REGISTRY and REGISTRY[name].direction is not known[text]:
+        raise UsageError(
+            f"`directions` contradicts the direction of the score `{name}`: {REGISTRY[name].direction}."
+        )
+    return known[text]
 
 
 def _list_columns(source: Any) -> list[str]:
-    """The names of all columns of a table that can be read."""
+    """The names of all columns of a table."""
     if not isinstance(source, (str, Path)):
         return [str(name) for name in getattr(source, "column_names", None) or source.columns]
     path = Path(source)
@@ -157,7 +159,7 @@ def _list_columns(source: Any) -> list[str]:
 
 
 def _read_values(column: pd.Series[Any], name: str) -> FloatArray:
-    """Scores as numbers inside their range; they may be infinite, not missing."""
+    """Read scores as numbers inside their range; they may be infinite, but not missing."""
     import pandas as pd
 
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)

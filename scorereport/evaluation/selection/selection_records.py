@@ -1,4 +1,4 @@
-"""Records of a choice among checkpoints."""
+"""The records of a selection among checkpoints."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
 
-#: What choices are compared by.
+#: The measures by which choices are compared.
 F1, ACCURACY = "macro_f1", "accuracy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointValue:
-    """What a checkpoint is worth: the score that chose it, and its labels.
+    """The quality of a checkpoint: the score that chose it, and the quality of its predicted classes.
 
-    `macro_f1_loss` is what its macro F1 lacks of the best of all checkpoints. NaN is for what is not known.
+    `macro_f1_loss` is the best macro F1 of all checkpoints minus that of this one. Unknown values are NaN.
     """
 
     value: float
@@ -42,7 +42,7 @@ class CheckpointValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlyStop(CheckpointValue):
-    """Early stopping: training ends `at` a checkpoint, None if it goes on to the last, and one is `kept`."""
+    """Early stopping: training stops `at` a checkpoint, None if it runs to the last; one is `kept`."""
 
     at: str | None
     kept: str
@@ -60,10 +60,10 @@ class ScoreChoice(CheckpointValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correlation:
-    """How two scores go together over the checkpoints, both turned so that higher is better.
+    """The correlation of two scores over the checkpoints, both with signs such that higher is better.
 
-    1 if they agree on which checkpoints are better, −1 if they contradict each other. NaN where a score is
-    the same everywhere, and Pearson's where one is infinite somewhere.
+    1 if they agree on which checkpoints are better, −1 if they contradict each other. NaN if a score is the
+    same at all checkpoints; Pearson's also if one is infinite at some checkpoint.
     """
 
     first: str
@@ -76,9 +76,9 @@ class Correlation:
 class Selection:
     """Scores over checkpoints, the choice of each score, and the correlations of the scores.
 
-    `score` is the one that was asked to choose. `correlations` are those of each score with macro F1,
-    `pairwise` those of every two scores. `cases` counts the rows of each checkpoint; it is empty, as are
-    `classes`, where scores were given instead of predictions. `column` names the column of checkpoints.
+    `score` is the one that chooses. `correlations` are those of each score with macro F1, `pairwise` those of
+    all pairs of scores. `cases` counts the rows of each checkpoint; `cases` and `classes` are empty if the
+    data were scores instead of predictions. `column` names the column of checkpoints.
     """
 
     score: str
@@ -97,7 +97,7 @@ class Selection:
 
     @property
     def chosen(self) -> ScoreChoice:
-        """The choice of the score that was asked for."""
+        """The choice of the score that chooses."""
         return self.choice(self.score)
 
     def choice(self, score: str) -> ScoreChoice:
@@ -120,12 +120,12 @@ class Selection:
 
     @property
     def misclassified(self) -> FloatArray:
-        """The share of cases whose likeliest class did not come, at each checkpoint; NaN if not known."""
+        """The share of misclassified cases at each checkpoint; NaN if it is not known."""
         return 1 - values_of(self.tracks, ACCURACY, len(self.checkpoints))
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Scores: a row for each checkpoint, a column for each score, and the share misclassified."""
+        """Scores: a row for each checkpoint, a column for each score and for the share misclassified."""
         import pandas as pd
 
         columns = {track.score: track.value for track in self.tracks}
@@ -135,7 +135,7 @@ class Selection:
 
     @property
     def choices_frame(self) -> pd.DataFrame:
-        """Choices: a row for each score; what early stopping does has columns of its own."""
+        """Choices: a row for each score; early stopping has columns of its own."""
         plain = record_frame(self.choices).drop(columns="stop").set_index("score")
         first = ["direction", "best"]
         plain = plain[[*first, *(name for name in plain.columns if name not in first)]]
@@ -146,7 +146,7 @@ class Selection:
 
     @property
     def correlation_matrix(self) -> pd.DataFrame:
-        """Pearson's correlation of every two scores, all turned so that higher is better."""
+        """Pearson's correlations of all pairs of scores, with signs such that higher is better."""
         import pandas as pd
 
         names = [track.score for track in self.tracks]
@@ -156,7 +156,7 @@ class Selection:
         return table
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The selection as a document, written to a file as well if a path is given."""
+        """Return the selection as a JSON document; if a path is given, also write it to a file."""
         text = json_documents.dump(self)
         if path is not None:
             write_text(path, text)
@@ -164,7 +164,7 @@ class Selection:
 
     @classmethod
     def from_json(cls, path: str | Path) -> Selection:
-        """Read a selection back; it equals the one that was written."""
+        """Read a selection from a JSON document; it equals the one that was written."""
         return json_documents.load(cls, Path(path).read_bytes(), str(path))
 
     def __eq__(self, other: object) -> bool:

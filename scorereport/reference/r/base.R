@@ -1,10 +1,10 @@
-# The same answers from base R alone: stats::isoreg and plain arithmetic; sourced after shared.R.
+# The answers of base R alone, by stats::isoreg and plain arithmetic; sourced after shared.R.
 
 hello <- function() {
   list(R = paste(R.version$major, R.version$minor, sep = "."), platform = R.version$platform)
 }
 
-# With weights isoreg has no answer: pool neighbours by hand, over distinct forecasts.
+# isoreg has no weights: this pools adjacent violators over distinct forecasts.
 recalibrate_weighted <- function(x, y, weight) {
   weight <- weight / max(weight) # so that products of sums neither vanish nor overflow
   value <- sort(unique(x))
@@ -32,7 +32,7 @@ recalibrate_weighted <- function(x, y, weight) {
   along_curve(value[held], fitted, x)
 }
 
-# Forecasts without weight lie on the line between their neighbours.
+# Forecasts of weight 0 are interpolated linearly between their neighbours.
 along_curve <- function(value, fitted, x) {
   if (length(value) == 1) {
     return(rep(fitted, length(x)))
@@ -41,7 +41,7 @@ along_curve <- function(value, fitted, x) {
 }
 
 decompose <- function(score, x, y, cep, weight) {
-  held <- weight > 0 # nothing times an infinite score is nothing
+  held <- weight > 0 # weight 0 times an infinite score is 0
   mean_score <- function(p) sum((weight * score(y, p))[held]) / sum(weight)
   forecast <- mean_score(x)
   recalibrated <- mean_score(cep)
@@ -49,7 +49,7 @@ decompose <- function(score, x, y, cep, weight) {
   list(c(forecast, forecast - recalibrated, constant - recalibrated, constant, mean_score(y)))
 }
 
-# Neighbours are one bin if their recalibrated probabilities are equal but for rounding.
+# Neighbours are one bin if their recalibrated probabilities are equal up to rounding.
 pool_bins <- function(x, cep, weight) {
   held <- which(weight > 0)
   ord <- held[order(x[held])]
@@ -66,7 +66,7 @@ discrete_band <- function(x, level) {
   band_entries(p, pmax(0, p - half), pmin(1, p + half), level)
 }
 
-# Chernoff's quantile is the engine's; base R has no Airy function of a complex argument.
+# Chernoff's quantile is that of the engine: base R has no Airy function of a complex argument.
 continuous_band <- function(x, level, chernoff) {
   n <- length(x)
   grid <- seq(0, 1, by = 0.01)

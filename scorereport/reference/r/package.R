@@ -40,8 +40,8 @@ band <- function(x, y, level, method, position, draws = 1) {
   band_entries(found$x, found$lower, found$upper, found$level[1])
 }
 
-# `drawn_x`, `drawn_y`: the cases, or fewer of them, whose bands are resampled; where a draw may hold a `lone`
-# forecast the package's bands are spoilt, and base R draws them as well.
+# `drawn_x`, `drawn_y`: the cases, all or some, whose bands are resampled. If a draw may contain a `lone`
+# forecast, the bands of the package are wrong, and base R draws them as well.
 certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone) {
   fit <- diagram(x, y, region.level = NA)
   cases <- fit[[1]]$cases
@@ -66,13 +66,13 @@ certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone) {
   )
 }
 
-# The data of the paper's Table 2, which come with the package.
+# The data of Table 2 of the paper, which are part of the package.
 niamey <- function() {
   data <- reliabilitydiag::precip_Niamey_2016
   lapply(as.list(data[c("obs", "ENS", "EPC", "EMOS", "Logistic")]), as.numeric)
 }
 
-# What the package is known to do wrong, each by its smallest example.
+# The known defects of the package, each in its smallest example.
 defects <- function(x, y, values) {
   snapped <- summary(diagram(x, y, xvalues = values, region.level = NA))
   wrong_log <- summary(diagram(x, y, region.level = NA), score = "log")

@@ -1,6 +1,6 @@
-# Serves answers to the process that started Rscript: the numbers of requests come in on standard input,
-# vectors are exchanged through files, and a line with the token says that an answer is there. All else that
-# is printed is chatter.
+# Answers requests of the process that started Rscript: the numbers of requests are read from standard input,
+# vectors are exchanged through files, and a line with the token announces an answer. All other output is
+# ignored.
 #
 # Rscript serve.R FOLDER TOKEN SOURCE...
 
@@ -37,12 +37,12 @@ write_vectors <- function(path, vectors) {
 arguments <- commandArgs(trailingOnly = TRUE)
 folder <- arguments[1]
 token <- arguments[2]
-# Above base R alone: whatever a profile defines is not seen.
+# The parent is base R, so that a profile has no effect.
 code <- new.env(parent = baseenv())
 for (path in arguments[-(1:2)]) sys.source(path, envir = code)
 
-asked <- file("stdin", "r")
-while (length(number <- readLines(asked, n = 1)) > 0) {
+requests <- file("stdin", "r")
+while (length(number <- readLines(requests, n = 1)) > 0) {
   request <- read_vectors(file.path(folder, paste0(number, ".request")))
   write_vectors(file.path(folder, paste0(number, ".answer")), do.call(code$answer, request))
   cat("\n", token, " ", number, "\n", sep = "")

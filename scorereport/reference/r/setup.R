@@ -1,6 +1,6 @@
 # Installs reliabilitydiag into the user's library: Rscript setup.R RESULT REPOSITORY AGAIN
-# The repository is CRAN, at the mirror the user has chosen or else the first of R's own list. The last word
-# goes into the file RESULT: a line that says what was done, or "failed".
+# The repository is CRAN, at the mirror that the user has chosen or else the first of R's list. The result is
+# written to the file RESULT: a line that states what was done, or "failed: " with a reason.
 
 arguments <- commandArgs(trailingOnly = TRUE)
 result <- arguments[1]
@@ -27,7 +27,7 @@ described <- function() {
 user_library <- function() {
   configured <- strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep)[[1]]
   configured <- configured[nzchar(configured) & configured != "NULL"]
-  # R looks into no other library of a user
+  # R does not search any other library of a user
   path <- if (length(configured) > 0) path.expand(configured[1]) else .libPaths()[1]
   dir.create(path, recursive = TRUE, showWarnings = FALSE)
   if (file.access(path, 2) != 0) finish("failed: the library ", path, " cannot be written to")

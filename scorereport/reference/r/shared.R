@@ -1,8 +1,8 @@
-# What both references need, in base R alone: the scores, and a way to fail in one part only.
+# Functions of both references, in base R alone: the scores, and parts of an answer that may fail separately.
 
 # Scores of one case, lower is better; each takes outcomes first, as summary.reliabilitydiag calls them, and
-# may be given one forecast for all of them. What did not happen has no part in a score: its logarithm may
-# be infinite.
+# may take one forecast for all of them. Only the observed outcome enters a score: the logarithm of the other
+# may be infinite.
 score_functions <- function(costs) {
   outcome_probability <- function(y, x) ifelse(y == 1, x, 1 - x)
   scores <- list(
@@ -14,7 +14,7 @@ score_functions <- function(costs) {
   if (length(costs) == 2) c(scores, bounded_score_functions(costs[1], costs[2])) else scores
 }
 
-# Mean regret over costs in [a, b]; of net benefit the loss, so that lower is better here too.
+# Mean regret over costs in [a, b]; for net benefit the loss, so that lower is better here too.
 bounded_score_functions <- function(a, b) {
   clip <- function(p) pmax(a, pmin(b, p))
   outcome_log <- function(y, p) -log(ifelse(y == 1, p, 1 - p))
@@ -28,8 +28,8 @@ bounded_score_functions <- function(a, b) {
   )
 }
 
-# What follows from the counts of events and other cases at each distinct forecast: area under the ROC curve,
-# and Murphy's reliability, resolution and uncertainty of the Brier score.
+# Results from counts of events and non-events at each distinct forecast: the area under the ROC curve, and
+# Murphy's reliability, resolution and uncertainty of the Brier score.
 count_entries <- function(x, y, weight) {
   totals <- c(sum(weight), sum(weight * y))
   weight <- weight / max(weight) # so that products of sums neither vanish nor overflow
@@ -54,35 +54,37 @@ count_entries <- function(x, y, weight) {
   )
 }
 
-# Measures of K classes. `y` holds the classes that came, counted from 1; `p` their probabilities, class by
-# class; `cost` what each decision costs, a row for each class that came, or nothing. Of each measure: the mean
-# of the forecast, of the best constant and of the perfect one.
+# Measures of K classes. `y` holds the observed classes, from 1; `p` the probabilities, class by class;
+# `cost` the cost of each decision, a row for each observed class, or nothing. For each measure: mean of the
+# forecast, of the best constant and of the perfect forecast.
 class_entries <- function(y, p, weight, size, ordered, cost) {
-  held <- weight > 0 # nothing times an infinite score is nothing
+  held <- weight > 0 # weight 0 times an infinite score is 0
   p <- matrix(p, ncol = size)[held, , drop = FALSE]
   y <- y[held]
   weight <- weight[held]
   cost <- if (length(cost) > 0) matrix(cost, ncol = size, byrow = TRUE) else usual_cost(size, ordered)
-  came <- vapply(seq_len(size), function(k) sum(weight[y == k]), numeric(1))
+  observed <- vapply(seq_len(size), function(k) sum(weight[y == k]), numeric(1))
   label <- first_largest(p)
   joint <- joint_weights(y, label, weight, size)
   measures <- c(
-    class_means(y, p, weight, came, ordered),
+    class_means(y, p, weight, observed, ordered),
     list(
-      accuracy = c(sum(diag(joint)), max(came), sum(came)) / sum(came),
+      accuracy = c(sum(diag(joint)), max(observed), sum(observed)) / sum(observed),
       macro_f1 = f1_of(joint),
-      expected_cost = c(sum(cost * joint), min(colSums(came * cost)), sum(came * diag(cost))) / sum(came)
+      expected_cost = c(
+        sum(cost * joint), min(colSums(observed * cost)), sum(observed * diag(cost))
+      ) / sum(observed)
     ),
     if (ordered) list(quadratic_weighted_kappa = kappa_of(joint))
   )
-  c(under("class", measures), list(came = came, joint = as.numeric(t(joint))))
+  c(under("class", measures), list(came = observed, joint = as.numeric(t(joint))))
 }
 
 usual_cost <- function(size, ordered) {
   if (ordered) outer(seq_len(size), seq_len(size), "-")^2 / (size - 1)^2 else 1 - diag(size)
 }
 
-# The class that is called likeliest, the first of those that tie; max.col would take near ones for ties.
+# The predicted class: the likeliest, the first of those that tie. max.col would treat near values as ties.
 first_largest <- function(p) {
   label <- rep(1L, nrow(p))
   largest <- p[, 1]
@@ -99,41 +101,51 @@ joint_weights <- function(y, label, weight, size) {
   matrix(ifelse(is.na(sums), 0, sums), ncol = size)
 }
 
-class_means <- function(y, p, weight, came, ordered) {
-  classes <- which(came > 0) # shares of the classes, forecast where each of them comes
-  shares <- matrix(came / sum(came), nrow = length(classes), ncol = length(came), byrow = TRUE)
+class_means <- function(y, p, weight, observed, ordered) {
+  classes <- which(observed > 0) # the shares of the classes are the forecast of each observed class
+  shares <- matrix(
+    observed / sum(observed),
+    nrow = length(classes), ncol = length(observed), byrow = TRUE
+  )
   forecast <- class_losses(y, p, ordered)
   constant <- class_losses(classes, shares, ordered)
   lapply(stats::setNames(names(forecast), names(forecast)), function(name) {
-    c(sum(weight * forecast[[name]]) / sum(weight), sum(came[classes] * constant[[name]]) / sum(came), 0)
+    c(
+      sum(weight * forecast[[name]]) / sum(weight),
+      sum(observed[classes] * constant[[name]]) / sum(observed),
+      0
+    )
   })
 }
 
-# Losses of single cases; those that need an order are of its K - 1 thresholds.
+# Losses of single cases; those of ordered classes are means over the K - 1 thresholds.
 class_losses <- function(y, p, ordered) {
   size <- ncol(p)
-  happened <- outer(y, seq_len(size), "==")
-  given <- rowSums(ifelse(happened, p, 0))
+  is_observed <- outer(y, seq_len(size), "==")
+  of_observed <- rowSums(ifelse(is_observed, p, 0))
   missed <- first_largest(p) != y
-  brier <- rowSums((p - happened)^2)
+  brier <- rowSums((p - is_observed)^2)
   losses <- list(
     multiclass_brier = brier,
-    multiclass_log_loss = -log(given),
-    multiclass_spherical = 1 - given / sqrt(rowSums(p^2)),
+    multiclass_log_loss = -log(of_observed),
+    multiclass_spherical = 1 - of_observed / sqrt(rowSums(p^2)),
     penalized_brier = brier + missed * (size - 1) / size,
-    penalized_log_loss = -log(given) + missed * log(size)
+    penalized_log_loss = -log(of_observed) + missed * log(size)
   )
   if (!ordered) {
     return(losses)
   }
-  off <- vapply(seq_len(size - 1), function(k) {
+  deviation <- vapply(seq_len(size - 1), function(k) {
     pmin(rowSums(p[, seq_len(k), drop = FALSE]), 1) - (y <= k)
   }, numeric(length(y)))
-  off <- matrix(off, nrow = length(y))
-  c(losses, list(rps = rowSums(off^2) / (size - 1), sa_rps = (rowSums(abs(off)) / (size - 1))^2))
+  deviation <- matrix(deviation, nrow = length(y))
+  c(losses, list(
+    rps = rowSums(deviation^2) / (size - 1),
+    sa_rps = (rowSums(abs(deviation)) / (size - 1))^2
+  ))
 }
 
-# Neither has a constant to beat: F1 is not a mean, and kappa is a skill already.
+# Neither has a reference: F1 is not a mean, and kappa is a skill itself.
 f1_of <- function(joint) {
   both <- rowSums(joint) + colSums(joint)
   c(mean((2 * diag(joint) / both)[both > 0]), NaN, NaN)
@@ -149,7 +161,7 @@ kappa_of <- function(joint) {
 # The entries of a list under a common name: band.x, band.lower, band.upper.
 under <- function(name, entries) stats::setNames(entries, paste(name, names(entries), sep = "."))
 
-# A part of an answer, or the reason why there is none; other parts go on.
+# A part of an answer, or the reason why it failed; other parts are not affected.
 part <- function(name, entries) {
   tryCatch(
     under(name, suppressMessages(suppressWarnings(entries))),
@@ -157,9 +169,9 @@ part <- function(name, entries) {
   )
 }
 
-# Isotonic regression in the order of forecasts; outcomes of equal forecasts in falling order share a block.
-# What stands before the first event, and after the last case without, is 0 and 1: isoreg would look through
-# all cases again for each of them.
+# Isotonic regression in the order of forecasts; outcomes of equal forecasts are in falling order, so they
+# share a block. Before the first event the fit is 0, after the last non-event it is 1; these cases are left
+# out, because isoreg would scan all cases again for each of them.
 recalibrate <- function(x, y) {
   ord <- order(x, -y)
   sorted <- y[ord]
@@ -174,8 +186,8 @@ recalibrate <- function(x, y) {
   cep
 }
 
-# Quantiles of curves fitted to cases that are drawn anew, with outcomes drawn from `chance`; beyond the
-# forecasts that it drew a curve says nothing.
+# Quantiles of curves fitted to resampled cases, with outcomes drawn from `chance`; a curve is missing beyond
+# the forecasts that were drawn.
 resampled_band <- function(x, chance, level, draws) {
   value <- sort(unique(x))
   curves <- replicate(draws, {
@@ -208,7 +220,7 @@ bin_entries <- function(n, x_min, x_max, cep) {
   list(n = as.numeric(n), x_min = as.numeric(x_min), x_max = as.numeric(x_max), cep = as.numeric(cep))
 }
 
-# Answers one question; whatever goes wrong is part of the answer, and the process lives on.
+# Answers one request; an error becomes part of the answer and does not end the process.
 answer <- function(what, ...) {
   tryCatch(
     {

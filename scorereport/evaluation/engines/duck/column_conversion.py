@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from scorereport.data.roles import Roles
 
-#: Raw outcomes that are remembered as they came, for messages.
+#: Raw values of outcomes that are kept for messages.
 _MOST_SHOWN = 1000
 
 
 @dataclass(slots=True, kw_only=True)
 class InvalidValues:
-    """Values that break a rule: the first, its row and a few more, and how many there are."""
+    """Values that break a rule: the first value, the first rows, and how many there are."""
 
     first: object
     rows: list[int] = field(default_factory=list)
@@ -35,14 +35,14 @@ class InvalidValues:
     has_comma: bool = False
 
     def add(self, rows: Iterable[int], values: Sequence[object]) -> None:
-        """Take in more of them, from rows further down."""
+        """Add invalid values of later rows."""
         self.rows = [*self.rows, *rows][:ROWS_TO_FIND]
         self.count += len(values)
         self.has_comma = self.has_comma or any(map(has_decimal_comma, values))
 
 
 class Converter:
-    """Turns lots of raw columns into clean ones, row after row."""
+    """Converts batches of raw columns to clean ones, in the order of rows."""
 
     def __init__(self, roles: Roles) -> None:
         self._roles = roles
@@ -51,11 +51,11 @@ class Converter:
         self.shown: dict[str, object] = {}
         self._zeros: dict[str, str] = {}
 
-    def convert(self, lot: Mapping[str, Any]) -> pa.Table:
-        """A lot, whose columns are Arrow arrays or lists, as columns c0, c1, ... in the order of checks."""
+    def convert(self, batch: Mapping[str, Any]) -> pa.Table:
+        """Convert a batch of Arrow arrays or lists to columns c0, c1, ... in the order of checks."""
         import pyarrow as pa
 
-        columns = [self._convert_column(name, lot[name]) for name in columns_in_order(self._roles)]
+        columns = [self._convert_column(name, batch[name]) for name in columns_in_order(self._roles)]
         self.rows += len(columns[0])
         return pa.table(columns, names=[f"c{place}" for place in range(len(columns))])
 
@@ -102,7 +102,7 @@ class Converter:
                 refuse_long_text(name, text_length(value), row)
 
     def _label_text(self, name: str, value: object) -> str:
-        """A label as text; as 0 and -0 are the same number they are the same label, that which came first."""
+        """A label as text; 0 and -0 are the same number, so they are one label: the text of the first."""
         text = label_text(value)
         is_zero = isinstance(value, (float, np.floating)) and value == 0
         return self._zeros.setdefault(name, text) if is_zero else text
@@ -121,7 +121,7 @@ def columns_in_order(roles: Roles) -> list[str]:
 
 
 def _quick_numbers(values: Any) -> pa.Array | None:
-    """Numbers as float64 where Arrow can tell; its parser is that of CSV files."""
+    """Numbers as float64 if Arrow can convert all of them, with its parser of CSV files; else None."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -130,8 +130,8 @@ def _quick_numbers(values: Any) -> pa.Array | None:
         kind = array.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             text = pc.utf8_trim_whitespace(array)
-            words = pa.array(MISSING_WORDS, type=kind)
-            return pc.if_else(pc.is_in(text, words), pa.scalar(None, kind), text).cast(pa.float64())
+            missing = pa.array(MISSING_WORDS, type=kind)
+            return pc.if_else(pc.is_in(text, missing), pa.scalar(None, kind), text).cast(pa.float64())
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
             return array.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):

@@ -1,10 +1,10 @@
 """A sort on disk: rows are distributed to ranges of forecasts, and each range is sorted in memory.
 
-Doubles that are not negative are in the order of their bits. A bin holds those that share their first
-bits; a range is a run of bins of one label, short enough for the rest of the bits to leave room in a key for
+Doubles that are not negative sort like their bits as integers. A bin holds the doubles that share their first
+bits. A range is a run of bins of one label, so short that the remaining bits leave room in a 64-bit key for
 outcome and bucket.
 
-This gives the very rows of an ORDER BY, in the same order, in a fraction of its time.
+The result is the same rows in the same order as from an ORDER BY, in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -34,28 +34,33 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray, IntArray
 
 
-#: Bits below those that name the bin of a forecast: there are 256 bins between a half and 1.
+#: Bits of a forecast below those of its bin: there are 256 bins between 1/2 and 1.
 _SHIFT = 44
 BINS = (int(np.float64(1).view(np.int64)) >> _SHIFT) + 1
-#: Bits that a key has beside those of the forecast, for outcome and bucket.
+#: Bits of a key for outcome and bucket, next to those of the forecast.
 PACKED_BITS = 10
 _MOST_BINS = 1 << (64 - PACKED_BITS - _SHIFT)
 #: Ranges are numbered by 16 bits.
 _MOST_RANGES = 1 << 16
+#: Bytes of a key, and of a weight.
+_BYTES = 8
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 def count_bins(x: FloatArray) -> IntArray:
-    """How many forecasts lie in each bin."""
+    """The number of forecasts in each bin."""
     return np.bincount(_bits(x) >> _SHIFT, minlength=BINS)
 
 
 def _bits(x: FloatArray) -> NDArray[np.int64]:
-    return (x + 0.0).view(np.int64)  # -0.0 is 0
+    return (x + 0.0).view(np.int64)  # + 0.0 turns -0.0 into 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelBins:
-    """Pairs of a label and one of the bins that are not empty, numbered label after label."""
+    """Cells, which are pairs of a label and a bin that is not empty, numbered label by label."""
 
     bins: NDArray[np.intp]
     place: NDArray[np.int32]
@@ -63,7 +68,7 @@ class LabelBins:
 
     @classmethod
     def of(cls, counts: IntArray, labels: int = 1) -> LabelBins:
-        """Cells for forecasts that are counted by bins."""
+        """The cells of forecasts, from their counts by bin."""
         bins = np.flatnonzero(counts)
         place = np.zeros(BINS, dtype=np.int32)
         place[bins] = np.arange(len(bins))
@@ -78,13 +83,13 @@ class LabelBins:
         return place if code is None else code.astype(np.int64) * len(self.bins) + place
 
     def count(self, x: FloatArray, code: NDArray[Any] | None) -> IntArray:
-        """How many rows lie in each cell."""
+        """The number of rows in each cell."""
         return np.bincount(self.find(_bits(x), code), minlength=len(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForecastRanges:
-    """The range of each cell, and of each range its label, its rows and the bits at which it starts."""
+    """The range of each cell; for each range, its label, its rows and the bits at which it starts."""
 
     cells: LabelBins
     of_cell: NDArray[np.uint16]
@@ -95,19 +100,22 @@ class ForecastRanges:
     def make_keys(
         self, x: FloatArray, packed: NDArray[np.uint16], code: NDArray[Any] | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-        """Keys that sort like forecast, bucket and outcome within a range, and the range of each row."""
+        """The key of each row, which sorts by forecast, bucket and outcome within a range, and its range."""
         bits = _bits(x)
         of_row = self.of_cell[self.cells.find(bits, code)]
         return (bits - self.start[of_row]).astype(np.uint64) << np.uint64(PACKED_BITS) | packed, of_row
 
     def read_keys(self, keys: NDArray[np.uint64], place: int) -> tuple[FloatArray, NDArray[np.uint16]]:
-        """Forecasts of a range from their keys, and what is packed with them."""
+        """The forecasts of a range from their keys, and the packed bits of outcome and bucket."""
         bits = (keys >> np.uint64(PACKED_BITS)).astype(np.int64) + self.start[place]
         return bits.view(np.float64), (keys & np.uint64((1 << PACKED_BITS) - 1)).astype(np.uint16)
 
 
 def plan_ranges(cells: LabelBins, counts: IntArray, most: int) -> ForecastRanges | None:
-    """Ranges of at most so many rows, from the rows of each cell; None if a single cell has more."""
+    """Ranges of up to `most` rows, from the rows of each cell; None if a single cell has more.
+
+    None also if there would be too many ranges.
+    """
     if counts.max() > most:
         return None
     filled = np.flatnonzero(counts)
@@ -129,12 +137,11 @@ def plan_ranges(cells: LabelBins, counts: IntArray, most: int) -> ForecastRanges
     )
 
 
-_T = TypeVar("_T")
-_R = TypeVar("_R")
-
-
 def map_in_order(function: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
-    """What a function gives for each item, in order; no more items are in memory than there are threads."""
+    """Apply a function to items on several threads; yields results in order.
+
+    About as many items are in memory as there are threads.
+    """
     threads = count_threads()
     executor = ThreadPoolExecutor(threads)
     ahead: deque[Future[_R]] = deque()
@@ -149,16 +156,12 @@ def map_in_order(function: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[
         executor.shutdown(cancel_futures=True)
 
 
-#: Bytes of a key, and of a weight.
-_BYTES = 8
-
-
 def sort_by_ranges(
     batches: Iterable[pa.RecordBatch], ranges: ForecastRanges, folder: Path
 ) -> Iterator[tuple[int, Chunk]]:
-    """Labels with stretches of their rows in ascending order, from batches of rows in any order.
+    """Codes of labels with chunks of their rows in ascending order, from batches of rows in any order.
 
-    Batches have columns named x, packed, and perhaps weight and code.
+    Batches have columns x and packed, and optionally weight and code.
     """
     paths = [folder / "keys", folder / "weights"]
     try:
@@ -197,15 +200,17 @@ def _distribute_rows(
 
 
 def _write(file: BinaryIO, values: NDArray[Any], place: int) -> None:
-    """Write values to their place, all of them or with an error that says why not."""
+    """Write all values to their place, or raise an error with the reason."""
     left = values.data.cast("B")
     try:
         file.seek(place * _BYTES)
         while left:
             left = left[file.write(left) :]
     except OSError as error:
-        told = error.strerror or str(error)
-        raise UsageError(f"`temporary_folder` cannot hold what does not fit into memory: {told}.") from error
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"`temporary_folder` cannot hold what does not fit into memory: {reason}."
+        ) from error
 
 
 def _starts(ranges: ForecastRanges) -> NDArray[np.int64]:
@@ -213,7 +218,7 @@ def _starts(ranges: ForecastRanges) -> NDArray[np.int64]:
 
 
 def _read_sorted(ranges: ForecastRanges, paths: list[Path]) -> Iterator[tuple[int, Chunk]]:
-    """The sorted rows of each range; the next ones are sorted while one is worked on."""
+    """The sorted rows of each range; the next ranges are sorted while one is processed."""
     starts = _starts(ranges)
     weighted = paths[1].stat().st_size > 0
 
@@ -231,11 +236,11 @@ def _read_sorted(ranges: ForecastRanges, paths: list[Path]) -> Iterator[tuple[in
         for first in range(0, len(keys), ROWS_PER_CHUNK):
             rows = slice(first, first + ROWS_PER_CHUNK)
             x, packed = ranges.read_keys(keys[rows], place)
-            stretch = unpack_chunk(x, packed, None if weight is None else weight[rows])
-            yield int(ranges.label[place]), stretch
+            chunk = unpack_chunk(x, packed, None if weight is None else weight[rows])
+            yield int(ranges.label[place]), chunk
 
 
 def unpack_chunk(x: NDArray[np.float64], packed: NDArray[np.uint16], weight: NDArray[Any] | None) -> Chunk:
-    """A stretch of forecasts, with outcomes and buckets that are in the same number."""
+    """A chunk, from forecasts and from numbers that hold outcome and bucket."""
     is_event = (packed & np.uint16(1)).astype(bool)
     return Chunk(x=x, y=is_event, bucket=packed >> np.uint16(1), weight=weight)

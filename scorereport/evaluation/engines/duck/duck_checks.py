@@ -1,4 +1,4 @@
-"""One scan over all columns, checked by the rules of reading.py and columns.py."""
+"""Checks of all columns in SQL, by the rules of `read_predictions`."""
 
 from __future__ import annotations
 
@@ -35,14 +35,18 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.duck.workspace import Workspace
 
 
+#: With more distinct outcomes than this, only the first are read: enough for a message.
+_MOST_LABELS = 10_000
+
+
 def refuse_invalid_rows(rows: ScannableRows, bad: InvalidValues, rule: str, way_out: str = "") -> NoReturn:
-    """Refuse some rows, in one sentence."""
+    """Raise an error that names a rule and the first rows that break it."""
     places = describe_places(bad.first, bad.rows, bad.count, rows.count)
     raise DataError(f"{rule}; got {places}.{way_out}")
 
 
 def find_invalid_rows(workspace: Workspace, rows: ScannableRows, condition: str, value: str) -> InvalidValues:
-    """The rows that fulfil a condition, with the value of the first."""
+    """The first rows that fulfil a condition, how many do, and the value of the first."""
     count = workspace.row(f"SELECT count(*) AS n FROM {rows.relation} WHERE {condition}")["n"]
     found = workspace.table(
         f"SELECT {rows.number} AS number, {value} AS value FROM {rows.relation} WHERE {condition} "
@@ -52,13 +56,9 @@ def find_invalid_rows(workspace: Workspace, rows: ScannableRows, condition: str,
     return InvalidValues(first=first, rows=found.column("number").to_pylist(), count=count)
 
 
-#: With more labels of outcomes the first of them tell enough.
-_MOST_LABELS = 10_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRows:
-    """Which rows are complete, as conditions for SQL, none if all are; the outcome in SQL; the row flow."""
+    """SQL for the outcome, SQL conditions for complete rows (none if all are complete), and the row flow."""
 
     outcome: str
     conditions: tuple[str, ...]
@@ -68,7 +68,7 @@ class KeptRows:
 def check_rows(
     workspace: Workspace, rows: ScannableRows, roles: Roles, *, positive: object, drop: bool
 ) -> KeptRows:
-    """Refuse what `read_predictions` refuses, in the same order; say which rows it keeps."""
+    """Refuse what `read_predictions` refuses, in the same order, and return which rows are kept."""
     values = _distinct_outcomes(workspace, rows, roles.outcome)
     outcome = _check_outcome(workspace, rows, roles.outcome, values, positive)
     is_missing = {
@@ -91,11 +91,11 @@ def check_rows(
 
 
 def _distinct_outcomes(workspace: Workspace, rows: ScannableRows, name: str) -> list[tuple[Any, int]]:
-    """Values of the outcome with the rows that they have, in the order in which they came first."""
+    """The values of the outcome with their numbers of rows, in the order of their first rows."""
     found = workspace.table(
         f"SELECT {rows.columns[name]} AS raw, count(*) AS n FROM {rows.relation} GROUP BY raw LIMIT 4"
     )
-    if len(found) > 2:  # the order in which they came matters only then
+    if len(found) > 2:  # the order matters only for the message of a refusal
         found = workspace.table(
             f"SELECT {rows.columns[name]} AS raw, count(*) AS n, min({rows.number}) AS first "
             f"FROM {rows.relation} GROUP BY raw ORDER BY first LIMIT {_MOST_LABELS}"
@@ -109,14 +109,14 @@ def _distinct_outcomes(workspace: Workspace, rows: ScannableRows, name: str) -> 
 
 
 def _is_missing_outcome(rows: ScannableRows, name: str, values: list[tuple[Any, int]]) -> str:
-    words = [value for value, _ in values if label_text(value) in MISSING_WORDS]
-    return f"({sql.is_missing_number(rows, name)} OR {sql.is_one_of(rows, name, words)})"
+    missing = [value for value, _ in values if label_text(value) in MISSING_WORDS]
+    return f"({sql.is_missing_number(rows, name)} OR {sql.is_one_of(rows, name, missing)})"
 
 
 def _check_outcome(
     workspace: Workspace, rows: ScannableRows, name: str, values: list[tuple[Any, int]], positive: object
 ) -> str:
-    """SQL for the outcome, 1 for events and else 0; refuse other labels than two."""
+    """SQL for the outcome: 1 for events, else 0. Refuses labels beyond the two that are expected."""
     texts = [(value, label_text(value)) for value, _ in values]
     there = [(value, text) for value, text in texts if text not in MISSING_WORDS]
     if positive is None:
@@ -152,7 +152,7 @@ def _refuse_outcomes(
 def _scan(
     workspace: Workspace, rows: ScannableRows, roles: Roles, is_missing: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Extremes of numbers, and how many values each column lacks."""
+    """The smallest and largest number, and the number of missing values, of each column."""
     sums = [
         f"count(*) FILTER ({condition}) AS missing{at}" for at, condition in enumerate(is_missing.values())
     ]
@@ -171,7 +171,10 @@ def _check_number(
     *,
     is_weight: bool,
 ) -> None:
-    """Numbers that are finite and inside their bounds; extremes tell, NaN being the largest."""
+    """Refuse numbers that are not finite or out of bounds; the extremes show whether any are.
+
+    DuckDB orders NaN above all numbers.
+    """
     if name in rows.bad:
         bad = rows.bad[name]
         refuse_invalid_rows(rows, bad, f"`{name}` must be numeric", COMMA_HINT if bad.has_comma else "")
@@ -187,7 +190,7 @@ def _check_number(
 
 
 def _check_weight(workspace: Workspace, rows: ScannableRows, roles: Roles) -> None:
-    """Weights whose squares can be summed, and whole numbers if they are frequencies."""
+    """Refuse weights whose squares cannot be summed, and fractions if weights are frequencies."""
     name, value = str(roles.weight), sql.number(rows, str(roles.weight))
     smallest, largest = WEIGHT_RANGE
     is_extreme = f"({value} > {largest} OR ({value} > 0 AND {value} < {smallest})) AND NOT isnan({value})"
@@ -212,7 +215,7 @@ def _flow(
     *,
     drop: bool,
 ) -> RowFlow:
-    """How many rows are dropped, each for the first column that it lacks."""
+    """The numbers of rows read, kept and dropped; a row is dropped for the first column it lacks."""
     lacking = [name for name, count in missing.items() if count]
     if not lacking:
         return RowFlow(read=rows.count, kept=rows.count)

@@ -1,4 +1,4 @@
-"""`open_duckdb()`: sources of any size, surveyed, sorted and scanned by DuckDB."""
+"""`open_duckdb()`: DuckDB surveys, sorts and scans sources of any size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.protocol import Batch, DigestPlan, LabelCount, Sums
 
 
-#: Whole numbers from here on are not all there as floats.
+#: From this number on, floats do not represent all whole numbers.
 _FLOATS_ARE_EXACT = 2**53
 #: Sums of weights of a survey, and of a label.
 _SUMMED = ("total", "events", "event_squares", "other_squares")
@@ -55,7 +55,7 @@ def survey_rows(
     drop: bool,
     window: str | None,
 ) -> tuple[SqlLayout, Survey]:
-    """Check all rows, and count what there is to count."""
+    """Check all rows, and count rows, weights, events and labels."""
     report_start(f"surveying {rows.name}")
     kept = check_rows(workspace, rows, roles, positive=positive, drop=drop)
     layout = SqlLayout(rows=rows, roles=roles, outcome=kept.outcome, kept=kept.conditions)
@@ -72,7 +72,7 @@ def survey_rows(
 
 
 def _weigh(workspace: Workspace, layout: SqlLayout, flow: RowFlow) -> SqlLayout:
-    """Find out whether weights are whole, and whether some are 0."""
+    """The layout, with whether weights are whole and whether some are 0."""
     if layout.roles.weight is None:
         return layout
     w = layout.weight
@@ -154,7 +154,7 @@ def _find_refuted(workspace: Workspace, layout: SqlLayout, model: str) -> tuple[
 
 
 def _with_fractions(workspace: Workspace, layout: SqlLayout, survey: Survey) -> Survey:
-    """The survey with sums of fractional weights, which are added in the order of the rows."""
+    """The survey with sums of fractional weights, added in the order of the rows."""
     sizes = {column: len(coding.labels) for column, coding in layout.codings.items()}
 
     def add(batch: Batch) -> Sums:
@@ -182,7 +182,10 @@ def _with_sums(counts: tuple[LabelCount, ...], sums: Any) -> tuple[LabelCount, .
 
 
 class DuckEngine:
-    """Sorts and scans the rows of a source by DuckDB; a context manager that leaves nothing behind."""
+    """An engine that sorts and scans the rows of a source with DuckDB.
+
+    It is a context manager that removes all temporary files.
+    """
 
     name = "duckdb"
 
@@ -193,19 +196,19 @@ class DuckEngine:
 
     @property
     def folder(self) -> Path:
-        """Where everything temporary is, until the engine is closed."""
+        """The folder of all temporary files, which is removed when the engine is closed."""
         return self._workspace.folder
 
-    def digest(self, model: str, marks: DigestPlan) -> Digest:
+    def digest(self, model: str, plan: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
-        return digest_model(self._workspace, self._layout, model, marks, self.survey.rows)
+        return digest_model(self._workspace, self._layout, model, plan, self.survey.rows)
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
-        """A digest for each of some labels, by their codes, of a group column or of the time column."""
-        return digest_labels(self._workspace, self._layout, model, column, marks_of)
+    def digest_groups(self, model: str, column: str, plans: Mapping[int, DigestPlan]) -> dict[int, Digest]:
+        """The digests of some labels of a group column, or of the time column, by the codes of the labels."""
+        return digest_labels(self._workspace, self._layout, model, column, plans)
 
     def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:
-        """Sums of what a function gives for each batch of rows, added in the order of the rows."""
+        """Apply a function to each batch of rows, and add up its results in the order of the rows."""
         return reduce_rows(self._workspace, self._layout, self.survey.rows, function, what)
 
     def close(self) -> None:
@@ -219,7 +222,7 @@ class DuckEngine:
         self.close()
 
 
-def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its name
+def open_duckdb(  # noqa: PLR0913  # a parameter for each role of a column
     source: Any,
     *,
     outcome: str,
@@ -247,9 +250,9 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
         `read_predictions` takes them
     table : the table or view of a database
     window : the periods of the time column, as `evaluate` takes them
-    memory_limit : how much memory DuckDB may take, such as "1GB"; a quarter of the machine's unless given
-    temporary_folder : where a folder is made for what does not fit into memory; that of the system unless
-        given
+    memory_limit : how much memory DuckDB may use, such as "1GB"; by default a quarter of the machine's
+    temporary_folder : the folder for temporary files, which hold what does not fit into memory; by default
+        that of the system
     """
     check_option(missing, "missing", ("refuse", "drop"))
     check_forecasts(forecasts)
@@ -272,7 +275,7 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
 
 
 def _begin_hash(source: Any, table: str | None, is_over: Event) -> Callable[[], str]:
-    """Hash the file while rows are surveyed, on a thread that ends early if they are refused."""
+    """Hash the file while rows are surveyed, on a thread that ends early if rows are refused."""
     found: list[str] = []
     worker = Thread(target=lambda: found.append(hash_file(source, table, is_over=is_over)), daemon=True)
     worker.start()

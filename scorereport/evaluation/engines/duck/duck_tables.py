@@ -1,4 +1,4 @@
-"""Sources as tables that DuckDB can scan repeatedly: Parquet in place, all else copied once."""
+"""Sources as tables that DuckDB can scan repeatedly: Parquet files in place, other sources copied once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from scorereport.data.sources import SourceLocation
     from scorereport.evaluation.engines.duck.workspace import Workspace
 
-    Lots = Iterator[Mapping[str, Any]]
+    RawBatches = Iterator[Mapping[str, Any]]
 
 _WHOLE = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG")}
 _WHOLE = _WHOLE - {"INT", "UINT"} | {"INTEGER", "UINTEGER"}
@@ -53,7 +53,7 @@ _FLOATS = {"FLOAT", "DOUBLE"}
 _NUMBERS = {*_WHOLE, *_FLOATS, "BOOLEAN"}
 _LABELS = {*_NUMBERS, "VARCHAR"}
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
-#: What DuckDB calls its own columns of a file; a source's columns of these names would hide them.
+#: Names of columns that DuckDB adds to a file; a column of the source with such a name would hide it.
 _OWN_NAMES = {"file_row_number", "file_index", "filename"}
 #: Rows that are written at a time.
 _ROWS_PER_BATCH = 1 << 17
@@ -61,10 +61,10 @@ _ROWS_PER_BATCH = 1 << 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannableRows:
-    """Rows that can be scanned: what to select from, how SQL names and types columns, and the row's number.
+    """Rows that can be scanned: the relation, SQL for the row's number, and names and types in SQL.
 
-    Of what was copied, `bad` tells what was no number or date, and `shown` what outcomes were before they
-    became text.
+    If rows were copied, `bad` has the values that are not numbers or dates, and `shown` the original values
+    of outcomes by their texts.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ScannableRows:
 def open_rows(
     workspace: Workspace, place: SourceLocation, source: Any, table: str | None, roles: Roles
 ) -> ScannableRows:
-    """The rows of a source, where they are if they can be scanned there."""
+    """The rows of a source: scanned in place if possible, otherwise copied."""
     if place.kind in ("Parquet", "folder"):
         types = _parquet_types(place, [*roles.numbers, *roles.labels])
         check_footers(place.files, [*roles.numbers, *roles.labels], place.name)
@@ -106,7 +106,7 @@ def _schema(path: Path) -> pa.Schema:
 
 
 def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
-    """Whether all columns have types that need no parsing, and names that SQL can tell apart."""
+    """Whether all columns have types that need no parsing, and names that SQL distinguishes."""
     names = {name.lower() for name in types}
     if len(names) < len(types) or names & _OWN_NAMES or not {*roles.numbers, *roles.labels} <= set(types):
         return False
@@ -153,7 +153,7 @@ def _few_rows(workspace: Workspace, query: str) -> list[tuple[Any, ...]]:
 
 
 def _with_one_zero(workspace: Workspace, scan: str, name: str, number: str) -> str:
-    """A column of labels in which 0 and -0 are the same: the one that came first, as in memory."""
+    """A column of labels in which 0 and -0 are the same label: that of the first row, as in memory."""
     column = quote_name(name)
     source = f"FROM {scan} WHERE {column} = 0"
     if not workspace.row(f"SELECT count(*) AS n {source} AND signbit({column})")["n"]:
@@ -163,22 +163,22 @@ def _with_one_zero(workspace: Workspace, scan: str, name: str, number: str) -> s
 
 
 def _short_names(roles: Roles) -> dict[str, str]:
-    """Names that no source can upset."""
+    """Short names for columns, which cannot conflict with names of the source."""
     return {name: f"c{place}" for place, name in enumerate(columns_in_order(roles))}
 
 
 def _copy(
     workspace: Workspace, place: SourceLocation, source: Any, table: str, roles: Roles
 ) -> ScannableRows:
-    """Copy the columns, clean, into a table of the workspace; its row identifiers count rows from 0."""
+    """Copy the cleaned columns into a table of the workspace; its row identifiers count rows from 0."""
     converter, columns = Converter(roles), _short_names(roles)
     kinds = dict.fromkeys(columns, "VARCHAR") | dict.fromkeys(roles.numbers, "DOUBLE")
     types = kinds if roles.time is None else kinds | {roles.time: "TIMESTAMP"}
     fields = ", ".join(f"{short} {types[name]}" for name, short in columns.items())
     workspace.execute(f"CREATE TABLE source_rows ({fields})")
     wanted, settings = [*roles.numbers, *roles.labels], workspace.settings("source")
-    with _open_batches(place, source, table, wanted, settings) as lots:
-        workspace.fill("source_rows", _join_batches(lots, converter, place.name))
+    with _open_batches(place, source, table, wanted, settings) as batches:
+        workspace.fill("source_rows", _join_batches(batches, converter, place.name))
     return ScannableRows(
         name=place.name,
         relation="source_rows",
@@ -191,13 +191,13 @@ def _copy(
     )
 
 
-def _join_batches(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Table]:
-    """Converted lots, joined until they are worth writing."""
+def _join_batches(batches: RawBatches, converter: Converter, name: str) -> Iterator[pa.Table]:
+    """Converted batches, joined until they have enough rows to write."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []
-    for lot in lots:
-        waiting.append(converter.convert(lot))
+    for batch in batches:
+        waiting.append(converter.convert(batch))
         if sum(map(len, waiting)) >= _ROWS_PER_BATCH:
             report_progress(f"reading {name}", converter.rows, 0, unit="rows")
             yield pa.concat_tables(waiting)
@@ -209,8 +209,8 @@ def _join_batches(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Ta
 @contextmanager
 def _open_batches(
     place: SourceLocation, source: Any, table: str, columns: list[str], settings: Mapping[str, str | int]
-) -> Iterator[Lots]:
-    """The rows of a source in lots of raw columns; DuckDB sorts there, if a view does, by our settings."""
+) -> Iterator[RawBatches]:
+    """The rows of a source in batches of raw columns; `settings` are those of DuckDB, which may sort."""
     if place.kind == "sql":
         with open_sql(str(source)) as engine:
             check_columns(columns, sql_columns(engine, table, place.name), place.name)
@@ -229,7 +229,7 @@ def _open_batches(
                 check_relation(connection, place.scan, columns)
             yield _select_batches(connection, place.scan, columns, place.name, "Parquet")
     else:
-        read: dict[str, Callable[[], Lots]] = {
+        read: dict[str, Callable[[], RawBatches]] = {
             "CSV": partial(_csv_batches, place.files[:1], columns),
             "Parquet": partial(_parquet_batches, place.files[:1], columns),
             "frame": partial(_frame_batches, source, columns),
@@ -237,18 +237,18 @@ def _open_batches(
         yield read[place.kind]()
 
 
-def _select_batches(connection: Any, relation: str, columns: list[str], name: str, what: str) -> Lots:
+def _select_batches(connection: Any, relation: str, columns: list[str], name: str, what: str) -> RawBatches:
     names = ", ".join(map(quote_name, columns))
     with explain_read_errors(name, what):
         for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_ROWS_PER_BATCH):
             yield dict(zip(columns, batch.columns, strict=True))
 
 
-def _csv_batches(files: Sequence[Path], columns: list[str]) -> Lots:
+def _csv_batches(files: Sequence[Path], columns: list[str]) -> RawBatches:
     return (dict(zip(columns, batch.columns, strict=True)) for batch in stream_csv(files[0], columns))
 
 
-def _parquet_batches(files: Sequence[Path], columns: list[str]) -> Lots:
+def _parquet_batches(files: Sequence[Path], columns: list[str]) -> RawBatches:
     import pyarrow.parquet as pq
 
     check_parquet_texts(files[0], columns)
@@ -257,8 +257,8 @@ def _parquet_batches(files: Sequence[Path], columns: list[str]) -> Lots:
             yield {name: batch.column(name) for name in columns}
 
 
-def _frame_batches(source: Any, columns: list[str]) -> Lots:
-    """Slices of a frame: as Arrow arrays where these can hold the values, else as lists."""
+def _frame_batches(source: Any, columns: list[str]) -> RawBatches:
+    """Slices of a frame: Arrow arrays if these can hold the values, otherwise lists."""
     frame = as_pandas(source)
     check_columns(columns, list(frame.columns), "The frame")
     for start in range(0, len(frame), _ROWS_PER_BATCH):

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coding:
-    """The labels of a column in ascending order, and SQL for the place of each row's label among them.
+    """The labels of a column in ascending order, and SQL for the code of each row's label: its place there.
 
-    As in memory, a label has all of its complete rows, those without weight too; `counts` leaves out labels
-    that have no others.
+    As in memory, the rows of a label include complete rows of weight 0; `counts` leaves out labels whose
+    rows all have weight 0, which are in `weightless`.
     """
 
     labels: tuple[str, ...]
@@ -39,7 +39,7 @@ class Coding:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SqlLayout:
-    """Columns and conditions in SQL; `kept` rows are complete, and those that count have a weight as well."""
+    """Columns and conditions in SQL; `kept` rows are complete, and rows that count also have a weight."""
 
     rows: ScannableRows
     roles: Roles
@@ -52,7 +52,7 @@ class SqlLayout:
 
     @property
     def counts(self) -> str:
-        """A clause that leaves the rows that count."""
+        """The WHERE clause that selects the rows that count."""
         return sql.where([*self.kept, *([f"{self.weight} > 0"] if self.has_zeros else [])])
 
     @property
@@ -79,7 +79,7 @@ class SqlLayout:
 
 @dataclass(slots=True, kw_only=True)
 class _Sums:
-    """Of a label: the raw values that stand for it, its rows, and of those that count rows and sums."""
+    """The raw values of a label, its complete rows, and the number and sums of its rows that count."""
 
     keys: list[str] = field(default_factory=list)
     kept: int = 0
@@ -100,7 +100,7 @@ class _Sums:
 
 
 def code_labels(workspace: Workspace, layout: SqlLayout, column: str) -> Coding:
-    """Codes of the labels of a group column."""
+    """The coding of the labels of a group column."""
     raw = layout.rows.columns[column]
     found = _count_by(workspace, layout, raw)
     values = found.column("raw").to_pandas()
@@ -110,7 +110,7 @@ def code_labels(workspace: Workspace, layout: SqlLayout, column: str) -> Coding:
 
 
 def code_windows(workspace: Workspace, layout: SqlLayout, column: str, window: str | None) -> Coding:
-    """Codes of the periods of the time column: all of a day lies in the same one."""
+    """The coding of the periods of the time column; a day is never split."""
     day = f"CAST({sql.time(layout.rows, column)} AS DATE)"
     found = _count_by(workspace, layout, day)
     days = found.column("raw").to_numpy().astype("datetime64[us]")
@@ -119,7 +119,7 @@ def code_windows(workspace: Workspace, layout: SqlLayout, column: str, window: s
 
 
 def _count_by(workspace: Workspace, layout: SqlLayout, raw: str) -> Any:
-    """Rows and whole weights by raw value; sums of fractions are made elsewhere, in the order of rows."""
+    """Rows and whole weights by raw value; fractional weights are summed elsewhere, in the order of rows."""
     weight = layout.whole_weight if layout.counted else "0"
     counts = f"FILTER ({layout.weight} > 0)" if layout.has_zeros else ""
     return workspace.table(
@@ -130,7 +130,7 @@ def _count_by(workspace: Workspace, layout: SqlLayout, raw: str) -> Any:
 
 
 def sums_of_weights(weight: str, outcome: str) -> list[str]:
-    """SQL for the sums of whole weights, of those of events, and of their squares by outcome."""
+    """SQL for the sums of whole weights, of the weights of events, and of squared weights by outcome."""
     if weight == "1":
         events = f"sum({outcome})"
         return [
@@ -177,7 +177,7 @@ def _make(
 
 
 def _make_code(workspace: Workspace, keys: Sequence[tuple[str, int]], name: str, key: str) -> str:
-    """SQL for the code; where several raw values stand for one label a list tells which."""
+    """SQL for the code of a row's label; where several raw values have one label, a list maps them to it."""
     import pyarrow as pa
 
     places = pa.table({"place": np.arange(len(keys)), "key": pa.array([key for key, _ in keys], pa.string())})

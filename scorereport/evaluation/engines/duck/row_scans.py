@@ -1,4 +1,4 @@
-"""Passes over all rows in order: sums over batches, and the SHA-256 of `Cases`."""
+"""Scans of all rows in order: sums over batches, and the SHA-256 of the rows."""
 
 from __future__ import annotations
 
@@ -21,42 +21,47 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.evaluation.engines.duck.row_layout import SqlLayout
     from scorereport.evaluation.engines.duck.workspace import Workspace
     from scorereport.evaluation.engines.protocol import Sums
 
+    ToBytes = Callable[[pa.Array], memoryview | bytes | pa.Buffer]
 
-#: Rows of a batch; results depend on it in the last bits, and on nothing else.
+
+#: Rows of a batch of a reduction; the last bits of results depend on it, and on nothing else.
 BATCH_ROWS = 1 << 18
+#: Rows of a batch that is hashed.
+_HASHED_ROWS = 1 << 19
 
 
-class _Unread(Mapping[str, Any]):
-    """Stands for codes that no function may ask for; to find them takes longer than all other columns."""
+class _UnreadCodes(Mapping[str, Any]):
+    """Codes of labels that were not read, because reading them takes longer than all other columns."""
 
     def __getitem__(self, _: str) -> Any:
-        raise _CodesAreAskedForError
+        raise _CodesNeededError
 
     def __iter__(self) -> Iterator[str]:
-        raise _CodesAreAskedForError
+        raise _CodesNeededError
 
     def __len__(self) -> int:
-        raise _CodesAreAskedForError
+        raise _CodesNeededError
 
 
-class _CodesAreAskedForError(Exception):
-    """A function wants the codes of labels."""
+class _CodesNeededError(Exception):
+    """A function needs the codes of labels."""
 
 
 def reduce_rows(
     workspace: Workspace, layout: SqlLayout, rows: int, function: Callable[[Batch], Sums], what: str
 ) -> Sums:
-    """Sums of what a function gives for each batch of the rows that count.
+    """Apply a function to each batch of the rows that count, and add up its results.
 
-    The scan begins without codes of labels, and begins again with them once the function asks for some.
+    The scan starts without codes of labels; if the function needs them, it starts again with them.
     """
     try:
-        return _reduce(workspace, replace(layout, codings={}), rows, function, what, groups=_Unread())
-    except _CodesAreAskedForError:
+        return _reduce(workspace, replace(layout, codings={}), rows, function, what, groups=_UnreadCodes())
+    except _CodesNeededError:
         return _reduce(workspace, layout, rows, function, what)
 
 
@@ -82,7 +87,7 @@ def _reduce(
         return len(batch), function(_make_batch(batch, layout, groups))
 
     done, sums = 0, None
-    for n, found in map_in_order(work, workspace.lots(query, BATCH_ROWS)):
+    for n, found in map_in_order(work, workspace.equal_batches(query, BATCH_ROWS)):
         sums = found if sums is None else tuple(a + b for a, b in zip(sums, found, strict=True))
         done += n
         report_progress(what, done, rows, unit="rows")
@@ -104,29 +109,15 @@ def _make_batch(batch: pa.RecordBatch, layout: SqlLayout, groups: Mapping[str, A
     return Batch(y=y, forecasts=forecasts, bucket=bucket, weight=weight, groups=found)
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pyarrow as pa
-
-    from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.evaluation.engines.duck.row_layout import SqlLayout
-    from scorereport.evaluation.engines.duck.workspace import Workspace
-
-    Bytes = Callable[[pa.Array], memoryview | bytes | pa.Buffer]
-
-_BATCH_ROWS = 1 << 19
-
-
 def hash_columns(workspace: Workspace, layout: SqlLayout) -> tuple[str, dict[str, IntArray]]:
-    """What `Cases.sha256` is of the rows that are kept; on the way, each model's forecasts by bins."""
+    """The SHA-256 of the kept rows, as that of predictions in memory; and each model's forecasts by bin."""
     digest = hashlib.sha256()
     clause = sql.where(layout.kept)
     bins = {name: np.zeros(BINS, dtype=np.int64) for name in layout.roles.forecasts}
     for name, column, to_bytes in _columns(layout):
         digest.update(name.encode() + b"\0")
         query = f"SELECT {column} AS a FROM {layout.rows.relation}{clause}"
-        for batch in workspace.batches(query, _BATCH_ROWS):
+        for batch in workspace.batches(query, _HASHED_ROWS):
             digest.update(to_bytes(batch.column(0)))
             if to_bytes is _bytes_of_numbers:
                 x = batch.column(0).to_numpy()
@@ -137,16 +128,16 @@ def hash_columns(workspace: Workspace, layout: SqlLayout) -> tuple[str, dict[str
 
 
 def _check_bounds(x: FloatArray, name: str, layout: SqlLayout) -> None:
-    """What was inside its bounds by the statistics of a file must be so row by row."""
+    """Refuse values outside of their bounds, which the statistics of a damaged file do not show."""
     highest = np.finfo(np.float64).max if name == layout.roles.weight else 1
     if not (x.min() >= 0 and x.max() <= highest):
         raise DataError(
-            f"{layout.rows.name} is damaged: `{name}` holds values that the file says it does not hold."
+            f"{layout.rows.name} is damaged: `{name}` holds values that the file's statistics exclude."
         )
 
 
-def _columns(layout: SqlLayout) -> Iterator[tuple[str, str, Bytes]]:
-    """The columns in the order of the hash: name, SQL, and how values become bytes."""
+def _columns(layout: SqlLayout) -> Iterator[tuple[str, str, ToBytes]]:
+    """The columns in the order of the hash: name, SQL, and the function that converts values to bytes."""
     rows, roles = layout.rows, layout.roles
     yield roles.outcome, layout.outcome, _bytes_of_numbers
     for name in roles.numbers:

@@ -1,4 +1,4 @@
-"""Rows of a model in ascending order of its forecasts, sorted on disk, streamed into digests."""
+"""Digests of a model, or of its groups, from rows that are sorted on disk by forecast."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.duck.workspace import Workspace
     from scorereport.evaluation.engines.protocol import DigestPlan
 
-#: The limit on memory over this is how many rows a range may have: 8 bytes for each, in several copies.
+#: A range has at most as many rows as the memory limit divided by this: 8 bytes for each, in several copies.
 _LIMIT_OVER_ROWS = 128
-#: The same where weights are carried along.
+#: The same if rows have weights.
 _LIMIT_OVER_WEIGHTED_ROWS = 512
-#: With more cells, or labels, DuckDB sorts.
+#: With more cells or labels, DuckDB sorts by ORDER BY.
 _MOST_CELLS, _MOST_LABELS = 1 << 22, 1000
 
 
-def digest_model(workspace: Workspace, layout: SqlLayout, model: str, marks: DigestPlan, rows: int) -> Digest:
+def digest_model(workspace: Workspace, layout: SqlLayout, model: str, plan: DigestPlan, rows: int) -> Digest:
     """The digest of all rows of a model."""
-    columns = _columns(layout, model, has_buckets=marks.buckets > 1)
+    columns = _columns(layout, model, has_buckets=plan.buckets > 1)
     query = f"SELECT {_select(columns)} FROM {layout.rows.relation}{layout.counts}"
     cells, counts = LabelBins.of(layout.bins[model]), layout.bins[model]
     of_cells = _count(workspace, cells, query) if layout.has_zeros else counts[cells.bins]
     ranges = plan_ranges(cells, of_cells, _most_rows(workspace, layout))
     stream = _sort(workspace, query, columns, ranges, f"sorting {model}", rows)
-    return _fold(map(itemgetter(1), stream), marks, layout)
+    return _fold(map(itemgetter(1), stream), plan, layout)
 
 
 def digest_labels(
-    workspace: Workspace, layout: SqlLayout, model: str, column: str, marks_of: Mapping[int, DigestPlan]
+    workspace: Workspace, layout: SqlLayout, model: str, column: str, plans: Mapping[int, DigestPlan]
 ) -> dict[int, Digest]:
-    """A digest for each of some labels, from one sort by label and forecast."""
-    if not marks_of:
+    """The digests of some labels by their codes, from one sort by label and forecast."""
+    if not plans:
         return {}
     coding, what = layout.codings[column], f"sorting {model} by {column}"
-    has_buckets = any(marks.buckets > 1 for marks in marks_of.values())
+    has_buckets = any(plan.buckets > 1 for plan in plans.values())
     columns = {"code": coding.code, **_columns(layout, model, has_buckets=has_buckets)}
-    is_all = len(marks_of) == len(coding.counts)
-    clause = layout.counts if is_all else f"{layout.counts}{_among(layout, coding.code, marks_of)}"
+    is_all = len(plans) == len(coding.counts)
+    clause = layout.counts if is_all else f"{layout.counts}{_among(layout, coding.code, plans)}"
     source = f"FROM {layout.rows.relation}{clause}"
-    rows = sum(label.rows for label in coding.counts if label.code in marks_of)
+    rows = sum(label.rows for label in coding.counts if label.code in plans)
     ranges = _plan_label_ranges(workspace, layout, model, column, source)
     stream = _sort(workspace, f"SELECT {_select(columns)} {source}", columns, ranges, what, rows)
     parts = groupby(stream, key=itemgetter(0))
-    return {code: _fold(map(itemgetter(1), of_label), marks_of[code], layout) for code, of_label in parts}
+    return {code: _fold(map(itemgetter(1), of_label), plans[code], layout) for code, of_label in parts}
 
 
 def _among(layout: SqlLayout, code: str, wanted: Iterable[int]) -> str:
@@ -79,7 +79,7 @@ def _among(layout: SqlLayout, code: str, wanted: Iterable[int]) -> str:
 def _plan_label_ranges(
     workspace: Workspace, layout: SqlLayout, model: str, column: str, source: str
 ) -> ForecastRanges | None:
-    """Ranges of each label by themselves, by a scan that counts; None where there are too many labels."""
+    """Ranges of forecasts for each label, from a scan that counts; None if there are too many labels."""
     coding = layout.codings[column]
     cells = LabelBins.of(layout.bins[model], len(coding.labels))
     if len(cells) > _MOST_CELLS or len(coding.labels) > _MOST_LABELS:
@@ -103,7 +103,7 @@ def _most_rows(workspace: Workspace, layout: SqlLayout) -> int:
 
 
 def _columns(layout: SqlLayout, model: str, *, has_buckets: bool) -> dict[str, str]:
-    """Forecast; outcome, with the bucket in the same column, for fewer columns sort faster; weight."""
+    """SQL for forecast, outcome and weight; the bucket is in the column of the outcome to sort faster."""
     outcome = f"CAST({layout.outcome} AS USMALLINT)"
     packed = f"CAST({layout.bucket} * 2 + {outcome} AS USMALLINT)" if has_buckets else outcome
     columns = {"x": layout.forecast(model), "packed": packed}
@@ -122,20 +122,20 @@ def _sort(
     what: str,
     rows: int,
 ) -> Iterator[tuple[int, Chunk]]:
-    """Labels with their rows in ascending order: by ranges that fit into memory, or else by DuckDB.
+    """Codes of labels with chunks of their sorted rows: sorted by ranges that fit into memory, or by DuckDB.
 
-    Either way rows are sorted by all columns. Those that tie in all of them are the same, so the stream is
-    the same every time.
+    Either way rows are sorted by all columns. Rows that tie in all of them are equal, so the stream is the
+    same every time.
     """
     report_start(what)
     if ranges is not None:
-        return sort_by_ranges(_watch(workspace, query, what, rows), ranges, workspace.folder)
-    batches = _watch(workspace, f"{query} ORDER BY {', '.join(columns)}", what, rows)
+        return sort_by_ranges(_with_progress(workspace, query, what, rows), ranges, workspace.folder)
+    batches = _with_progress(workspace, f"{query} ORDER BY {', '.join(columns)}", what, rows)
     return (part for batch in batches for part in _split(batch))
 
 
-def _watch(workspace: Workspace, query: str, what: str, rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches of a result, with progress."""
+def _with_progress(workspace: Workspace, query: str, what: str, rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches of a result, while progress is reported."""
     done = 0
     for batch in workspace.batches(query, ROWS_PER_CHUNK):
         yield batch
@@ -144,37 +144,37 @@ def _watch(workspace: Workspace, query: str, what: str, rows: int) -> Iterator[p
 
 
 def _split(batch: pa.RecordBatch) -> Iterator[tuple[int, Chunk]]:
-    """The parts of a batch that have the same label, with its code."""
+    """The chunks of a batch with the same label, with its code."""
     columns = {name: batch.column(name).to_numpy() for name in batch.schema.names}
     codes = columns.pop("code", np.zeros(len(batch), dtype=np.int32))
     x = columns["x"] + 0.0  # -0.0 is 0
-    stretch = unpack_chunk(x, columns["packed"], columns.get("weight"))
+    chunk = unpack_chunk(x, columns["packed"], columns.get("weight"))
     cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
     for start, end in pairwise(cuts):
-        yield int(codes[start]), stretch.select(slice(start, end))
+        yield int(codes[start]), chunk.select(slice(start, end))
 
 
-def _fold(stretches: Iterable[Chunk], marks: DigestPlan, layout: SqlLayout) -> Digest:
-    """Digests of a sorted stream, each made with what lies before it, added in order."""
-    whole = (_with_counts(s) for s in stretches) if layout.counted else stretches
+def _fold(chunks: Iterable[Chunk], plan: DigestPlan, layout: SqlLayout) -> Digest:
+    """The digest of a sorted stream: the sum of the digests of its chunks."""
+    whole = (_with_counts(s) for s in chunks) if layout.counted else chunks
     pieces = cut_at_ties(_in_equal_chunks(whole), ROWS_PER_CHUNK)
-    digests = map_in_order(lambda item: digest_chunk(item[0], marks, item[1]), _with_before(pieces))
+    digests = map_in_order(lambda item: digest_chunk(item[0], plan, item[1]), _with_before(pieces))
     total = next(digests)
     for digest in digests:
         total = total + digest
     return total
 
 
-def _with_counts(stretch: Chunk) -> Chunk:
-    weight: Any = stretch.weight
-    return stretch if weight is None else replace(stretch, weight=weight.astype(np.int64))
+def _with_counts(chunk: Chunk) -> Chunk:
+    weight: Any = chunk.weight
+    return chunk if weight is None else replace(chunk, weight=weight.astype(np.int64))
 
 
-def _in_equal_chunks(stretches: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Stretches of the same number of rows, save the last: how the stream was cut leaves no trace."""
+def _in_equal_chunks(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Chunks of the same number of rows, except the last, however the stream was cut before."""
     waiting: list[Chunk] = []
-    for stretch in stretches:
-        waiting.append(stretch)
+    for chunk in chunks:
+        waiting.append(chunk)
         while sum(map(len, waiting)) >= ROWS_PER_CHUNK:
             joined = join_chunks(waiting)
             yield joined.select(slice(ROWS_PER_CHUNK))
@@ -183,15 +183,15 @@ def _in_equal_chunks(stretches: Iterable[Chunk]) -> Iterator[Chunk]:
         yield join_chunks(waiting)
 
 
-def _with_before(stretches: Iterable[Chunk]) -> Iterator[tuple[Chunk, CountsBelow]]:
+def _with_before(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, CountsBelow]]:
     before = CountsBelow()
-    for stretch in stretches:
-        yield stretch, before
-        n, events = _weigh(stretch)
+    for chunk in chunks:
+        yield chunk, before
+        n, events = _weigh(chunk)
         before = CountsBelow(n=before.n + n, events=before.events + events)
 
 
-def _weigh(stretch: Chunk) -> tuple[int | float, int | float]:
-    if stretch.weight is None:
-        return len(stretch), int(np.count_nonzero(stretch.y))
-    return stretch.weight.sum().item(), stretch.weight[stretch.y].sum().item()
+def _weigh(chunk: Chunk) -> tuple[int | float, int | float]:
+    if chunk.weight is None:
+        return len(chunk), int(np.count_nonzero(chunk.y))
+    return chunk.weight.sum().item(), chunk.weight[chunk.y].sum().item()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
 
-#: All that Python's `str.strip` takes off.
+#: All characters that Python's `str.strip` removes.
 _SPACES = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
 _SPACES += "\u2028\u2029\u202f\u205f\u3000"
 _FLOATS = ("FLOAT", "DOUBLE")
@@ -55,7 +55,7 @@ def is_one_of(rows: ScannableRows, name: str, values: Iterable[Any]) -> str:
 
 
 def literal(value: Any) -> str:
-    """A value as SQL writes it."""
+    """A value as an SQL literal."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
         return quote_text(plain)
@@ -63,7 +63,7 @@ def literal(value: Any) -> str:
 
 
 def label(rows: ScannableRows, name: str) -> str:
-    """A label as `label_text` writes it; of fractional numbers any text that tells them apart."""
+    """A label as `label_text` writes it; for fractional numbers, some text that is distinct for each."""
     column, kind = rows.columns[name], rows.types[name]
     if kind in _FLOATS:
         is_whole = f"{column} = trunc({column}) AND abs({column}) < 1e15"
@@ -75,12 +75,12 @@ def label(rows: ScannableRows, name: str) -> str:
 
 
 def bucket_of_row(row: str) -> str:
-    """Deal rows out to buckets by their number, as if at random but the same every time."""
+    """Assign rows to buckets by a hash of their number: pseudo-random, but the same every time."""
     return f"((({_mix(row)}) * {BUCKETS}) >> 32)"
 
 
 def _mix(row: str) -> str:
-    """Two rounds of multiplying and folding, in 32 bits so that no product leaves 64."""
+    """Two rounds of multiplying and folding, in 32 bits so that products fit into 64 bits."""
     mask = 0xFFFFFFFF
     low = f"xor({row}::UBIGINT & {mask}, {row}::UBIGINT >> 32)"
     once = f"(({low} * 2654435761) & {mask})"
@@ -90,11 +90,11 @@ def _mix(row: str) -> str:
 
 
 def bucket_of_cluster(rows: ScannableRows, name: str) -> str:
-    """Deal clusters out to buckets by their label."""
+    """Assign clusters to buckets by a hash of their label."""
     return f"(md5_number_lower({label(rows, name)}) % {BUCKETS})"
 
 
 def where(conditions: Iterable[str]) -> str:
-    """A clause of conditions that must all hold; nothing without any."""
+    """A WHERE clause of conditions that must all hold; empty without conditions."""
     joined = " AND ".join(conditions)
     return f" WHERE {joined}" if joined else ""

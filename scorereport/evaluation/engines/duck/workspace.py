@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
-#: Batches that wait for their reader.
+#: Batches that are read ahead.
 _AHEAD = 2
-#: Seconds until a thread looks whether it is still wanted.
-_PATIENCE = 0.05
+#: Seconds after which a waiting thread checks whether it must end.
+_POLL = 0.05
 
 
 class Workspace:
-    """A DuckDB database with a limit on its memory; what does not fit is in a folder of its own.
+    """A DuckDB database with a memory limit; what does not fit into memory is in a temporary folder.
 
-    Of the files outside of its folder it can scan the named ones.
+    Outside of this folder, DuckDB can read only the given files.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Workspace:
             raise self._explain(error) from error
 
     def settings(self, name: str) -> Mapping[str, str | int]:
-        """How DuckDB has to work, here and where it reads a source: all that it spills is in our folder."""
+        """Settings of DuckDB, here and where it reads a source: temporary files go to our folder."""
         return {
             "memory_limit": f"{self.limit // 1000}KB",
             "temp_directory": str(self.folder / name),
@@ -68,20 +68,20 @@ class Workspace:
         self.table(statement)
 
     def table(self, query: str) -> pa.Table:
-        """A small result; without rows it has no columns either."""
+        """A small result of a query; without rows, it has no columns either."""
         import pyarrow as pa
 
         batches = list(self.batches(query, 1 << 16))
         return pa.Table.from_batches(batches) if batches else pa.table({})
 
     def row(self, query: str) -> dict[str, Any]:
-        """A result of one row."""
+        """The single row of a result."""
         return self.table(query).to_pylist()[0]
 
     def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """A result in batches of about so many rows, which need not fit into memory.
+        """The result of a query in batches of about `rows` rows; it need not fit into memory.
 
-        DuckDB works in a thread of its own, so that an interrupt is heard at once, and ends it.
+        DuckDB works in a thread of its own, so that an interrupt takes effect at once.
         """
         waiting: Queue[pa.RecordBatch | BaseException | None] = Queue(_AHEAD)
         is_over = Event()
@@ -91,7 +91,7 @@ class Workspace:
         try:
             while True:
                 try:
-                    item = waiting.get(timeout=_PATIENCE)
+                    item = waiting.get(timeout=_POLL)
                 except Empty:
                     continue
                 if item is None:
@@ -103,25 +103,25 @@ class Workspace:
             is_over.set()
             while worker.is_alive():
                 cursor.interrupt()
-                worker.join(_PATIENCE)
+                worker.join(_POLL)
             cursor.close()
 
     def _explain(self, error: BaseException) -> BaseException:
-        """What went wrong in one sentence; Arrow hands DuckDB's errors on as its own, by their text."""
+        """The error as one of ours, in one sentence; Arrow re-raises errors of DuckDB with their text."""
         import duckdb
 
-        told = str(error).splitlines()[0].rstrip(".") if str(error) else ""
-        if isinstance(error, duckdb.OutOfMemoryException) or told.startswith("Out of Memory"):
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else ""
+        if isinstance(error, duckdb.OutOfMemoryException) or reason.startswith("Out of Memory"):
             megabytes = self.limit // 1_000_000
-            return UsageError(f"`memory_limit` of {megabytes} MB is too small for this work: {told}.")
+            return UsageError(f"`memory_limit` of {megabytes} MB is too small for this work: {reason}.")
         if isinstance(error, duckdb.IOException):
-            return DataError(f"DuckDB cannot read or write: {told}.")
+            return DataError(f"DuckDB cannot read or write: {reason}.")
         if isinstance(error, (duckdb.Error, OSError)):
-            return DataError(f"DuckDB cannot work on these rows: {told}.")
+            return DataError(f"DuckDB cannot work on these rows: {reason}.")
         return error
 
-    def lots(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """A result in batches of exactly so many rows, save the last: how DuckDB cut it leaves no trace."""
+    def equal_batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The result of a query in batches of exactly `rows` rows, except the last."""
         import pyarrow as pa
 
         waiting: list[pa.RecordBatch] = []
@@ -134,17 +134,17 @@ class Workspace:
         if waiting:
             yield pa.concat_batches(waiting)
 
-    def fill(self, name: str, lots: Iterable[pa.Table]) -> None:
-        """Append lots to a table, in their order."""
+    def fill(self, name: str, batches: Iterable[pa.Table]) -> None:
+        """Append batches to a table, in their order."""
         import duckdb
 
         cursor = self.connection.cursor()
         try:
             cursor.execute("BEGIN")
-            for lot in lots:
-                cursor.register("lot", lot)
-                cursor.execute(f"INSERT INTO {name} SELECT * FROM lot")
-                cursor.unregister("lot")
+            for batch in batches:
+                cursor.register("batch", batch)
+                cursor.execute(f"INSERT INTO {name} SELECT * FROM batch")
+                cursor.unregister("batch")
             cursor.execute("COMMIT")
         except duckdb.Error as error:
             raise self._explain(error) from error
@@ -152,7 +152,7 @@ class Workspace:
             cursor.close()
 
     def close(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the temporary folder and everything in it."""
         self._finalizer()
 
 
@@ -166,7 +166,7 @@ def _produce(
     def hand_over(item: pa.RecordBatch | BaseException | None) -> None:
         while not is_over.is_set():
             try:
-                return waiting.put(item, timeout=_PATIENCE)
+                return waiting.put(item, timeout=_POLL)
             except Full:
                 continue
         return None
@@ -178,7 +178,7 @@ def _produce(
             for batch in reader:
                 hand_over(batch)
         hand_over(None)
-    except BaseException as error:  # told in the thread that asked
+    except BaseException as error:  # raised again in the thread that reads
         hand_over(error)
 
 
@@ -187,9 +187,9 @@ def _make_folder(below: str | Path | None) -> TemporaryFolder:
     try:
         return TemporaryFolder(below=place)
     except OSError as error:
-        told = error.strerror or str(error)
+        reason = error.strerror or str(error)
         raise UsageError(
-            f"`temporary_folder` must be a folder that can be written to; got {str(place)!r}: {told}."
+            f"`temporary_folder` must be a folder that can be written to; got {str(place)!r}: {reason}."
         ) from error
 
 

@@ -1,6 +1,6 @@
 """The columns of an evaluation as Spark expressions: cleaned, under short names, with the bucket of each row.
 
-The rules are those of `scorereport.data.columns`, written once more in the language of Spark.
+The rules are those of `scorereport.data.columns`, as Spark expressions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import (
-        Column,  # noqa: TC004  # of fields, and loaded by who works with Spark
+        Column,  # noqa: TC004  # type of fields; imported only with Spark
         DataFrame,
     )
     from pyspark.sql.types import DataType
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.spark.spark_session import SparkTable
 
 
-#: What Python strips off a text.
+#: Characters that are stripped from texts.
 _BLANKS = " \t\n\r\x0b\x0c"
-#: Numbers as Java matches them.
+#: Numbers, as a regular expression of Java.
 _NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?)$"
 _WHOLE_NUMBER = r"^([+-]?\d+)\.0+$"
-#: A time with a zone or a distance from UTC.
+#: A time with a zone or an offset from UTC.
 _ZONED = r"[T ]\d{1,2}.*(Z|[+-]\d{1,2}(:?\d{2})?)$"
 _DAY_IN_MICROSECONDS = 86_400_000_000
+#: The column with the place of a row in its file, if that is known.
+_PLACE = "place"
 _SIMPLE = {
     "boolean",
     "byte",
@@ -59,7 +61,7 @@ class CleanColumn:
 
 
 def clean_number(raw: Column, kind: DataType) -> CleanColumn:
-    """A number as float64; of text only what is numeric."""
+    """A column of numbers as float64; texts are bad unless they are numeric."""
     from pyspark.sql import functions as F  # noqa: N812
 
     name = kind.typeName()
@@ -75,7 +77,7 @@ def clean_number(raw: Column, kind: DataType) -> CleanColumn:
 
 
 def _without_nan(number: Column) -> Column:
-    """Null for NaN; adding 0 makes -0 the 0 that it equals, so that all of a tie look the same."""
+    """Null for NaN; adding 0 turns -0 into 0, so that tied values are identical."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.when(~F.isnan(number), number + F.lit(0.0))
@@ -87,7 +89,7 @@ def is_text(kind: DataType) -> bool:
 
 
 def clean_label(raw: Column, kind: DataType, name: str) -> Column:
-    """What tells labels apart, as text: null where missing or empty."""
+    """A column of labels as texts that are distinct for distinct labels: null where missing or empty."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if kind.typeName() in {"array", "map", "struct", "variant"}:
@@ -101,7 +103,7 @@ def clean_label(raw: Column, kind: DataType, name: str) -> Column:
 
 
 def clean_day(raw: Column, kind: DataType) -> CleanColumn:
-    """The day of a date or time, in UTC where a zone is given, as days since 1970."""
+    """The day of a date or time as days since 1970; in UTC if the time has a zone."""
     from pyspark.sql import functions as F  # noqa: N812
 
     name = kind.typeName()
@@ -132,13 +134,9 @@ def _strip(raw: Column) -> Column:
     return F.btrim(raw, F.lit(_BLANKS))
 
 
-#: Where a row stands in its file, if that is known.
-_PLACE = "place"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnLayout:
-    """Short names, which no source can upset, for the columns by the parts that they play."""
+    """Short names for the columns by their roles, which cannot conflict with names of the source."""
 
     roles: Roles
 
@@ -155,7 +153,7 @@ class ColumnLayout:
 
     @property
     def columns(self) -> list[str]:
-        """All columns by their own names, in the order in which they are checked."""
+        """All columns by their names in the source, in the order in which they are checked."""
         roles = self.roles
         time = [] if roles.time is None else [roles.time]
         return [roles.outcome, *roles.numbers, *roles.texts, *time]
@@ -179,7 +177,7 @@ class ColumnLayout:
 
 
 def select_raw(table: SparkTable, layout: ColumnLayout) -> DataFrame:
-    """The columns as they came, each under its short name; with the place of each row if it has one."""
+    """The raw columns under their short names, with the place of each row if it has one."""
     from pyspark.sql import functions as F  # noqa: N812
 
     fields = table.frame.schema.fields
@@ -194,7 +192,7 @@ def select_raw(table: SparkTable, layout: ColumnLayout) -> DataFrame:
 
 
 def _refuse_long(name: str, raw: Column, kind: DataType) -> Column:
-    """A column that fails where a text is too long for a label; `_explain` of session.py passes on why."""
+    """The column, which raises an error if a text is too long for a label; `spark_session` reports it."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if not is_text(kind):
@@ -211,9 +209,9 @@ def _quote(name: str) -> Column:
 
 
 def clean(raw: DataFrame, layout: ColumnLayout, outcome: OutcomeKeys) -> DataFrame:
-    """All columns cleaned, null where missing.
+    """Clean all columns: null where missing.
 
-    Beside each stands, as `bad_`, whether it breaks the rule of its type, and as `raw_`, how it came.
+    Each has two more columns: `bad_`, whether it breaks the rule of its type, and `raw_`, the raw value.
     """
     cleaned = _clean_columns(raw, layout)
     chosen = [outcome.value(raw).alias("y")]
@@ -241,12 +239,12 @@ def _clean_columns(raw: DataFrame, layout: ColumnLayout) -> Mapping[str, CleanCo
 
 
 def complete_rows(cleaned: DataFrame, layout: ColumnLayout, *, lack_nothing: bool) -> DataFrame:
-    """Rows that lack nothing, with their buckets; where none does, columns need not be read to know it.
+    """The complete rows, with their buckets; if no row lacks a value (`lack_nothing`), none is filtered.
 
-    `key` is twice the bucket, and one more for an event. A row is dealt to a bucket by its cluster; else by
-    its file and its place there, which stay the same however the cluster splits the files; else by its place
-    among the rows of its partition, sorted by all columns: rows that a lost worker takes along come back in
-    another order, but sorted they are the same, for equal rows may change places.
+    `key` is twice the bucket, plus one for an event. A row is assigned to a bucket by its cluster; else by
+    its file and its place in it, which do not depend on how the cluster splits the files; else by its place
+    among the rows of its partition, sorted by all columns. Sorting makes the places reproducible: if a worker
+    is lost, its rows are computed again in another order, but rows that are equal may change places.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -265,14 +263,14 @@ def complete_rows(cleaned: DataFrame, layout: ColumnLayout, *, lack_nothing: boo
 
 
 def sum_if(condition: Column, value: Any = 1) -> Column:
-    """The sum of a value over some of the rows."""
+    """The sum of a value over the rows that fulfil a condition."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.coalesce(F.sum(F.when(condition, value)), F.lit(0))
 
 
 def add_ascending(column: str) -> Column:
-    """The sum of a column by group, added from the smallest to the largest: the same however rows arrive."""
+    """The sum of a column by group, added in ascending order: the same for any order of rows."""
     from pyspark.sql import functions as F  # noqa: N812
 
     in_order = F.sort_array(F.collect_list(F.col(column).cast("double")))

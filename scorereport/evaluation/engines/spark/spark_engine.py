@@ -1,4 +1,4 @@
-"""`open_spark()`: rows on a cluster, surveyed, and ready to be sorted and scanned."""
+"""`open_spark()`: Spark surveys, sorts and scans rows on a cluster."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.digest import Digest
     from scorereport.evaluation.engines.protocol import Batch, DigestPlan, Sums
-    from scorereport.evaluation.engines.spark.spark_jobs import DigestStretch
+    from scorereport.evaluation.engines.spark.spark_jobs import ChunkDigester
     from scorereport.evaluation.engines.spark.spark_labels import Labels
     from scorereport.evaluation.engines.spark.spark_partitions import Parts
     from scorereport.evaluation.engines.spark.spark_session import SparkConnection
     from scorereport.evaluation.engines.spark.spark_survey import SurveyedRows
 
-#: Sums of fractional weights that differ by more than this are of different rows.
+#: If sums of fractional weights differ by more than this, relatively, the rows have changed.
 _SAME_ROWS = 1e-9
 
 
-def open_spark(  # noqa: PLR0913  # each part that a column may play has its name
+def open_spark(  # noqa: PLR0913  # a parameter for each role of a column
     source: Any,
     *,
     outcome: str,
@@ -65,10 +65,10 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
     window: str | None = None,
     temporary_folder: str | Path | None = None,
 ) -> SparkEngine:
-    """Survey the rows of a Spark DataFrame, of files at a path or an address, or of a table.
+    """Open a Spark DataFrame, files at a path or an address, or a table, and survey its rows.
 
-    Without a session that is active, one is started on this machine; it writes to `temporary_folder` and
-    ends when the engine is closed. All other parameters are those of `read_predictions`.
+    If no session is active, one is started on this machine; it writes to `temporary_folder` and ends when
+    the engine is closed. `window` is as in `evaluate`, all other parameters are as in `read_predictions`.
     """
     check_option(missing, "missing", ("refuse", "drop"))
     check_forecasts(forecasts)
@@ -89,7 +89,7 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
 
 
 class SparkEngine:
-    """Sorts and scans rows where they lie; only digests and sums come to the driver."""
+    """An engine that sorts and scans rows on the workers of Spark; only digests and sums reach the driver."""
 
     name = "spark"
 
@@ -100,7 +100,7 @@ class SparkEngine:
         surveyed: SurveyedRows,
         *,
         rows_per_part: int = ROWS_PER_PART,
-        digest_rows: DigestStretch = digest_chunk,
+        digest_rows: ChunkDigester = digest_chunk,
     ) -> None:
         self.survey = surveyed.survey
         self.rows_per_part = rows_per_part
@@ -113,28 +113,28 @@ class SparkEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def digest(self, model: str, marks: DigestPlan) -> Digest:
+    def digest(self, model: str, plan: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
         report_start(f"sorting by {model}")
-        return self._digest(model, None, {ALL: marks}, {ALL: self.survey.rows})[ALL]
+        return self._digest(model, None, {ALL: plan}, {ALL: self.survey.rows})[ALL]
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
-        """A digest for each of some labels, by their codes, of a group column or of the time column."""
-        if not marks_of:
+    def digest_groups(self, model: str, column: str, plans: Mapping[int, DigestPlan]) -> dict[int, Digest]:
+        """The digests of some labels of a group column, or of the time column, by the codes of the labels."""
+        if not plans:
             return {}
         report_start(f"sorting by {model} within {column}")
         labels = self._surveyed.labels[column]
-        rows_of = {count.code: count.rows for count in labels.counts if count.code in marks_of}
-        return self._digest(model, labels, marks_of, rows_of)
+        rows_of = {count.code: count.rows for count in labels.counts if count.code in plans}
+        return self._digest(model, labels, plans, rows_of)
 
     def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:
-        """Sums of what a function gives for each batch of rows, added in the order of the partitions."""
+        """Apply a function to each batch of rows, and add up its results in the order of the partitions."""
         report_start(what)
         with self._link.working():
             return sum_batches(self._rows, self._layout.models, self._surveyed.labels, function)
 
     def close(self) -> None:
-        """Forget stored rows, and stop the session and remove its folder if we started it."""
+        """Release stored rows; if we started the session, stop it and remove its folder."""
         try:
             if self._surveyed.is_stored:
                 self._surveyed.kept.unpersist()
@@ -149,25 +149,25 @@ class SparkEngine:
         self,
         model: str,
         labels: Labels | None,
-        marks_of: Mapping[int, DigestPlan],
+        plans: Mapping[int, DigestPlan],
         rows_of: Mapping[int, int],
     ) -> dict[int, Digest]:
         with self._link.working():
             rows = self._select(model, labels)
             sorting = SortPlan(
                 parts=self._plan(rows.drop("key", "w"), labels, rows_of),
-                marks_of=marks_of,
+                plans=plans,
                 labels=labels,
                 counted=self.survey.counted,
-                digest_stretch=self._digest_rows,
+                digest_chunk=self._digest_rows,
             )
             digests = _sort(rows, sorting)
         for label, digest in digests.items():
-            self._check_same_rows(digest, marks_of[label])
+            self._check_same_rows(digest, plans[label])
         return digests
 
     def _select(self, model: str, labels: Labels | None) -> DataFrame:
-        """The columns that are sorted."""
+        """The columns of a model that are sorted."""
         from pyspark.sql import functions as F  # noqa: N812
 
         others = [F.col("w")] if self._layout.weighted else []
@@ -175,7 +175,7 @@ class SparkEngine:
         return self._rows.select(F.col(self._layout.models[model]).alias("x"), F.col("key"), *others)
 
     def _plan(self, rows: DataFrame, labels: Labels | None, rows_of: Mapping[int, int]) -> Parts:
-        """Parts of about equal size; long labels are cut by a sample of their forecasts."""
+        """Parts of about equal size; labels with many rows are split by a sample of their forecasts."""
         long = {label: of for label, of in rows_of.items() if of > self.rows_per_part}
         if not long:
             return plan_parts(rows_of, np.empty(0, dtype=np.int32), np.empty(0), self.rows_per_part)
@@ -188,22 +188,22 @@ class SparkEngine:
         codes = np.full(len(x), ALL, dtype=np.int32) if labels is None else labels.find(table["label"])
         return plan_parts(rows_of, codes, x, self.rows_per_part)
 
-    def _check_same_rows(self, digest: Digest, marks: DigestPlan) -> None:
-        """Refuse a source that gives other rows each time it is asked."""
+    def _check_same_rows(self, digest: Digest, plan: DigestPlan) -> None:
+        """Refuse a source that returns different rows each time it is read."""
         total, events = digest.blocks.n.sum(), digest.blocks.events.sum()
-        if not np.allclose([total, events], [marks.total, marks.events], rtol=_SAME_ROWS, atol=0):
+        if not np.allclose([total, events], [plan.total, plan.events], rtol=_SAME_ROWS, atol=0):
             raise DataError(
-                f"{self.survey.source} gave other rows when it was read again: {total} cases after "
-                f"{marks.total}. Write the frame to a file first, or persist it."
+                f"{self.survey.source} returned different rows when it was read again: {total} cases instead "
+                f"of {plan.total}. Write the frame to a file first, or persist it."
             )
 
 
 def _sort(rows: DataFrame, sorting: SortPlan) -> dict[int, Digest]:
-    """Sort the rows; those of several parts are packed once, first weighed and then digested."""
+    """Sort the rows and compute digests; if a label has several parts, the parts are weighed first."""
     from pyspark import StorageLevel
 
     packets = make_packets(rows, sorting)
-    if len(sorting.parts) == len(sorting.marks_of):
+    if len(sorting.parts) == len(sorting.plans):
         return digest_packets(packets, sorting, {})
     packets = packets.persist(StorageLevel.DISK_ONLY)
     try:

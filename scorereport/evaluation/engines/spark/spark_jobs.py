@@ -1,4 +1,4 @@
-"""The jobs of Spark: those that sort rows into digests, and those that sum over batches of rows."""
+"""The jobs of Spark: sorting rows into digests, and sums over batches of rows."""
 
 from __future__ import annotations
 
@@ -36,43 +36,39 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from scorereport.evaluation.engines.protocol import Sums
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-
     from scorereport.evaluation.engines.digest import Digest
-    from scorereport.evaluation.engines.protocol import Chunk
+    from scorereport.evaluation.engines.protocol import Chunk, Sums
 
-    #: Makes the digest of a stretch.
-    DigestStretch = Callable[[Chunk, DigestPlan, CountsBelow], Digest]
+    #: Computes the digest of a chunk.
+    ChunkDigester = Callable[[Chunk, DigestPlan, CountsBelow], Digest]
 
-#: So many neighbours are added on a worker before the driver adds what is left.
+#: The number of neighbouring digests that a worker adds before the driver adds the rest.
 NEIGHBOURS = 32
+#: Rows of a batch: enough for numpy to be quick, few enough for the processor's caches.
+_BATCH_ROWS = 1 << 17
+#: The number of partitions whose sums a worker adds before the driver adds the rest.
+_PARTITIONS_PER_SUM = 64
+_SUMS = "partition int, sums binary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SortPlan:
-    """How the rows of a model are sorted: sent to every worker."""
+    """How the rows of a model are sorted; the plan is sent to every worker."""
 
     parts: Parts
-    marks_of: Mapping[int, DigestPlan]
+    plans: Mapping[int, DigestPlan]
     labels: Labels | None
     counted: bool
-    digest_stretch: DigestStretch
+    digest_chunk: ChunkDigester
 
     @property
     def with_buckets(self) -> bool:
-        """Whether rows of different buckets are told apart."""
-        return any(marks.buckets > 1 for marks in self.marks_of.values())
+        """Whether any digest distinguishes buckets."""
+        return any(plan.buckets > 1 for plan in self.plans.values())
 
 
 def make_packets(rows: DataFrame, sorting: SortPlan) -> DataFrame:
-    """Rows with forecasts `x`, keys, and any weights and labels, in packets of sorted rows of one part."""
+    """Pack rows, with columns x, key and perhaps w and label, into packets of sorted rows of one part."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _pack_rows(batches, sorting)
@@ -89,17 +85,17 @@ def _pack_rows(batches: Iterator[pa.RecordBatch], sorting: SortPlan) -> Iterator
     names = {"part": "int32", "source": "int64", "n": number, "events": number}
     schema = pa.schema([*names.items(), ("x", pa.binary()), ("key", pa.binary()), ("weight", pa.binary())])
     for at, table in enumerate(join_batches(batches)):
-        stretch = read_chunk(table, counted=sorting.counted, with_buckets=sorting.with_buckets)
+        chunk = read_chunk(table, counted=sorting.counted, with_buckets=sorting.with_buckets)
         codes = np.empty(0, dtype=np.int32) if sorting.labels is None else sorting.labels.find(table["label"])
         source = (partition_number() << 32) + at
         packets = [
-            pack_chunk(part, source, rows) for part, rows in split_by_part(stretch, codes, sorting.parts)
+            pack_chunk(part, source, rows) for part, rows in split_by_part(chunk, codes, sorting.parts)
         ]
         yield pa.RecordBatch.from_pylist(packets, schema=schema)
 
 
 def weigh_parts(packets: DataFrame, *, counted: bool) -> dict[int, tuple[Any, Any]]:
-    """Cases and events of each part."""
+    """The weights of cases and of events of each part."""
     from pyspark.sql import functions as F  # noqa: N812
 
     adding = F.sum if counted else add_ascending
@@ -108,7 +104,7 @@ def weigh_parts(packets: DataFrame, *, counted: bool) -> dict[int, tuple[Any, An
 
 
 def find_before(parts: Parts, weights: Mapping[int, tuple[Any, Any]]) -> dict[int, CountsBelow]:
-    """What lies below each part, among the rows of its label."""
+    """The counts below each part, among the rows of its label."""
     before: dict[int, CountsBelow] = {}
     for of_label in parts.by_label.values():
         counts = [weights.get(part, (0, 0)) for part in of_label]
@@ -124,14 +120,14 @@ def find_before(parts: Parts, weights: Mapping[int, tuple[Any, Any]]) -> dict[in
 def digest_packets(
     packets: DataFrame, sorting: SortPlan, before: Mapping[int, CountsBelow]
 ) -> dict[int, Digest]:
-    """The digest of each label, from packets of its parts."""
+    """The digest of each label, from the packets of its parts."""
     label_of = sorting.parts.label
 
     def work(table: pa.Table) -> pa.Table:
         part = table["part"][0].as_py()
         label = int(label_of[part])
         rows = merge_chunks(unpack_packets(table, counted=sorting.counted))
-        digest = fold(rows, sorting.marks_of[label], before.get(part, CountsBelow()), sorting.digest_stretch)
+        digest = fold(rows, sorting.plans[label], before.get(part, CountsBelow()), sorting.digest_chunk)
         return _digests_as_table(label, part, digest)
 
     with quiet():
@@ -147,24 +143,24 @@ def digest_packets(
 
 
 def _repartition_packets(packets: DataFrame, parts: int) -> DataFrame:
-    """The packets of each part in a partition of its own; in old Spark one may get several parts."""
+    """Move the packets of each part to one partition of their own; older Spark may put parts together."""
     if hasattr(packets, "repartitionById"):
         return packets.repartitionById(parts, "part")
     return packets.repartition(parts, "part")
 
 
-def fold(rows: Chunk, marks: DigestPlan, before: CountsBelow, digest_stretch: DigestStretch) -> Digest:
-    """The digest of sorted rows, stretch by stretch."""
+def fold(rows: Chunk, plan: DigestPlan, before: CountsBelow, digest_chunk: ChunkDigester) -> Digest:
+    """The digest of sorted rows, computed chunk by chunk."""
     digests, n, events = [], before.n, before.events
-    for stretch in cut_at_ties([rows]):
-        digests.append(digest_stretch(stretch, marks, CountsBelow(n=n, events=events)))
-        weight, of_events = weight_of(stretch)
+    for chunk in cut_at_ties([rows]):
+        digests.append(digest_chunk(chunk, plan, CountsBelow(n=n, events=events)))
+        weight, of_events = weight_of(chunk)
         n, events = n + weight, events + of_events
     return reduce(add, digests)
 
 
 def _add_neighbours(digests: DataFrame) -> DataFrame:
-    """Digests of neighbouring parts of a label, added on the workers."""
+    """Add digests of neighbouring parts of a label on the workers."""
     from pyspark.sql import functions as F  # noqa: N812
 
     def work(table: pa.Table) -> pa.Table:
@@ -187,20 +183,13 @@ def _digests_as_table(label: int, part: int, digest: Any) -> pa.Table:
     return pa.Table.from_pylist([row], schema=schema)
 
 
-#: Rows of a batch: enough for numpy to be quick, few enough for the processor's caches.
-_BATCH_ROWS = 1 << 17
-#: Sums of so many partitions are added on a worker before the driver adds what is left.
-_NEIGHBOURS = 64
-_SUMS = "partition int, sums binary"
-
-
 def sum_batches(
     rows: DataFrame,
     models: Mapping[str, str],
     labels: Mapping[str, Labels],
     function: Callable[[Batch], Sums],
 ) -> Sums:
-    """Sums of what the function gives for each batch, in the order of the partitions."""
+    """Apply a function to each batch, and add up its results in the order of the partitions."""
     from pyspark.sql import functions as F  # noqa: N812
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -218,14 +207,14 @@ def sum_batches(
 
     with quiet():
         by_partition = rows.mapInArrow(work, _SUMS)
-        neighbours = by_partition.groupBy(F.floor(F.col("partition") / _NEIGHBOURS))
+        neighbours = by_partition.groupBy(F.floor(F.col("partition") / _PARTITIONS_PER_SUM))
         summed = neighbours.applyInArrow(add, _SUMS)
     in_order = sorted(collect(summed), key=lambda row: row["partition"])
     return add_sums(pickle.loads(row["sums"]) for row in in_order)
 
 
 def add_sums(found: Iterable[Sums]) -> Sums:
-    """Several sums as one, from first to last."""
+    """Add sums term by term, from first to last."""
     return reduce(lambda left, right: tuple(a + b for a, b in zip(left, right, strict=True)), found)
 
 

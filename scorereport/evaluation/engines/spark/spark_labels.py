@@ -1,4 +1,4 @@
-"""The labels of group columns and the periods of time: their codes, rows and events."""
+"""The labels of group columns and the periods of the time column: their codes, rows and events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
 
-#: More labels than these no driver should have to hold, and no report could show.
+#: The most labels of a column: more would strain the driver, and no report could show them.
 _MOST_LABELS = 65_536
 #: Sums of weights of a label.
 _SUMMED = ("total", "events", "event_squares", "other_squares")
@@ -33,7 +33,10 @@ _SUMMED = ("total", "events", "event_squares", "other_squares")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labels:
-    """The labels of a column that count, and what tells workers which rows have which."""
+    """The labels of a column that count, and the keys by which workers find the label of a row.
+
+    Several keys may have the same label: `codes` has the label code of each key.
+    """
 
     short: str
     counts: tuple[LabelCount, ...]
@@ -55,7 +58,7 @@ class Labels:
 
 
 def find_labels(kept: DataFrame, layout: ColumnLayout, column: str, kind: str, *, counted: bool) -> Labels:
-    """The labels of a group column; numbers, which Spark writes in its own way, as Python writes them."""
+    """The labels of a group column; numbers are written as Python writes them, not as Spark does."""
     short = layout.names[column]
     rows = _count_keys(kept, layout, short)
     if len(rows) > _MOST_LABELS:
@@ -65,7 +68,7 @@ def find_labels(kept: DataFrame, layout: ColumnLayout, column: str, kind: str, *
 
 
 def find_windows(kept: DataFrame, layout: ColumnLayout, window: str | None, *, counted: bool) -> Labels:
-    """The periods of time, by the days there are."""
+    """The periods of the time column, from the days that occur."""
     rows = _count_keys(kept, layout, "day")
     days = np.array([row["key"] for row in rows], dtype="datetime64[D]").astype("datetime64[us]")
     return _merge_keys(rows, label_windows(days, window).tolist(), "day", counted=counted)
@@ -78,9 +81,9 @@ def _as_python(key: str, kind: str) -> object:
 
 
 def _count_keys(kept: DataFrame, layout: ColumnLayout, short: str) -> list[Any]:
-    """Rows, rows that count, weight and events of each key.
+    """All rows, rows that count, weight and events of each key.
 
-    Weights are added by partition and then in ascending order, so that every run rounds alike.
+    Weights are added by partition and then in ascending order, so that every run rounds in the same way.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -104,7 +107,7 @@ def _count_keys(kept: DataFrame, layout: ColumnLayout, short: str) -> list[Any]:
 
 
 def _merge_keys(rows: Sequence[Any], texts: Sequence[str], short: str, *, counted: bool) -> Labels:
-    """Keys that make the same label, as one."""
+    """The labels, each from all keys with its text."""
     members: dict[str, list[Any]] = defaultdict(list)
     for row, text in sorted(zip(rows, texts, strict=True), key=lambda pair: (pair[1], pair[0]["key"])):
         members[text].append(row)

@@ -1,4 +1,4 @@
-"""Which values of the outcome count as the event; messages that refuse rows of Spark."""
+"""The values of the outcome that count as events, and the errors that refuse rows of Spark."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+#: A column with more distinct values than this is not a column of outcomes.
+_MOST_VALUES = 1_000
+_BINARY_TEXT = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+
+
 def refuse_values(
     rule: str,
     examples: Sequence[tuple[object, int]],
@@ -24,7 +29,7 @@ def refuse_values(
     way_out: str = "",
     odd_rows: int | None = None,
 ) -> NoReturn:
-    """Refuse some values, each with its number of rows, out of so many rows."""
+    """Raise an error for invalid values, each with its number of rows, out of `rows` rows."""
     first = examples[0][0]
     odd = sum(n for _, n in examples) if odd_rows is None else odd_rows
     others = f": {name_some([repr(value) for value, _ in examples])}" if len(examples) > 1 else ""
@@ -32,16 +37,11 @@ def refuse_values(
 
 
 def refuse_missing(name: str, odd: int, rows: int) -> NoReturn:
-    """Refuse rows that lack a value."""
+    """Raise an error for rows that lack a value."""
     raise DataError(
         f"`{name}` must not be missing; got no value in {odd} of {rows} rows. "
         'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
     )
-
-
-#: A column with more values than this has no outcomes.
-_MOST_VALUES = 1_000
-_BINARY_TEXT = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +55,12 @@ class OutcomeKeys:
         """The outcome as true, false or null."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        came = raw["y"]
-        return F.when(came.isin(*self.events), True).when(came.isin(*self.non_events), False)
+        value = raw["y"]
+        return F.when(value.isin(*self.events), True).when(value.isin(*self.non_events), False)
 
 
 def find_outcomes(raw: DataFrame, name: str, positive: object) -> OutcomeKeys:
-    """Sort the values of the outcome into events and non-events, or refuse them."""
+    """Classify the values of the outcome as events and non-events, or refuse them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     counted = raw.groupBy("y").agg(F.count("*").alias("rows"))

@@ -1,7 +1,7 @@
-"""Rows on the workers: ranges of forecasts that are sorted apart, and packets of rows that are sent.
+"""Rows on the workers: parts, which are sorted separately, and packets, in which rows are sent.
 
-A part is a range of forecasts of one label, or of all rows. Which part a row belongs to depends on its
-label and its forecast alone, so that a tie is never split.
+A part is a range of forecasts of one label, or of all rows. The part of a row depends on its label and its
+forecast alone, so a tie is never split.
 """
 
 from __future__ import annotations
@@ -29,16 +29,23 @@ if TYPE_CHECKING:
 ALL = 0
 #: Rows of a part: its worker holds them in memory, about 60 bytes each.
 ROWS_PER_PART = 1 << 22
-#: Rows of the sample that a part's edges are taken from.
+#: Rows of the sample from which the edges of parts are taken: for each part, and at least.
 SAMPLED_PER_PART = 400
 FEWEST_SAMPLED = 100_000
-#: Ties are summed up before rows travel if they make up this share of them.
+#: Ties are summed before rows are sent if more than this share of rows are tied.
 _WORTH_SUMMING = 0.3
+#: Rows that are sorted and cut at a time: the more, the fewer and larger the packets.
+CHUNK_ROWS = 1 << 20
+#: The columns of a packet: forecasts of rows of one part, their keys and any weights, all as bytes.
+PACKET = "part int, source long, n {0}, events {0}, x binary, key binary, weight binary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parts:
-    """How rows are cut: `label` has the code of each part, `edges` where the parts of long labels begin."""
+    """How rows are split into parts: `label` is the label code of each part, `edges` where parts begin.
+
+    Only labels with several parts have edges.
+    """
 
     label: NDArray[np.int32]
     edges: Mapping[int, FloatArray]
@@ -48,7 +55,7 @@ class Parts:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all rows are one label, so that the order of forecasts is that of the parts."""
+        """Whether all rows are one label, so that parts are in the order of forecasts."""
         return self.label[0] == self.label[-1] == ALL
 
     @property
@@ -59,13 +66,13 @@ class Parts:
         return {int(label): of.tolist() for label, of in zip(labels, parts, strict=True)}
 
     def number(self, codes: NDArray[np.int32], x: FloatArray) -> NDArray[np.int32]:
-        """The part of each row, -1 for labels that nobody asked for."""
+        """The part of each row; -1 for labels without a part."""
         if self.is_whole:
             return np.searchsorted(self.edges.get(ALL, np.empty(0)), x, side="right").astype(np.int32)
         labels, first = np.unique(self.label, return_index=True)
         base = np.full(max(labels[-1], int(codes.max(initial=0))) + 2, -1, dtype=np.int32)
         base[labels] = first
-        part: NDArray[np.int32] = base[codes]  # of a row without a label, -1, the last place, where none is
+        part: NDArray[np.int32] = base[codes]  # code -1, no label, reads the last place, which is -1
         for label, edges in self.edges.items():
             here = np.flatnonzero(codes == label)
             part[here] += np.searchsorted(edges, x[here], side="right").astype(np.int32)
@@ -75,7 +82,7 @@ class Parts:
 def plan_parts(
     rows_of: Mapping[int, int], codes: NDArray[np.int32], x: FloatArray, rows_per_part: int
 ) -> Parts:
-    """Cut labels with so many rows each into parts of about equal size, by a sample of their forecasts."""
+    """Split labels into parts of about equal size, by their rows and a sample of their forecasts."""
     edges, rows_of = {}, dict(sorted(rows_of.items()))
     for label, rows in rows_of.items():
         wanted = -(-rows // rows_per_part)
@@ -86,12 +93,12 @@ def plan_parts(
 
 
 def _edges(sample: FloatArray, parts: int) -> FloatArray:
-    """Forecasts at which parts begin; a value that fills several parts alone begins one of them."""
+    """The forecasts at which parts begin, each once, even if one value would fill several parts."""
     return np.unique(sample[np.arange(1, parts) * len(sample) // parts]) if len(sample) else np.empty(0)
 
 
 def split_by_part(rows: Chunk, codes: NDArray[np.int32], parts: Parts) -> Iterator[tuple[int, Chunk]]:
-    """Rows in any order, sorted, by their parts; where many are tied they are summed up."""
+    """Sort rows and split them by part; if many are tied, ties are summed."""
     part = parts.number(codes, rows.x)
     order = np.argsort(rows.x) if parts.is_whole else np.lexsort((rows.x, part))
     rows, part = rows.select(order), part[order]
@@ -101,36 +108,36 @@ def split_by_part(rows: Chunk, codes: NDArray[np.int32], parts: Parts) -> Iterat
             yield int(part[start]), sum_ties(rows.select(slice(start, end)))
 
 
-def sum_ties(stretch: Chunk) -> Chunk:
-    """Sorted rows with those of a tie summed up by outcome and bucket if they are many, else put in order.
+def sum_ties(chunk: Chunk) -> Chunk:
+    """Sum the rows of ties by outcome and bucket if many rows are tied; otherwise sort the rows of each tie.
 
-    Equal counts thus make equal sums to the last bit, in whatever order rows came.
+    Equal rows thus give equal sums to the last bit, whatever their order was.
     """
-    is_tied = stretch.x[1:] == stretch.x[:-1]
+    is_tied = chunk.x[1:] == chunk.x[:-1]
     tied = int(is_tied.sum())
     if tied == 0:
-        return stretch
-    settled = _order_ties(stretch, is_tied)
-    return compress_chunk(settled) if tied > _WORTH_SUMMING * len(stretch) else settled
+        return chunk
+    ordered = _order_ties(chunk, is_tied)
+    return compress_chunk(ordered) if tied > _WORTH_SUMMING * len(chunk) else ordered
 
 
-def _order_ties(stretch: Chunk, is_tied: NDArray[np.bool_]) -> Chunk:
-    """Rows of a tie by outcome, bucket and weight."""
+def _order_ties(chunk: Chunk, is_tied: NDArray[np.bool_]) -> Chunk:
+    """The chunk with the rows of each tie sorted by outcome, bucket and weight."""
     rows = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
-    key = stretch.y[rows].astype(np.int32) * BUCKETS + stretch.bucket[rows]
-    by = [key, stretch.x[rows]] if stretch.weight is None else [stretch.weight[rows], key, stretch.x[rows]]
-    order = np.arange(len(stretch))
+    key = chunk.y[rows].astype(np.int32) * BUCKETS + chunk.bucket[rows]
+    by = [key, chunk.x[rows]] if chunk.weight is None else [chunk.weight[rows], key, chunk.x[rows]]
+    order = np.arange(len(chunk))
     order[rows] = rows[np.lexsort(by)]
-    return stretch.select(order)
+    return chunk.select(order)
 
 
-def merge_chunks(stretches: Iterable[Chunk], rows: int = ROWS_PER_PART) -> Chunk:
-    """One sorted stretch of many; ties are summed up on the way once there is more than so many rows."""
+def merge_chunks(chunks: Iterable[Chunk], rows: int = ROWS_PER_PART) -> Chunk:
+    """One sorted chunk from many; ties are summed on the way once there are more than 2 `rows` rows."""
     waiting: list[Chunk] = []
     length, limit = 0, 2 * rows
-    for stretch in stretches:
-        waiting.append(stretch)
-        length += len(stretch)
+    for chunk in chunks:
+        waiting.append(chunk)
+        length += len(chunk)
         if length > limit:
             waiting = [_sort(join_chunks(waiting))]
             length = len(waiting[0])
@@ -138,27 +145,21 @@ def merge_chunks(stretches: Iterable[Chunk], rows: int = ROWS_PER_PART) -> Chunk
     return _sort(join_chunks(waiting))
 
 
-def _sort(stretch: Chunk) -> Chunk:
-    return sum_ties(stretch.select(np.argsort(stretch.x, kind="stable")))
+def _sort(chunk: Chunk) -> Chunk:
+    return sum_ties(chunk.select(np.argsort(chunk.x, kind="stable")))
 
 
-def weight_of(stretch: Chunk) -> tuple[int | float, int | float]:
+def weight_of(chunk: Chunk) -> tuple[int | float, int | float]:
     """The weight of all rows and of the events."""
-    if stretch.weight is None:
-        return len(stretch), int(stretch.y.sum())
-    weight: CountArray = stretch.weight
+    if chunk.weight is None:
+        return len(chunk), int(chunk.y.sum())
+    weight: CountArray = chunk.weight
     number = int if weight.dtype.kind == "i" else float
-    return number(weight.sum()), number(weight[stretch.y].sum())
-
-
-#: Rows that are sorted and cut at a time: the more, the fewer and larger packets travel.
-CHUNK_ROWS = 1 << 20
-#: A packet has the forecasts of some rows of a part, as bytes, with their keys and any weights.
-PACKET = "part int, source long, n {0}, events {0}, x binary, key binary, weight binary"
+    return number(weight.sum()), number(weight[chunk.y].sum())
 
 
 def join_batches(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
-    """Batches as tables of at least so many rows, but the last."""
+    """Join batches to tables of at least `rows` rows, except the last."""
     import pyarrow as pa
 
     waiting: list[pa.RecordBatch] = []
@@ -174,7 +175,7 @@ def join_batches(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> I
 
 
 def read_chunk(table: pa.Table, *, counted: bool, with_buckets: bool) -> Chunk:
-    """Rows of a table as they stand, not sorted."""
+    """The rows of a table, not sorted."""
     key = table["key"].to_numpy().astype(np.uint16)
     weight = table["w"].to_numpy() if "w" in table.column_names else None
     return Chunk(
@@ -185,24 +186,24 @@ def read_chunk(table: pa.Table, *, counted: bool, with_buckets: bool) -> Chunk:
     )
 
 
-def pack_chunk(part: int, source: int, stretch: Chunk) -> dict[str, Any]:
-    """A packet, with how much it weighs."""
-    n, events = weight_of(stretch)
-    key = stretch.bucket * np.uint16(2) + stretch.y
-    weight = None if stretch.weight is None else stretch.weight.tobytes()
+def pack_chunk(part: int, source: int, chunk: Chunk) -> dict[str, Any]:
+    """The packet of a chunk, with the weight of its cases and of its events."""
+    n, events = weight_of(chunk)
+    key = chunk.bucket * np.uint16(2) + chunk.y
+    weight = None if chunk.weight is None else chunk.weight.tobytes()
     return {
         "part": part,
         "source": source,
         "n": n,
         "events": events,
-        "x": stretch.x.tobytes(),
+        "x": chunk.x.tobytes(),
         "key": key.astype(np.uint16).tobytes(),
         "weight": weight,
     }
 
 
 def unpack_packets(packets: pa.Table, *, counted: bool) -> Iterator[Chunk]:
-    """The rows of packets, in the order in which their source has them."""
+    """The chunks of packets, in the order of the source."""
     for packet in packets.sort_by("source").select(["x", "key", "weight"]).to_batches(max_chunksize=1):
         x, key, weight = (column[0].as_buffer() for column in packet.columns)
         keys: NDArray[np.uint16] = np.frombuffer(key, dtype=np.uint16)
@@ -217,7 +218,7 @@ def unpack_packets(packets: pa.Table, *, counted: bool) -> Iterator[Chunk]:
 
 
 def partition_number() -> int:
-    """The number of the partition that a worker is at."""
+    """The number of the partition on which a worker runs."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

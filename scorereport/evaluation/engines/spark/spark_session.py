@@ -22,20 +22,21 @@ from scorereport.errors import DataError, ScoreReportError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, SparkSession  # noqa: TC004  # of fields, and loaded by who works with Spark
+    from pyspark.sql import DataFrame, SparkSession  # noqa: TC004  # types of fields; imported only with Spark
 
 
 _numbers = count(1)
-#: Rows that a session of our own hands to Python at a time.
+#: Rows that a session started by us passes to Python at a time.
 _ROWS_AT_A_TIME = 100_000
-_SECONDS_TO_LEAVE = 30
-#: What a column raises that holds a text too long for a label.
+_SECONDS_TO_EXIT = 30
+#: The error that a column raises if it holds a text too long for a label.
 _LONG_TEXT = re.compile(r"`.*` must hold texts of at most [\d,]+ characters; got one of [\d,]+ characters\.")
+_CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkConnection:
-    """A session and the name of our jobs; if we started it, its folder, and whether we started Java, too."""
+    """A Spark session and the tag of our jobs; if we started it, its folder and whether we started Java."""
 
     session: SparkSession
     tag: str
@@ -44,7 +45,7 @@ class SparkConnection:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Run jobs under our name; whatever goes wrong, an interrupt above all, ends those still running."""
+        """Run jobs under our tag; an error or an interrupt ends the jobs that still run."""
         self.session.addTag(self.tag)
         try:
             with _plain_errors():
@@ -70,7 +71,7 @@ class SparkConnection:
 
 
 def connect_spark(source: Any, temporary_folder: str | Path | None) -> SparkConnection:
-    """The session of a frame, else the active one, else a new one on this machine."""
+    """Connect to the session of a frame, else to the active one, else to a new one on this machine."""
     _check_installed()
     from pyspark.sql import SparkSession
 
@@ -94,19 +95,19 @@ def _java_runs() -> bool:
 
 
 def end_java() -> None:
-    """End the Java process that pyspark would keep until Python ends: it leaves by removing what it wrote."""
+    """End the Java process, which pyspark would keep until Python ends; on exit it removes its files."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
     if gateway is not None:
         gateway.shutdown()
         gateway.proc.stdin.close()
-        gateway.proc.wait(_SECONDS_TO_LEAVE)
+        gateway.proc.wait(_SECONDS_TO_EXIT)
         SparkContext._gateway = SparkContext._jvm = None
 
 
 def is_frame(source: Any) -> bool:
-    """Whether a source is a DataFrame of Spark, of a session here or of one reached by Spark Connect."""
+    """Whether a source is a DataFrame of Spark, of a local session or of Spark Connect."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
@@ -114,7 +115,7 @@ def _check_installed() -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import pyspark.sql  # noqa: F401  # whether it is there
+            import pyspark.sql  # noqa: F401  # checks whether it is installed
     except ImportError as error:
         raise UsageError(
             'engine="spark" needs the package pyspark; install it with `pip install scorereport[spark]`.'
@@ -122,7 +123,7 @@ def _check_installed() -> None:
 
 
 def _start(folder: Path) -> SparkSession:
-    """A session whose workers run the Python that we run, and write nowhere but to our folder."""
+    """Start a session whose workers run this Python and write only to our folder."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -136,7 +137,7 @@ def _start(folder: Path) -> SparkSession:
     }
     builder = SparkSession.builder.appName("scorereport").config(map=settings)
     if not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "MASTER"} & set(os.environ):
-        builder = builder.master("local[*]")  # nobody told where to run
+        builder = builder.master("local[*]")  # the environment names no cluster
     try:
         with quiet():
             return builder.getOrCreate()
@@ -148,7 +149,7 @@ def _start(folder: Path) -> SparkSession:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the warnings by which pyspark tells what versions of other packages it does not know yet."""
+    """Ignore the warnings of pyspark about versions of other packages that are newer than it supports."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", UserWarning)
@@ -156,14 +157,14 @@ def quiet() -> Iterator[None]:
 
 
 def collect(frame: DataFrame) -> list[Any]:
-    """The few rows of a frame."""
+    """Collect the rows of a small frame."""
     with quiet():
         return frame.collect()
 
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Say in a sentence what fails on the cluster."""
+    """Raise errors of the cluster as ours, in one sentence."""
     from pyspark.errors import PySparkException
 
     try:
@@ -180,7 +181,7 @@ def _explain(text: str) -> ScoreReportError:
             "The workers of the cluster lack scorereport: install the same version in their Python."
         )
     if "MALFORMED_CSV_RECORD" in text:
-        return DataError("The source is no CSV: a row has more or fewer fields than its header.")
+        return DataError("The source is not valid CSV: a row has more or fewer fields than its header.")
     if long := _LONG_TEXT.search(text):
         return DataError(long[0])
     causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
@@ -188,18 +189,15 @@ def _explain(text: str) -> ScoreReportError:
 
 
 def first_line(error: object) -> str:
-    """What an error says, without its trace."""
+    """The first line of the text of an error, which ends before its trace."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".") + "."
-
-
-_CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkTable:
-    """A frame with the name of its source and of its columns, as they are called there.
+    """A frame with the name of its source, and the names of its columns in the source.
 
-    Rows of Parquet files know their file and their place in it.
+    `has_places` is True for Parquet files, whose rows have a file and a place in it.
     """
 
     frame: DataFrame
@@ -213,7 +211,7 @@ class SparkTable:
 
 
 def open_table(session: SparkSession, source: Any, columns: Sequence[str]) -> SparkTable:
-    """The frame of a source, with the named columns among its own."""
+    """Open a source as a frame, and check that it has the given columns."""
     if is_frame(source):
         table = SparkTable(frame=source, name="The frame", columns=source.columns)
     elif isinstance(source, (str, Path)):
@@ -242,17 +240,17 @@ def _open_path(session: SparkSession, path: str) -> SparkTable:
 
 
 def _open_by_name(session: SparkSession, name: str) -> DataFrame:
-    """A table of the session's catalogue."""
+    """Open a table of the session's catalogue."""
     from pyspark.errors import PySparkException
 
     try:
         return session.table(name)
     except PySparkException as error:
-        raise UsageError(f"{name} is neither a file or folder nor a table that Spark knows.") from error
+        raise UsageError(f"{name} is neither a file or folder nor a table in Spark's catalogue.") from error
 
 
 def _is_csv(path: str) -> bool:
-    """Whether the path, or a file in the folder, is named like CSV; a folder far away must be Parquet."""
+    """Whether the path, or a file in the folder, has an ending of CSV; a remote folder must be Parquet."""
     if path.lower().endswith(_CSV_ENDINGS):
         return True
     folder = Path(path)
@@ -260,7 +258,7 @@ def _is_csv(path: str) -> bool:
 
 
 def _open_csv(session: SparkSession, path: str, name: str) -> SparkTable:
-    """All columns as text, so that numbers are read to the last bit and labels stay as they are."""
+    """Open a CSV file with all columns as text: numbers are parsed exactly later, labels stay unchanged."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     lines = collect(session.read.text(path).limit(1))

@@ -1,4 +1,4 @@
-"""The first scans of a source by Spark: every rule checked, every row counted and labelled."""
+"""The survey of a source by Spark: checks of every rule, counts of rows, and labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scorereport.evaluation.engines.spark.spark_outcomes import find_outcomes, r
 from scorereport.evaluation.engines.spark.spark_session import collect
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame  # noqa: TC004  # of fields, and loaded only with Spark
+    from pyspark.sql import Column, DataFrame  # noqa: TC004  # types of fields; imported only with Spark
 
     from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
     from scorereport.evaluation.engines.spark.spark_session import SparkTable
@@ -35,7 +35,7 @@ _DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over all rows, by short names, each the exact sum of what its partitions came to."""
+    """Sums over all rows, by name, each the exact sum over the sums of the partitions."""
 
     sums: Mapping[str, float]
 
@@ -49,24 +49,24 @@ class Totals:
         return self.sums.get("fractional", 0) == 0 and self.sums["total"] < _FLOATS_ARE_EXACT
 
     def weight(self, name: str) -> int | float:
-        """A sum of weights: whole if they are."""
+        """A sum of weights: a whole number if weights are whole."""
         return int(self.sums[name]) if self.counted else float(self.sums[name])
 
 
 def add_up(cleaned: DataFrame, layout: ColumnLayout) -> Totals:
-    """Everything that one scan of all rows can count; what is wrong with rows takes another, if any is."""
+    """Count everything that one scan of all rows can count; a second scan counts errors, if there are any."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    marked = cleaned.withColumns({"fine": _is_fine(layout), "counts": _is_complete(layout) & layout.counts})
+    checked = cleaned.withColumns({"fine": _is_fine(layout), "counts": _is_complete(layout) & layout.counts})
     sums = {"read": F.count("*"), "kept": sum_if(F.col("fine")), **_sum_complete(layout)}
-    found = _sum(marked, sums, weighted=layout.weighted)
+    found = _sum(checked, sums, weighted=layout.weighted)
     if found["kept"] < found["read"]:
         found |= _sum(cleaned, {**_count_odd(layout), **_count_missing(layout)}, weighted=False)
     return Totals(sums=found)
 
 
 def _sum(rows: DataFrame, aggregates: Mapping[str, Column], *, weighted: bool) -> dict[str, float]:
-    """Sums; those of weights by partition and then exactly, so that they are the same in whatever order."""
+    """Sums; weights are summed by partition and then exactly, so the order of partitions has no effect."""
     from pyspark.sql import functions as F  # noqa: N812
 
     by_partition = rows.groupBy(*([F.spark_partition_id().alias("partition")] if weighted else []))
@@ -75,14 +75,14 @@ def _sum(rows: DataFrame, aggregates: Mapping[str, Column], *, weighted: bool) -
 
 
 def _is_complete(layout: ColumnLayout) -> Column:
-    """Whether a row lacks nothing."""
+    """Whether a row lacks no value."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return reduce(and_, (F.col(short).isNotNull() for short in layout.names.values()))
 
 
 def _is_fine(layout: ColumnLayout) -> Column:
-    """Whether a row lacks nothing and breaks no rule; what is infinite is outside of any bounds."""
+    """Whether a row is complete and breaks no rule; infinite numbers are out of bounds."""
     from pyspark.sql import functions as F  # noqa: N812
 
     numbers = [short for column, short in layout.names.items() if column in layout.roles.numbers]
@@ -91,7 +91,7 @@ def _is_fine(layout: ColumnLayout) -> Column:
 
 
 def _count_odd(layout: ColumnLayout) -> dict[str, Column]:
-    """Values that are no numbers or days, not finite, or out of bounds."""
+    """Counts of values that are not numbers or dates, not finite, or out of bounds."""
     from pyspark.sql import functions as F  # noqa: N812
 
     odd = {}
@@ -121,7 +121,7 @@ def _is_outside(short: str) -> Column:
 
 
 def _count_missing(layout: ColumnLayout) -> dict[str, Column]:
-    """Rows that lack each column, and those that lack it first."""
+    """Counts of rows that lack each column, and of rows for which it is the first that they lack."""
     from pyspark.sql import functions as F  # noqa: N812
 
     counts, lacks_none = {}, F.lit(True)
@@ -158,7 +158,7 @@ def _sum_complete(layout: ColumnLayout) -> dict[str, Column]:
 
 
 def check_values(cleaned: DataFrame, layout: ColumnLayout, totals: Totals) -> None:
-    """Refuse what is no number or date, is infinite, or lies outside of its bounds."""
+    """Refuse values that are not numbers or dates, not finite, or out of bounds."""
     for column, short in layout.names.items():
         if column in layout.roles.numbers:
             _check_numbers(cleaned, column, short, totals)
@@ -192,13 +192,13 @@ def _check_numbers(cleaned: DataFrame, column: str, short: str, totals: Totals) 
 
 
 def _examples(cleaned: DataFrame, is_odd: Column | str, short: str) -> list[tuple[object, int]]:
-    """The lowest odd values, as they came, each with its number of rows."""
-    came = cleaned.where(is_odd).groupBy(f"raw_{short}").count()
-    return [(row[0], row[1]) for row in collect(came.orderBy(f"raw_{short}").limit(_EXAMPLES))]
+    """The lowest invalid values, unconverted, each with its number of rows."""
+    counts = cleaned.where(is_odd).groupBy(f"raw_{short}").count()
+    return [(row[0], row[1]) for row in collect(counts.orderBy(f"raw_{short}").limit(_EXAMPLES))]
 
 
 def flow_of_rows(layout: ColumnLayout, totals: Totals, source: str, *, drop: bool) -> RowFlow:
-    """How many rows were read, dropped and why, and kept; unless rows may be dropped, none lacks a value."""
+    """The numbers of rows read, dropped (and why) and kept; unless `drop`, refuses rows that lack a value."""
     read, kept = totals.count("read"), totals.count("kept")
     if read == 0:
         raise DataError(f"{source} holds no rows.")
@@ -223,7 +223,7 @@ def check_weights(layout: ColumnLayout, totals: Totals) -> None:
 
 
 def count_clusters(kept: DataFrame, layout: ColumnLayout) -> int | None:
-    """How many clusters have rows that count."""
+    """The number of clusters with rows that count; None without clusters."""
     if layout.roles.cluster is None:
         return None
     return kept.where(layout.counts).select("cluster").distinct().count()
@@ -236,7 +236,7 @@ def totals_by_model(layout: ColumnLayout, totals: Totals, name: str) -> dict[str
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SurveyedRows:
-    """The complete rows, what is known of them, and the labels of group columns and of the time column."""
+    """The complete rows, their survey, and the labels of group columns and of the time column."""
 
     kept: DataFrame
     survey: Survey
@@ -256,7 +256,7 @@ def survey_table(
     check_weights(layout, totals)
     kept = complete_rows(cleaned, layout, lack_nothing=row_flow.kept == row_flow.read)
     is_stored = not table.has_places
-    kept = kept.persist() if is_stored else kept  # places in partitions hold while rows are cut as they were
+    kept = kept.persist() if is_stored else kept  # keeps the partitions, on which places in them depend
     try:
         labels = _find_labels(kept, raw, layout, window, counted=totals.counted)
         clusters = count_clusters(kept, layout)
