@@ -441,8 +441,8 @@ def test_an_audit_is_compared_without_predictions():
     configuration = parse_configuration(f"[report]\nomit = {others}")
     report = build_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
     told = render_html("report.html", describe_report(report))
-    assert "Miscalibration is less the overfit of the fit, in closed form; of audits whose rows were" in told
-    assert "by that of two estimates which" not in told
+    assert "Miscalibration is overfit-corrected, in closed form; for audits whose rows were in memory" in told
+    assert "by the one of two estimates of the overfit that" not in told
 
 
 def take_snapshot_of(month, seed):

@@ -561,8 +561,8 @@ def test_the_section_becomes_a_page():
     page = render_html(
         "sections/retention.html", {"section": told | {"parts": section.parts}, "labels": labels}
     )
-    assert "it is no rule for which cases to leave to a person" in page
-    assert "divided by the 0.4 between the first and the last" in page
+    assert "it is not a rule for which cases to refer to a person" in page
+    assert "divided by 0.4, the distance between the first and the last fraction" in page
     assert "(percentile bootstrap, 5 resamples of rows, seed 2021)" in page
     assert "<li>m0, Expected cost: A note.</li>" in page
     assert page.count("<figure") == 1

@@ -659,14 +659,14 @@ def test_the_section_tells_the_choice_and_warns_of_it():
     )
     assert "would not end training early and keeps checkpoint 2" in shown
     assert "With 3 classes it is 0.6667 for the Brier score and log 3 = 1.0986 for the log score." in shown
-    assert "must be confirmed on other cases" in shown
-    assert "is no proper score" in shown
-    assert "it ends training once 1 checkpoint in a row brought no better score" in shown
+    assert "Confirm the performance of the chosen checkpoint on other cases" in shown
+    assert "is not a proper score" in shown
+    assert "it ends training after 1 checkpoint in a row without a better score" in shown
 
 
 def test_the_section_tells_of_a_single_checkpoint():
     shown = render_section(sr.select(given(loss=[2]), score="loss", directions={"loss": "lower"}))
-    assert "Here 1 checkpoint was scored, and each score" in shown
+    assert "Here 1 checkpoint was scored; each score" in shown
 
 
 def test_the_section_leaves_out_what_there_is_not():

@@ -735,7 +735,7 @@ def test_an_audit_in_which_nothing_was_found_says_so(report, months):
     few = find_drift(months[-1], months[:-1], **SETTINGS)
     quiet = reconfigure_report(replace(report, trend=few), limited("trend"), report.provenance)
     page = render_report(quiet, {".html"})[".html"].decode()
-    assert "No test found a change. That does not prove that there is none: each interval tells" in page
+    assert "No test found a change. This does not prove that nothing has changed: each interval shows" in page
 
 
 def test_the_caution_of_few_audits_stands_once_in_the_section(report, months):
@@ -751,7 +751,7 @@ def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):
     rendered = render_report(report, {".html", ".json"})
     page = rendered[".html"].decode()
     assert "Comparison with earlier audits" in page
-    assert "By more than chance explains, this has changed:" in page
+    assert "The following numbers have changed by more than chance explains:" in page
     assert "6 periods from 2025-01 to 2025-06" in page
     assert "in 12 audits in a row is at most 5 %" in page
     (tmp_path / "audit.json").write_bytes(rendered[".json"])
