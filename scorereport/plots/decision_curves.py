@@ -153,7 +153,8 @@ def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> s
         [
             f"Regret curves of {join_words([model.model for model in models])}: mean regret against the cost "
             f"ratio; lower is better.{_shaded(cost_interval)}",
-            f"At cost {format_probability(cost)}: {join_words(values)}, prevalence forecast {format_number(reference, 4)}.",
+            f"At cost {format_probability(cost)}: {join_words(values)}, prevalence forecast "
+            f"{format_number(reference, 4)}.",
         ]
     )
 
@@ -171,7 +172,8 @@ def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) ->
         [
             f"Decision curves of {join_words([model.model for model in models])}: net benefit against the "
             f"decision threshold; higher is better.{_shaded(cost_interval)}",
-            f"At threshold {format_probability(threshold)}: {join_words(values)}, treating all {treat_all}, none 0.",
+            f"At threshold {format_probability(threshold)}: {join_words(values)}, treating all {treat_all}, "
+            "none 0.",
         ]
     )
 
@@ -187,4 +189,7 @@ def _middle(interval: Interval) -> float:
 def _shaded(interval: Interval) -> str:
     if interval is None:
         return ""
-    return f" The costs that matter, {format_probability(interval[0])} to {format_probability(interval[1])}, are shaded."
+    return (
+        f" The costs that matter, {format_probability(interval[0])} to {format_probability(interval[1])}, "
+        "are shaded."
+    )

@@ -130,8 +130,9 @@ def describe_distributions(models: Sequence[ModelResult]) -> str:
         f"{format_counted((histogram.n - histogram.events).sum(), 'non-event')}."
     )
     texts = [
-        f"{model.model} from {format_probability(model.forecasts.minimum)} to {format_probability(model.forecasts.maximum)}, mean "
-        f"{format_probability(model.forecasts.mean)}, {format_count(model.forecasts.n_distinct)} distinct"
+        f"{model.model} from {format_probability(model.forecasts.minimum)} to "
+        f"{format_probability(model.forecasts.maximum)}, mean {format_probability(model.forecasts.mean)}, "
+        f"{format_count(model.forecasts.n_distinct)} distinct"
         for model in models
     ]
     return join_sentences([opening, f"Forecasts: {'; '.join(texts)}."])

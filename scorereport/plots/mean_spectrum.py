@@ -103,6 +103,6 @@ def describe_spectrum(models: Sequence[ScaledModel]) -> str:
 def _describe(name: str, result: ScaleResult) -> str:
     model, source = result.spectrum_model, result.spectrum_source
     return (
-        f"{name}: the model rises from {format_probability(model[0])} to {format_probability(model[-1])}, the source from {format_probability(source[0])} "
-        f"to {format_probability(source[-1])}."
+        f"{name}: the model rises from {format_probability(model[0])} to {format_probability(model[-1])}, "
+        f"the source from {format_probability(source[0])} to {format_probability(source[-1])}."
     )

@@ -79,7 +79,8 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
         worse = grid[curves.score.at(grid) > curves.uncertainty.at(grid) + 1e-12]
         if len(worse):
             found.append(
-                f"{model.model} between {format_probability(float(worse[0]))} and {format_probability(float(worse[-1]))}"
+                f"{model.model} between {format_probability(float(worse[0]))} and "
+                f"{format_probability(float(worse[-1]))}"
             )
     return f"Worse than the prevalence forecast at some costs: {join_words(found)}." if found else ""
 

@@ -145,8 +145,9 @@ def _describe(model: ModelResult) -> str:
         run = f"one forecast, {format_probability(curve.forecast[0])}, observed {format_probability(curve.cep[0])}"
     else:
         run = (
-            f"the curve runs from {format_probability(curve.cep[0])} at forecast {format_probability(curve.forecast[0])} "
-            f"to {format_probability(curve.cep[-1])} at {format_probability(curve.forecast[-1])}"
+            f"the curve runs from {format_probability(curve.cep[0])} at forecast "
+            f"{format_probability(curve.forecast[0])} to {format_probability(curve.cep[-1])} at "
+            f"{format_probability(curve.forecast[-1])}"
         )
     return f"{model.model}: {run}{_outside(model)}, MCB {mcb}, DSC {dsc}, UNC {unc}"
 
@@ -233,6 +234,7 @@ def _describe_curve(curve: FlexibleCurve | None) -> str:
     )
     first, last = curve.probability[[0, -1]]
     return (
-        f"from {format_probability(first)} at forecast {format_probability(x[0])} to {format_probability(last)} at {format_probability(x[-1])}, the diagonal lies "
-        f"{where} ({format_level(curve.level)})"
+        f"from {format_probability(first)} at forecast {format_probability(x[0])} to "
+        f"{format_probability(last)} at {format_probability(x[-1])}, the diagonal lies {where} "
+        f"({format_level(curve.level)})"
     )

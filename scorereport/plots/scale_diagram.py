@@ -118,7 +118,8 @@ class ScalePanel(NamedTuple):
             CurveLabel(
                 name=name,
                 look=self.look,
-                remark=f"model {_format_probability(mark.model.value)}, source {_format_probability(mark.source.value)}"
+                remark=f"model {_format_probability(mark.model.value)}, source "
+                f"{_format_probability(mark.source.value)}"
                 if self.side >= _WIDE
                 else "",
                 has_line=False,

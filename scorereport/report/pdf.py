@@ -222,8 +222,8 @@ def _check_fetched(refused: Sequence[str]) -> None:
     if refused:
         reason = "cannot be read" if refused[0].startswith("data:") else "is not fetched"
         raise UsageError(
-            f"The address {shorten_addresses(refused[0])} {reason}: a report must carry in itself all that it shows. "
-            "In a template, embed('name') makes an address that contains a file beside it."
+            f"The address {shorten_addresses(refused[0])} {reason}: a report must carry in itself all that "
+            "it shows. In a template, embed('name') makes an address that contains a file beside it."
         )
 
 

@@ -123,7 +123,10 @@ def _describe_sums(data: DataSummary, events: float, others: float) -> str:
     sums = data.sample.events, data.sample.total - data.sample.events
     if not _are_effective(data):
         weighed = " (sums of weights)" if data.weighted else ""
-        return f"The sample has {format_counted(sums[0], 'event')} and {format_counted(sums[1], 'non-event')}{weighed}."
+        return (
+            f"The sample has {format_counted(sums[0], 'event')} and "
+            f"{format_counted(sums[1], 'non-event')}{weighed}."
+        )
     draws = (
         format_counted(data.sample.rows, "row")
         if data.clusters is None

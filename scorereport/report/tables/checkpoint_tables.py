@@ -44,8 +44,9 @@ def choice_table(selection: Selection) -> Table:
             n_labels=2,
         )
     return Table(
-        caption=f"{caption}. Early stopping ends training after {format_counted(selection.patience, 'checkpoint')} "
-        "in a row without a better score and keeps the best so far",
+        caption=f"{caption}. Early stopping ends training after "
+        f"{format_counted(selection.patience, 'checkpoint')} in a row without a better score and keeps the "
+        "best so far",
         heads=("score", "rule", "checkpoint", "stops at", *_CHOICE_HEADINGS),
         rows=tuple(row for choice in selection.choices for row in _rules(choice)),
         n_labels=4,
