@@ -143,12 +143,13 @@ def _conclude_calibration(
     alpha, models = find_alpha(evaluation), len(evaluation.results)
     decimals = common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    measured = f"(miscalibration {mcb} of a {_inside_sentence(score_label(name))} of {score}, {describe_p_values(test, models)})"
+    label = _inside_sentence(score_label(name))
+    measured = f"(miscalibration {mcb} of a {label} of {score}, {describe_p_values(test, models)})"
     dependence = _find_dependence(result, alpha)
     if isinstance(result, ModelResult) and dependence is not None:
         yield Conclusion(
             text=f"Residuals of {result.model} depend on each other in time "
-            f"({describe_autocorrelation(dependence)}): intervals, bands and tests that take rows as "
+            f"({describe_autocorrelation(dependence)}): intervals, bands and tests that treat rows as "
             f"independent are too confident, among them the test of miscalibration {measured}. "
             f"{describe_time_tests(result, alpha, models)}",
             see="tests",

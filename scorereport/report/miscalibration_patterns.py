@@ -100,7 +100,7 @@ def _name_band(bands: Sequence[Band]) -> str:
 
 
 def _sign_of(height: FloatArray, band: Band) -> NDArray[np.int_]:
-    """Return 1 where a band shows that events happen more often than forecast, -1 where less often, else 0."""
+    """Return 1 where a band shows more events than forecast, -1 where fewer, else 0."""
     if band.kind == "consistency":
         return exceeds(height, band.upper).astype(int) - exceeds(band.lower, height)
     return exceeds(band.lower, band.x).astype(int) - exceeds(band.x, band.upper)
@@ -183,7 +183,7 @@ def describe_time_tests(result: ModelResult, alpha: float, models: int) -> str:
 
 
 def describe_line_test(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
-    """State the test of slope and intercept in a sentence, and whether there is evidence against calibration."""
+    """State the test of slope and intercept, and return whether there is evidence against calibration."""
     test, model, size = _find_test(result, UNRELIABILITY), result.model, _describe_size(result)
     against = [band for band in result.bands if _excludes_diagonal(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""

@@ -108,7 +108,7 @@ def _earlier_templates(trace: Provenance, templates_sha256: str) -> str:
 
 
 def _describe_audit(trend: Trend | None) -> dict[str, str]:
-    """Describe the audit, and the hash of the record before it, which later shows any change to that record."""
+    """Describe the audit, and the hash of the record before it, which reveals later changes to it."""
     if trend is None:
         return {}
     before = f"record {trend.last_id}, SHA-256 {trend.last_sha256}" if trend.last_id else "no records"
