@@ -59,7 +59,7 @@ def list_calibration_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
 
 
 def _describe_overfit(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """Yield how components were corrected for overfit: in closed form and by draws, or only in closed form."""
+    """Yield how components were corrected for overfit: in closed form and by draws, or only the former."""
     components = [part for model in evaluation.results for part in model.scores.components]
     if not components:
         return

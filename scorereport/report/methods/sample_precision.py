@@ -60,7 +60,7 @@ def precision_table(evaluation: Evaluation) -> Table | None:
 
 
 def _half_width(estimate: Estimate | None) -> float:
-    """Return half the width of an interval; NaN where nothing varies, because that does not show precision."""
+    """Return half the width of an interval; NaN where nothing varies, which does not show precision."""
     width = float("nan") if estimate is None else estimate.upper - estimate.lower
     return width / 2 if width > _NO_WIDTH else float("nan")
 

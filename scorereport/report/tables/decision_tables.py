@@ -93,7 +93,7 @@ def _percents(found: ThresholdInterval | None) -> str:
 
 
 def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | None:
-    """Table of the effect of each recalibration map on Brier score, log score and MCB; None if none was tried."""
+    """Table of the effect of each map on Brier score, log score and MCB; None if none was tried."""
     tried = [(m.model, trial) for m in models for trial in m.recalibration]
     if not tried:
         return None
