@@ -157,7 +157,7 @@ def _number_sections(sections: Sequence[SectionContent]) -> list[dict[str, Any]]
 
 
 def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Number tables and figures through the whole report; return labels for references to parts and sections."""
+    """Number tables and figures through the report; return labels for references to parts and sections."""
     labels = _FIXED_PLACES | {
         f"section_{s['name']}": {"text": f"Section {s['number']}", "id": s["id"]} for s in sections
     }

@@ -132,7 +132,10 @@ def _describe_sums(data: DataSummary, events: float, others: float) -> str:
         if data.clusters is None
         else format_counted(data.clusters, "cluster")
     )
-    cases = f"{format_counted(_round_down(events), 'event')} and {format_counted(_round_down(others), 'non-event')}"
+    cases = (
+        f"{format_counted(_round_down(events), 'event')} and "
+        f"{format_counted(_round_down(others), 'non-event')}"
+    )
     return (
         f"The weights of events sum to {format_count(sums[0])} and those of non-events to "
         f"{format_count(sums[1])}; allowing for varying weights, the {draws} count as {cases}."
