@@ -207,7 +207,7 @@ def test_no_reference_of_the_page_leads_nowhere(page):
 
 
 def test_the_certificate_says_why_there_is_none(page):
-    assert "No other software has computed the numbers of this report on these data" in page
+    assert "No other software has recomputed the numbers of this report on these data" in page
     assert TOO_LARGE in page
 
 
@@ -215,7 +215,7 @@ def test_tables_have_no_columns_of_what_is_not_known(evaluation):
     heads = {table.caption.partition(" ")[0]: table.heads for table in evaluation_tables(evaluation)}
     assert heads["Distance"] == ("model", "ECE", "ECE corrected")
     assert "p" not in heads["CORP"]
-    assert "less overfit" in heads["CORP"]
+    assert "corrected" in heads["CORP"]
     assert not any(
         "ICI" in table.caption or "MCB is 0" in table.caption for table in evaluation_tables(evaluation)
     )
@@ -275,13 +275,13 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     buckets = r"39\d buckets of rows"
     told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. In groups"
     assert re.search(told, jackknife["convention"])
-    assert "In groups and periods at most 100 buckets." in jackknife["convention"]
+    assert "Groups and periods have at most 100 buckets." in jackknife["convention"]
     assert jackknife["reference"].startswith("Efron, Tibshirani (1993); Shao, Wu (1989)")
     assert "Pointwise consistency band, 90 % (continuous)" in entries
     assert "Simultaneous confidence band, 90 % (honest)" in entries
     assert "Wilson interval of a rate" in entries
     assert {"Difference of scores or AUCs", "Difference of MCB or DSC"} <= entries.keys()
-    assert entries["MCB and DSC less overfit, with intervals"]["formula"].startswith("C − O ± z se")
+    assert entries["Overfit-corrected MCB and DSC, with intervals"]["formula"].startswith("C − O ± z se")
     families = [
         family["title"] for family in describe_methods_section(report_on(evaluation)).content["families"]
     ]
@@ -298,7 +298,7 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
     assert not any("band" in name for name in entries)
     section = describe_methods_section(report_on(clustered))
     assert "Intervals have the level 95 %." in section.content["conventions"]
-    assert any("dealt out to buckets whole" in text for text in section.content["conventions"])
+    assert any("assigned to buckets as a whole" in text for text in section.content["conventions"])
     assert_nothing_foreign(read_texts(dict(section.content)))
 
 
@@ -316,8 +316,8 @@ def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
     model = evaluation.models[0]
     many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
     entry = next(list_engine_methods(replace(evaluation, models=(many,))))
-    assert "Of more than 65,536 distinct forecasts the density f in a continuous band" in entry["convention"]
-    assert entry["convention"].endswith("is that of at least 16,384 cells of about equal count.")
+    assert "With more than 65,536 distinct forecasts, the density f in a continuous band" in entry["convention"]
+    assert entry["convention"].endswith("is computed from at least 16,384 cells of about equal count.")
 
 
 def test_bands_of_the_diagram_are_told_as_drawn(evaluation, clustered, page):
@@ -337,9 +337,9 @@ def test_findings_judge_calibration_by_the_line(evaluation):
     }
     calibrated, steep = found["a:"], found["There"]
     assert calibrated.text.startswith(
-        "a: no evidence against slope and intercept of calibration (test of slope"
+        "a: no evidence against slope 1 and intercept 0 (test of slope"
     )
-    assert "less overfit" in calibrated.text
+    assert "overfit-corrected" in calibrated.text
     assert calibrated.tone == "plain"
     assert steep.text.startswith(
         "There is evidence that b is miscalibrated (test of slope and intercept, p < 0.001"
@@ -363,7 +363,7 @@ def test_findings_where_no_line_fits():
         evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
     )
     finding = next(f for f in draw_conclusions(report) if f.see == "reliability")
-    assert finding.text.startswith("a: the test of slope and intercept cannot tell (miscalibration")
+    assert finding.text.startswith("a: the test of slope and intercept is inconclusive (miscalibration")
     (judgement,) = report.judgements
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert "cannot be judged" in judgement.sentence

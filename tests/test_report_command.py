@@ -115,7 +115,7 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
         (["loans.csv", "--from", "r.json"], r"Give either FILE with its options, or --from: "),
         (["--from", "r.json", "--group", "site"], r"Give either FILE with its options, or --from: "),
         (["--from", "r.json", "--certify"], r"Give either FILE with its options, or --from: "),
-        (["loans.csv", *QUICK, "-o", "none/r.json"], r"The folder none does not exist; "),
+        (["loans.csv", *QUICK, "-o", "none/r.json"], r"The folder none does not exist\. To fix: "),
         (["loans.csv", *QUICK, "-o", "r.docx"], r"must end in \.html, \.pdf or \.json; got 'r\.docx'\.$"),
         (
             ["loans.csv", *QUICK, "-o", "r.json", "-o", "r"],
@@ -453,7 +453,7 @@ def test_numbers_changed_by_hand_are_refused_without_any_limit(call, tmp_path):
     assert code == ExitCode.DATA_REFUSED
     assert (
         error
-        == "scorereport: changed.json contradicts itself: its results are not those whose hash it has.\n"
+        == "scorereport: changed.json contradicts itself: the hash it records is not that of its results.\n"
     )
     found["evaluation"]["software"]["scorereport"] = "0.1.0"
     (tmp_path / "old.json").write_text(json.dumps(found), encoding="utf-8")
@@ -461,7 +461,7 @@ def test_numbers_changed_by_hand_are_refused_without_any_limit(call, tmp_path):
     assert code == ExitCode.DATA_REFUSED
     assert error == (
         f"scorereport: old.json was written by scorereport 0.1.0, and version {sr.__version__} cannot "
-        "confirm its numbers: render it with 0.1.0, or evaluate the data again.\n"
+        "confirm its numbers. To fix: render it with version 0.1.0, or evaluate the data again.\n"
     )
 
 
@@ -471,7 +471,7 @@ def test_a_page_that_runs_or_fetches_is_not_written(call, write, tmp_path, marku
     config = write("report.toml", ONLY_MODEL)
     code, error = call("loans.csv", *QUICK, "--config", config, "--templates", "own", "-o", "r.html")
     assert code == ExitCode.USAGE
-    assert "A report must carry in itself all that it shows" in error
+    assert "A report must contain everything that it shows" in error
     assert not (tmp_path / "r.html").exists()
 
 

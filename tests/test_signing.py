@@ -205,7 +205,7 @@ def test_a_certificate_without_its_key_cannot_sign(owner, key, tmp_path):
     for lacking, (some_key, some_certificate) in cases.items():
         path = write_archive(tmp_path / "part.p12", some_key, some_certificate)
         with pytest.raises(
-            UsageError, match=rf"^The certificate \S+ cannot sign: there is no {lacking} in it\.$"
+            UsageError, match=rf"^The certificate \S+ cannot sign: it contains no {lacking}\.$"
         ):
             open_signer(path, password=PASSWORD)
 
@@ -225,12 +225,12 @@ def test_the_extra_is_named_where_it_is_missing(archive, monkeypatch, unsigned):
     monkeypatch.setitem(sys.modules, "pyhanko", None)
     monkeypatch.setitem(sys.modules, "pyhanko.sign", None)
     for use in (lambda: open_signer(archive, password=PASSWORD), lambda: unsigned_sha256(unsigned)):
-        with pytest.raises(UsageError, match=r'^Signatures need pyHanko: pip install "scorereport\[sign\]"$'):
+        with pytest.raises(UsageError, match=r'^Signatures require pyHanko: pip install "scorereport\[sign\]"$'):
             use()
 
 
 def test_what_is_no_pdf_has_no_hash():
-    with pytest.raises(UsageError, match=r"^This is no PDF that can be read: "):
+    with pytest.raises(UsageError, match=r"^This is not a PDF that can be read: "):
         unsigned_sha256(b"no PDF")
 
 

@@ -724,8 +724,8 @@ def test_a_longer_period_whose_middle_lies_before_others_is_drawn_there(months):
 def test_the_caption_tells_where_points_stand(report, months):
     daily = [window_snapshot(months[0], end, days=None) for end in range(3)]
     for past, current, where in (
-        (months[:-1], months[-1], "Numbers of 7 audits in the middle of each period, "),
-        (daily[:-1], daily[-1], "Numbers of 3 audits at the last day of each period, "),
+        (months[:-1], months[-1], "Numbers of 7 audits, each at the middle of its period, "),
+        (daily[:-1], daily[-1], "Numbers of 3 audits, each at the last day of its period, "),
     ):
         section = describe_trend_section(replace(report, trend=find_drift(current, past, **SETTINGS)))
         assert section.parts["trend"]["caption"].startswith(where)
