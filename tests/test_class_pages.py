@@ -504,7 +504,9 @@ def test_what_a_panel_shows_is_explained_once(graded, named):
     parts = section_of(describe_class_calibration_section, graded).parts
     assert "Thick segments: blocks" in parts["reliability"]["caption"]
     assert "Thick segments: blocks" not in parts["class_reliability"]["caption"]
-    assert parts["class_reliability"]["caption"].endswith("have the same meaning as in the diagrams of the thresholds.")
+    assert parts["class_reliability"]["caption"].endswith(
+        "have the same meaning as in the diagrams of the thresholds."
+    )
     assert (
         "Thick segments: blocks"
         in section_of(describe_class_calibration_section, named).parts["reliability"]["caption"]

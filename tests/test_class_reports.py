@@ -472,7 +472,9 @@ def test_the_choice_of_a_checkpoint_is_that_of_the_file(tables, report, sections
     assert report.selection.chosen.best == str(best)
     told = f"The penalised Brier score chooses checkpoint {best}, where it is {show(brier[best])}."
     assert told in sections["Choice of a checkpoint"]
-    assert f"Early stopping by the same score ends training at {best + 2}" in sections["Choice of a checkpoint"]
+    assert (
+        f"Early stopping by the same score ends training at {best + 2}" in sections["Choice of a checkpoint"]
+    )
     assert "epochs.csv" in sections["Choice of a checkpoint"]
     rows = [row for row in find_table(tables, "Checkpoint that each") if row[0] == "Penalised Brier score"]
     assert [row[2:5] for row in rows] == [

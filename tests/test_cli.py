@@ -120,7 +120,11 @@ def test_json_is_the_results_document(call, file):
     ("options", "columns", "shown"),
     [
         (["--cluster", "bank"], {"cluster": "bank"}, "in 30 clusters"),
-        (["--grade", "rating"], {"grade": "rating"}, "a by grade: one-sided tests whether the forecast is too low"),
+        (
+            ["--grade", "rating"],
+            {"grade": "rating"},
+            "a by grade: one-sided tests whether the forecast is too low",
+        ),
         (["--time", "day"], {"time": "day"}, "2022-W01"),
         (["--time", "day", "--window", "quarter"], {"time": "day", "window": "quarter"}, "2022-Q1"),
         (["--weight", "w"], {"weight": "w"}, "sampling weights of total "),

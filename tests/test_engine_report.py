@@ -297,7 +297,7 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
     assert "buckets of clusters" in entries["Calibration line"]["convention"]
     assert not any("band" in name for name in entries)
     section = describe_methods_section(report_on(clustered))
-    assert "Intervals have the level 95 %." in section.content["conventions"]
+    assert "Intervals have a confidence level of 95 %." in section.content["conventions"]
     assert any("assigned to buckets as a whole" in text for text in section.content["conventions"])
     assert_nothing_foreign(read_texts(dict(section.content)))
 
@@ -316,7 +316,9 @@ def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
     model = evaluation.models[0]
     many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
     entry = next(list_engine_methods(replace(evaluation, models=(many,))))
-    assert "With more than 65,536 distinct forecasts, the density f in a continuous band" in entry["convention"]
+    assert (
+        "With more than 65,536 distinct forecasts, the density f in a continuous band" in entry["convention"]
+    )
     assert entry["convention"].endswith("is computed from at least 16,384 cells of about equal count.")
 
 
@@ -336,9 +338,7 @@ def test_findings_judge_calibration_by_the_line(evaluation):
         f.text.partition(" ")[0]: f for f in draw_conclusions(report_on(evaluation)) if f.see == "reliability"
     }
     calibrated, steep = found["a:"], found["There"]
-    assert calibrated.text.startswith(
-        "a: no evidence against slope 1 and intercept 0 (test of slope"
-    )
+    assert calibrated.text.startswith("a: no evidence against slope 1 and intercept 0 (test of slope")
     assert "overfit-corrected" in calibrated.text
     assert calibrated.tone == "plain"
     assert steep.text.startswith(

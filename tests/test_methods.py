@@ -317,7 +317,10 @@ def test_draws_levels_and_seeds_come_from_the_records(reports):
     assert "40 resamples of rows, seed 2021." in entries["BCa bootstrap"]["convention"]
     assert "For Brier score, log score" in entries["BCa bootstrap"]["convention"]
     assert "40 draws, seed 2021." in entries["Pointwise consistency band, 90 % (resampling)"]["convention"]
-    assert "O₂ by 100 draws, seed 2021." in entries["Overfit-corrected MCB and DSC, with intervals"]["convention"]
+    assert (
+        "O₂ by 100 draws, seed 2021."
+        in entries["Overfit-corrected MCB and DSC, with intervals"]["convention"]
+    )
     assert "5 folds, seed 2021" in entries["Recalibration tried"]["convention"]
     assert "χ² of 10 groups" in entries["Hosmer-Lemeshow"]["convention"]
     assert "red below 0.01, yellow below 0.05" in entries["Tests by grade"]["convention"]
@@ -461,7 +464,7 @@ def test_weighted_classes_count_by_their_effective_number():
 
 def test_a_large_sample_is_not():
     told = " ".join(describe_methods_section(report_of(make_frame(600), resamples=0)).content["sizes"])
-    assert "The sample has them; this alone does not make intervals narrow [Snell et al. (2021)]." in told
+    assert "The sample meets it, but this alone does not make intervals narrow [Snell et al. (2021)]." in told
     assert "too few" not in told
 
 
@@ -871,7 +874,7 @@ def rates(t):
 #: The formula, what it says in a few lines, and the engine's answer.
 OF_METHODS = {
     "skill": (
-        "skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); of the AUC: 2 AUC − 1",
+        "skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); for the AUC: 2 AUC − 1",
         lambda: (score_of(Y.mean()) - score_of(P)) / (score_of(Y.mean()) - score_of(Y)),
         lambda: sr.skill("brier", Y, P),
     ),

@@ -480,9 +480,10 @@ def test_the_table_holds_the_areas_on_both_axes():
     )
     assert table.rows[2][1] == "Brier score"
     assert table.caption == (
-        "Area under the retention curve. The axis is the fraction of cases set aside, from 0 to 0.4; an area "
-        "is 0.4 if the metric is 1 throughout. In the next column, the axis is in percent and areas are 100 "
-        "times as large. ↑ higher, ↓ lower is better; 95 % intervals by percentile bootstrap, 5 resamples of rows, seed 2021"
+        "Area under the retention curve. The axis is the fraction of cases set aside, from 0 to 0.4; an "
+        "area is 0.4 if the metric is 1 throughout. In the next column, the axis is in percent and areas "
+        "are 100 times as large. ↑ higher, ↓ lower is better; 95 % intervals by percentile bootstrap, 5 "
+        "resamples of rows, seed 2021"
     )
 
 

@@ -658,7 +658,10 @@ def test_the_section_tells_the_choice_and_warns_of_it():
         "The penalised Brier score chooses checkpoint 2, where it is 0.4600. Its macro F1 is 1.0000" in shown
     )
     assert "would not end training early and keeps checkpoint 2" in shown
-    assert "With 3 classes, the penalty is 0.6667 for the Brier score and log 3 = 1.0986 for the log score." in shown
+    assert (
+        "With 3 classes, the penalty is 0.6667 for the Brier score and log 3 = 1.0986 for the log score."
+        in shown
+    )
     assert "Confirm the performance of the chosen checkpoint on other cases" in shown
     assert "is not a proper score" in shown
     assert "it ends training after 1 checkpoint in a row without a better score" in shown

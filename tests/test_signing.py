@@ -225,7 +225,9 @@ def test_the_extra_is_named_where_it_is_missing(archive, monkeypatch, unsigned):
     monkeypatch.setitem(sys.modules, "pyhanko", None)
     monkeypatch.setitem(sys.modules, "pyhanko.sign", None)
     for use in (lambda: open_signer(archive, password=PASSWORD), lambda: unsigned_sha256(unsigned)):
-        with pytest.raises(UsageError, match=r'^Signatures require pyHanko: pip install "scorereport\[sign\]"$'):
+        with pytest.raises(
+            UsageError, match=r'^Signatures require pyHanko: pip install "scorereport\[sign\]"$'
+        ):
             use()
 
 

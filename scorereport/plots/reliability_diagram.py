@@ -164,14 +164,14 @@ def _outside(model: ModelResult) -> str:
     middle = (histogram.lower + histogram.upper) / 2
     cep = np.interp(middle, curve.forecast, curve.cep)
     lower, upper = band.at(np.clip(middle, band.x[0], band.x[-1]))
-    parts = []
+    name, parts = f"the {format_level(band.level)} band", list[str]()
     for outside, where in ((cep > upper, "above"), (cep < lower, "below")):
         if outside.any():
             share = format_percent(histogram.n[outside].sum() / histogram.n.sum())
             first, last = (format_probability(middle[outside][end]) for end in (0, -1))
-            parts.append(f"{where} it for {share} of cases with forecasts between {first} and {last}")
-    position = join_words(parts) if parts else "inside it for all cases"
-    return f", relative to the {format_level(band.level)} band it lies {position}"
+            which = "it" if parts else name
+            parts.append(f"{where} {which} for {share} of cases with forecasts between {first} and {last}")
+    return f", lies {join_words(parts)}" if parts else f", lies inside {name} for all cases"
 
 
 _VEIL = 0.2
@@ -233,11 +233,12 @@ def _describe_curve(curve: FlexibleCurve | None) -> str:
     x = curve.forecast
     outside = float(((x < curve.lower) | (x > curve.upper)).mean())
     where = (
-        "inside the band everywhere" if not outside else f"outside it for {format_percent(outside)} of points"
+        f"inside the {format_level(curve.level)} band everywhere"
+        if not outside
+        else f"outside the {format_level(curve.level)} band for {format_percent(outside)} of points"
     )
     first, last = curve.probability[[0, -1]]
     return (
         f"from {format_probability(first)} at forecast {format_probability(x[0])} to "
-        f"{format_probability(last)} at {format_probability(x[-1])}, the diagonal lies {where} "
-        f"({format_level(curve.level)})"
+        f"{format_probability(last)} at {format_probability(x[-1])}, the diagonal lies {where}"
     )

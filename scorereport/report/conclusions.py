@@ -276,7 +276,7 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
             yield Conclusion(
                 text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
                 f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
-                f"{len(model.recalibration)} maps; the interval allows for that choice, and for being stated "
+                f"{len(model.recalibration)} maps; the interval allows for this choice, and for being stated "
                 "only where a gain is shown).",
                 see="recalibration",
                 tone="open",

@@ -75,7 +75,7 @@ SCORE_FORMULAS = {
 SKILL_FORMULAS = {
     "skill": Formula(
         name="Skill",
-        formula="skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); of the AUC: 2 AUC − 1",
+        formula="skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); for the AUC: 2 AUC − 1",
         convention="0 % is the prevalence forecast, 100 % the perfect one; a negative skill is worse than "
         "the prevalence forecast. The prevalence is that of the same cases.",
         reference=FLORES_2025,

@@ -80,8 +80,8 @@ def state_engine_conventions(evaluation: Evaluation) -> Iterator[str]:
 def state_engine_levels(evaluation: Evaluation) -> str:
     """State the levels of intervals and, if there are any, of bands."""
     settings = evaluation.settings
-    bands = f", bands {format_level(settings.band_level)}" if _has_bands(evaluation) else ""
-    return f"Intervals have the level {format_level(settings.level)}{bands}."
+    bands = f", bands of {format_level(settings.band_level)}" if _has_bands(evaluation) else ""
+    return f"Intervals have a confidence level of {format_level(settings.level)}{bands}."
 
 
 def _has_bands(evaluation: Evaluation) -> bool:

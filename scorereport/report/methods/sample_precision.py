@@ -155,7 +155,7 @@ def _judge_size(counts: dict[str, float], cases_of: str = "") -> str:
             f"{rule}: there are too few {cases_of}{_name_few(few)}. Intervals are wide, and a lack of "
             "evidence against calibration means little."
         )
-    return f"{rule}. The sample has them; this alone does not make intervals narrow [{cite(SNELL_2021)}]."
+    return f"{rule}. The sample meets it, but this alone does not make intervals narrow [{cite(SNELL_2021)}]."
 
 
 def _name_few(few: list[str]) -> str:

@@ -119,8 +119,9 @@ def describe_decomposition_section(report: Report) -> SectionContent:
                 plot_murphy,
                 describe_murphy(models),
                 models,
-                caption="Murphy diagram: the mean elementary score against the cost ratio θ of the decision. "
-                "Lower is better; every proper score is a weighted mean over the values of θ.",
+                caption="Murphy diagram: the mean elementary score against the cost ratio θ of the "
+                "decision. Lower is better; every proper score is a mixture of elementary scores with its "
+                "own weights over θ.",
             ),
         ),
         content={"has_intervals": bool(models[0].scores.components)},

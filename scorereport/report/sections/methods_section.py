@@ -148,7 +148,7 @@ def _state_levels(evaluation: Evaluation) -> str:
     if settings.engine != "memory":
         return state_engine_levels(evaluation)
     return (
-        f"Intervals have the level {format_level(settings.level)}, bands "
+        f"Intervals have a confidence level of {format_level(settings.level)}, bands of "
         f"{format_level(settings.band_level)}. Random draws start from seed {settings.seed}, each with its "
         "own stream, so that they are reproducible."
     )

@@ -89,12 +89,12 @@ def distance_table(
 
 def _describe_distances(level: str, *, has_smooth: bool, bounded: bool, corrected: bool) -> str:
     of_curve = (
-        "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
+        "by the lowess curve with local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
         "Emax), and "
     )
     noise = "; noise makes it too large, which the last column corrects"
     intervals = (
-        f", with {level} intervals, which contain 0 unless there is evidence against it; lower is better"
+        f", with {level} intervals, which contain 0 unless there is evidence against 0; lower is better"
     )
     return (
         f"Distance between forecasts and observed frequencies {of_curve * has_smooth}in 10 bins (ECE, which "
@@ -122,11 +122,11 @@ def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Tab
         for of_test in zip(*(c.tests for _, c in known), strict=True)
         for (model, _), test in zip(known, of_test, strict=True)
     ]
-    adjusted = f" (Holm: adjusted for the {len(known)} models)" if is_adjusted else ""
+    adjusted = f" (Holm's p: adjusted for the {len(known)} models)" if is_adjusted else ""
     return Table(
         caption="Tests of calibration; a small p is evidence against "
         f"it{adjusted}{_describe_time_tests(known)}",
-        heads=("test", "model", "statistic", "p", *(["Holm p"] if is_adjusted else [])),
+        heads=("test", "model", "statistic", "p", *(["Holm's p"] if is_adjusted else [])),
         rows=tuple(tests),
         n_labels=2,
         section=section_size(known),
