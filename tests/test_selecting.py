@@ -602,7 +602,7 @@ def test_the_description_tells_choices_and_stops():
     assert plots.describe_checkpoints(selection) == (
         "Scores of 3 checkpoints, from 1 to 3. Best checkpoint by each score: Penalised Brier score 2 "
         "(0.8000) and Macro F1 3 (0.6000). Early stopping after 1 checkpoint without a better score: "
-        "Penalised Brier score stops at 3 and keeps 2; Macro F1 goes on to the last and keeps 3."
+        "Penalised Brier score stops at 3 and keeps 2; Macro F1 continues to the last and keeps 3."
     )
     assert plots.describe_checkpoints(CASES["one"]()).startswith("Scores of 1 checkpoint, 1. Best ")
 
