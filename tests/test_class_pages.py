@@ -325,7 +325,7 @@ def test_a_class_that_never_came_is_in_every_table(two):
     assert describe_class_data_section(report_of(absent)).content["absent"] == ["never"]
     assert not describe_class_data_section(report_of(two)).content["absent"]
     assert (
-        "never came" in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
+        "never observed" in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
     )
     assert_drawn(plot_views(absent.class_models[0], CLASS))
     assert_drawn(plot_view_components(absent.class_models, CLASS))
@@ -525,7 +525,7 @@ def test_ordered_classes_have_diagrams_of_thresholds_and_of_classes(graded, name
 
 def test_captions_of_diagrams_tell_how_they_were_made(graded, fifty):
     caption = section_of(describe_class_calibration_section, graded).parts["reliability"]["caption"]
-    assert "of calm, for each threshold" in caption
+    assert "of calm, one for each threshold" in caption
     assert "Shaded: 90 % pointwise consistency band (resampling, 40 draws)" in caption
     assert "Dashed: 90 % simultaneous consistency band" in caption
     assert f"Seed {graded.settings.seed}." in caption
@@ -558,7 +558,7 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
 
 def test_too_few_draws_are_told(named):
     sentences = section_of(describe_class_calibration_section, named).content["blocks"][0]["sentences"]
-    assert "too few draws to show it." in " ".join(sentences)  # 4 tests, none can be below 4/41
+    assert "too few draws to show miscalibration." in " ".join(sentences)  # 4 tests, none can be below 4/41
 
 
 def test_cases_whose_thresholds_cross_are_counted(graded):
@@ -578,4 +578,4 @@ def test_rescaled_rows_are_told():
     told = section_of(describe_class_data_section, evaluation).content["rescaled"]
     assert len(told) == len(evaluation.data.classes.rescaled)
     assert any("in 10 of 120 rows the probabilities did not sum to 1" in text for text in told)
-    assert any("the furthest to 1.500000" in text for text in told)
+    assert any("(furthest sum: 1.500000)" in text for text in told)

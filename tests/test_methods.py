@@ -340,7 +340,7 @@ def test_bands_of_different_methods_name_their_models():
     frame["b"] = frame["b"].round(1)
     entries = entries_of(report_of(frame, forecasts=["a", "b"]))
     assert entries["Pointwise consistency band, 90 % (resampling)"]["convention"].endswith("For a.")
-    assert entries["Pointwise consistency band, 90 % (discrete)"]["convention"].endswith("Of b.")
+    assert entries["Pointwise consistency band, 90 % (discrete)"]["convention"].endswith("For b.")
     simultaneous = entries["Simultaneous consistency band, 90 % (split resampling)"]
     assert "Of a" not in simultaneous["convention"]
 
@@ -421,7 +421,7 @@ def test_weighted_cases_count_by_their_effective_number(scale):
     told = describe_methods_section(report).content["sizes"]
     assert told[0] == (
         f"The weights of events sum to {210 * scale:,} and those of non-events to {1190 * scale:,}; allowing "
-        "for weights that vary, the 600 rows count as 77 events and 438 non-events."
+        "for varying weights, the 600 rows count as 77 events and 438 non-events."
     )
     assert "at least 100 of each [Vergouwe et al. (2005)]: there are too few events." in told[1]
     assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in told[-1]
@@ -446,7 +446,7 @@ def test_frequencies_and_clusters_count_cases():
         report_of(frame, resamples=0, weight="w", weight_kind="frequency")
     ).content["sizes"]
     assert told[0] == "The sample has 210 events and 1,190 non-events (sums of weights)."
-    assert "The sample has them" in told[1]
+    assert "The sample meets it" in told[1]
     told = describe_methods_section(report_of(frame, resamples=0, cluster="person")).content["sizes"]
     assert told[0] == "The sample has 90 events and 510 non-events."
 
