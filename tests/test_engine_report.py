@@ -273,7 +273,7 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "approximate" not in of_engine["convention"]
     jackknife = entries["Grouped jackknife over buckets"]
     buckets = r"39\d buckets of rows"
-    told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. In groups"
+    told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. Groups"
     assert re.search(told, jackknife["convention"])
     assert "Groups and periods have at most 100 buckets." in jackknife["convention"]
     assert jackknife["reference"].startswith("Efron, Tibshirani (1993); Shao, Wu (1989)")
@@ -401,7 +401,7 @@ def test_checklists_say_why_nothing_was_recalibrated(evaluation):
     section = describe_checklists_section(report_on(evaluation, LIMITS), ["methods", "performance"])
     lines = {line["number"]: line for line in section.content["lists"][1]["lines"]}
     assert lines["19"]["reason"] == (
-        "the report has no section recalibration; it can be tried only on rows in memory"
+        "the report has no section recalibration; recalibration can be tried only on rows in memory"
     )
     assert_nothing_foreign(read_texts(dict(section.content)))
 

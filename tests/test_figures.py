@@ -530,7 +530,7 @@ def test_forty_groups_fit_on_a_page():
 def test_miscalibration_of_groups_is_less_overfit_where_it_has_intervals():
     evaluation = case("usual")
     bare = [replace(g, models=tuple(replace(m, components=()) for m in g.models)) for g in evaluation.groups]
-    assert "Miscalibration (MCB) of the Brier score, overfit-corrected" in words(
+    assert "Overfit-corrected MCB of the Brier score" in words(
         plots.plot_groups(evaluation.groups, "brier_miscalibration")
     )
     assert "Miscalibration (MCB) of the Brier score" in words(plots.plot_groups(bare, "brier_miscalibration"))
@@ -570,7 +570,7 @@ def test_a_curve_outside_its_band_is_said_to_be():
     curve = model.curves.reliability
     narrow = replace(model.bands[0], x=curve.forecast, lower=curve.cep + 0.01, upper=curve.cep + 0.02)
     inside = replace(narrow, lower=curve.cep - 0.01)
-    assert "below it for 100.0 % of cases" in plots.describe_reliability(
+    assert "below the 90 % band for 100.0 % of cases" in plots.describe_reliability(
         [replace(model, bands=(narrow,))], prevalence=0.4
     )
     assert "inside it for all cases" in plots.describe_reliability(

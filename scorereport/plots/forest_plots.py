@@ -42,6 +42,8 @@ PLOTTED_MEASURES = {
     "rps": "Ranked probability score",
 }
 _MISCALIBRATION = "brier_miscalibration"
+#: Label of the overfit-corrected miscalibration, short enough for a vertical axis.
+_CORRECTED = "Overfit-corrected MCB of the Brier score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +62,7 @@ def measure_label(measure: str, groups: Sequence[GroupResult]) -> str:
         names = join_words([f"{name!r}" for name in PLOTTED_MEASURES])
         raise UsageError(f"`measure` must be one of {names}; got {measure!r}.")
     is_corrected = any(scores.components for group in groups for scores in group.models)
-    return PLOTTED_MEASURES[measure] + (
-        ", overfit-corrected" if is_corrected and measure == _MISCALIBRATION else ""
-    )
+    return _CORRECTED if is_corrected and measure == _MISCALIBRATION else PLOTTED_MEASURES[measure]
 
 
 def model_names(groups: Sequence[GroupResult]) -> list[str]:
