@@ -573,7 +573,7 @@ def test_a_curve_outside_its_band_is_said_to_be():
     assert "below the 90 % band for 100.0 % of cases" in plots.describe_reliability(
         [replace(model, bands=(narrow,))], prevalence=0.4
     )
-    assert "inside it for all cases" in plots.describe_reliability(
+    assert "inside the 90 % band for all cases" in plots.describe_reliability(
         [replace(model, bands=(inside,))], prevalence=0.4
     )
 

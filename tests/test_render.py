@@ -144,7 +144,7 @@ def test_a_template_that_does_not_exist_is_told():
 
 def test_a_folder_of_templates_must_exist(tmp_path):
     for use in (lambda folder: render_html("report.html", {}, templates=folder), hash_templates):
-        with pytest.raises(UsageError, match=r"^The folder of templates \S+none does not exist\.$"):
+        with pytest.raises(UsageError, match=r"^The template folder \S+none does not exist\.$"):
             use(tmp_path / "none")
 
 

@@ -128,7 +128,10 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
         ),
         (["loans.csv", *QUICK, "--date", "2026-13-01"], r"must be a date .* got '2026-13-01'\.$"),
         (["loans.csv", *QUICK, "--config", "none.toml"], r"There is no configuration 'none\.toml'\.$"),
-        (["loans.csv", *QUICK, "-o", "r.html", "--templates", "none"], r"templates none does not exist\.$"),
+        (
+            ["loans.csv", *QUICK, "-o", "r.html", "--templates", "none"],
+            r"template folder none does not exist\.$",
+        ),
     ],
     ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else "",
 )

@@ -195,7 +195,7 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path):
         open_signer(tmp_path / "none.p12", password=PASSWORD)
     (tmp_path / "odd.p12").write_text("odd", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"^The certificate \S+odd\.p12 cannot be opened: .* no PKCS#12 file"
+        UsageError, match=r"^The certificate \S+odd\.p12 cannot be opened: .* not a PKCS#12 file"
     ):
         open_signer(tmp_path / "odd.p12", password=PASSWORD)
 
