@@ -119,7 +119,7 @@ def test_an_item_that_is_not_there_is_refused():
         read_checklists(configuration)
     assert str(caught.value) == (
         "report.toml: `checklist.not_applicable` names an item that its list does not have: 'tripod-ai:6d'; "
-        "look its number up in the list."
+        "look up its number in the list."
     )
 
 
@@ -181,7 +181,7 @@ HEAD = 'title = "T"\nsource = "S"\n'
         (f'{HEAD}items = [{{number = "1"}}]', "`items.1.text` is missing."),
         (
             f'{HEAD}items = [{{number = 3, text = "x", reason = "y"}}]',
-            "`items.1.number` must be text; got 3. Put it in quotes.",
+            "`items.1.number` must be text; got 3. To fix: put it in quotes.",
         ),
         (
             f'{HEAD}items = [{{number = "1", text = "x", sections = "data"}}]',
@@ -198,19 +198,19 @@ HEAD = 'title = "T"\nsource = "S"\n'
         ),
         (
             f'{HEAD}name = "x"\nitems = [{{number = "1", text = "x", reason = "y"}}]',
-            "`name` is not known: a list is called by the name of its file.",
+            "`name` is not a known key: the name of a checklist is that of its file.",
         ),
         (
             f'{HEAD}items = [{{number = "1", text = "x", sections = ["date"]}}]',
-            "`items.1.sections` names no section: 'date'; did you mean `data`?",
+            "`items.1.sections` names a section that does not exist: 'date'; did you mean `data`?",
         ),
         (
             f'{HEAD}items = [{{number = "1", text = "x", sections = ["data"], needs = ["data.sauce"]}}]',
-            "`items.1.needs` names no key of the configuration, such as `model.owner`: 'data.sauce'.",
+            "`items.1.needs` must name a key of the configuration, such as `model.owner`; got 'data.sauce'.",
         ),
         (
             f'{HEAD}items = [{{number = "1", text = "x", sections = ["data"], needs = ["sha256"]}}]',
-            "`items.1.needs` names no key of the configuration, such as `model.owner`: 'sha256'.",
+            "`items.1.needs` must name a key of the configuration, such as `model.owner`; got 'sha256'.",
         ),
         (
             f'{HEAD}items = [{{number = "1", text = "x"}}]',

@@ -59,7 +59,7 @@ def test_a_file_that_is_given_goes_before_that_of_the_configuration(tmp_path):
 
 
 def test_a_table_without_a_file_is_refused(tmp_path):
-    sentence = r"^`checkpoints.file` is missing: name the file that holds the checkpoints\.$"
+    sentence = r"^`checkpoints.file` is missing\. To fix: name the file with the checkpoints\.$"
     with pytest.raises(sr.UsageError, match=sentence):
         select_checkpoint(configure(tmp_path, 'score = "rps"'))
 

@@ -71,7 +71,7 @@ def test_only_what_was_used_is_listed(ordinal, plain):
     assert {"Difference of scores", "Difference of MCB or DSC", "Ranks", "Cochran’s Q"} <= listed
     of_events = {BINARY_CATALOGUE[key].name for key in ("roc", "regret", "net benefit", "line", "murphy")}
     assert not of_events & listed
-    drawn = {"Test that MCB is 0", "MCB and DSC less overfit, with intervals", "BCa bootstrap", "Ranks"}
+    drawn = {"Test that MCB is 0", "Overfit-corrected MCB and DSC, with intervals", "BCa bootstrap", "Ranks"}
     assert not drawn & set(names_of(plain))
     assert {"Skill", "Retention curves", "Probability scale"} <= set(names_of(plain))
 
@@ -81,7 +81,7 @@ def test_intervals_and_angle_are_listed_with_what_they_are_of(ordinal, plain):
     of_retention = CLASS_CATALOGUE["retention interval"].name
     assert of_scale | {of_retention} <= set(names_of(ordinal))
     told = set(names_of(plain)) & (of_scale | {of_retention})
-    assert told == {"Probability scale", "Angle of the marks"}
+    assert told == {"Probability scale", "Angle of the probability scale"}
     short = report_of(configuration='[report]\nomit = ["scale", "retention"]', forecasts=["m"], resamples=20)
     assert not set(names_of(short)) & (of_scale | {of_retention, "Retention curves"})
 
@@ -152,7 +152,7 @@ def test_formulas_of_kappa_and_f1_give_the_numbers_of_the_engine(ordinal):
 def test_findings_speak_of_classes(ordinal, plain):
     texts = [finding.text for finding in draw_conclusions(ordinal)]
     assert any("ranked probability score" in text and "class frequencies" in text for text in texts)
-    assert any(text.startswith("The class called likeliest is right in: m ") for text in texts)
+    assert any(text.startswith("Share of cases in which the predicted class is right: m ") for text in texts)
     assert any("bold is miscalibrated" in text and "up to " in text for text in texts)
     assert not any("event" in text for text in texts)
     assert any("Brier score (K classes)" in finding.text for finding in draw_conclusions(plain))

@@ -147,7 +147,7 @@ def test_shares_of_classes_stand_beside_their_intervals(graded):
         assert row[1] == f"{count.weight:.0f}"
         assert row[2] == f"{100 * count.share:.1f} %"
         assert row[3] == f"[{100 * count.interval.lower:.1f}, {100 * count.interval.upper:.1f}]"
-    assert "from the lowest to the highest" in table.caption
+    assert "from lowest to highest" in table.caption
 
 
 def test_mean_forecasts_stand_beside_the_share_that_came(graded):
@@ -188,10 +188,10 @@ def test_the_section_tells_of_the_scales_of_ordinal_scores(graded, named, two):
         section_of(describe_class_performance_section, evaluation).content["scalings"]
         for evaluation in (graded, named, two)
     )
-    assert "given in [0, 1] and 3 times as large" in told
+    assert "given on [0, 1] and 3 times as large" in told
     assert "sa-RPS is not proper" in told
     assert other == ""
-    assert of_two.endswith("of two classes both are half of the Brier score.")
+    assert of_two.endswith("with two classes, both are half of the Brier score.")
 
 
 def test_two_classes_have_one_scale_on_which_sa_rps_is_proper(two):
@@ -307,7 +307,7 @@ def test_the_table_of_views_ends_with_what_they_add_up_to(graded):
     assert column(table, "AUC ↑")[1] == f"{view.score('roc_auc').value:.4f}"
     p = view.miscalibration_test("brier").p_value
     assert column(table, "p")[1] == f"{p:.3f}"
-    assert "p of the test that MCB is 0, for each row alone" in table.caption
+    assert "p of the test that MCB is 0, for each row separately" in table.caption
 
 
 def test_tables_without_draws_have_no_intervals(bare):
@@ -325,7 +325,7 @@ def test_a_class_that_never_came_is_in_every_table(two):
     assert describe_class_data_section(report_of(absent)).content["absent"] == ["never"]
     assert not describe_class_data_section(report_of(two)).content["absent"]
     assert (
-        "never came" in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
+        "never observed" in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
     )
     assert_drawn(plot_views(absent.class_models[0], CLASS))
     assert_drawn(plot_view_components(absent.class_models, CLASS))
@@ -431,10 +431,10 @@ def test_confusion_is_told_with_the_main_mistake():
     counts = ((8.0, 2.0, 0.0, 0.0), (1.0, 9.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (0.0, 7.0, 0.0, 3.0))
     text = describe_confusion([replace(model, confusion=Confusion(counts=counts))], GRADES)
     assert "calm is right in 66.7 % of cases" in text
-    assert "most often where mild came (90.0 %), least often where severe came (30.0 %)" in text
-    assert "the most frequent mistake is mild where severe came (23.3 % of cases)" in text
+    assert "most often for observed mild (90.0 %), least often for observed severe (30.0 %)" in text
+    assert "the most frequent error is predicted mild, observed severe (23.3 % of cases)" in text
     right = replace(model, confusion=Confusion(counts=tuple(map(tuple, np.eye(4).tolist()))))
-    assert "mistake" not in describe_confusion([right], GRADES)
+    assert "error" not in describe_confusion([right], GRADES)
     assert_drawn(plot_confusion([right], GRADES))
 
 
@@ -508,11 +508,13 @@ def test_four_classes_of_ordered_ones_stand_in_a_row(graded, named):
 
 def test_what_a_panel_shows_is_explained_once(graded, named):
     parts = section_of(describe_class_calibration_section, graded).parts
-    assert "Thick segments are bins" in parts["reliability"]["caption"]
-    assert "Thick segments are bins" not in parts["class_reliability"]["caption"]
-    assert parts["class_reliability"]["caption"].endswith("as in the diagrams of the thresholds.")
+    assert "Thick segments: blocks" in parts["reliability"]["caption"]
+    assert "Thick segments: blocks" not in parts["class_reliability"]["caption"]
+    assert parts["class_reliability"]["caption"].endswith(
+        "have the same meaning as in the diagrams of the thresholds."
+    )
     assert (
-        "Thick segments are bins"
+        "Thick segments: blocks"
         in section_of(describe_class_calibration_section, named).parts["reliability"]["caption"]
     )
 
@@ -529,12 +531,12 @@ def test_ordered_classes_have_diagrams_of_thresholds_and_of_classes(graded, name
 
 def test_captions_of_diagrams_tell_how_they_were_made(graded, fifty):
     caption = section_of(describe_class_calibration_section, graded).parts["reliability"]["caption"]
-    assert "of calm, for each threshold" in caption
+    assert "of calm, one for each threshold" in caption
     assert "Shaded: 90 % pointwise consistency band (resampling, 40 draws)" in caption
     assert "Dashed: 90 % simultaneous consistency band" in caption
     assert f"Seed {graded.settings.seed}." in caption
     many = section_of(describe_class_calibration_section, fifty).parts["class_reliability"]["caption"]
-    assert "Shown are the 12 of 50 with the largest miscalibration." in many
+    assert "The 12 of 50 with the largest miscalibration are shown." in many
     assert "Shaded" not in many
 
 
@@ -555,14 +557,14 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
 
     among = "calm, test of miscalibration of 3 thresholds, adjusted for their number (Holm): "
     assert with_p_values([0.001, 0.2, 0.02]) == (
-        f"{among}there is evidence of it for up to none (p = 0.003), up to moderate (p = 0.040)."
+        f"{among}evidence of miscalibration for up to none (p = 0.003), up to moderate (p = 0.040)."
     )
-    assert with_p_values([0.02, 0.2, 0.5]) == f"{among}no evidence of it."
+    assert with_p_values([0.02, 0.2, 0.5]) == f"{among}no evidence of miscalibration."
 
 
 def test_too_few_draws_are_told(named):
     sentences = section_of(describe_class_calibration_section, named).content["blocks"][0]["sentences"]
-    assert "too few draws to show it." in " ".join(sentences)  # 4 tests, none can be below 4/41
+    assert "too few draws to show miscalibration." in " ".join(sentences)  # 4 tests, none can be below 4/41
 
 
 def test_cases_whose_thresholds_cross_are_counted(graded):
@@ -582,4 +584,4 @@ def test_rescaled_rows_are_told():
     told = section_of(describe_class_data_section, evaluation).content["rescaled"]
     assert len(told) == len(evaluation.data.classes.rescaled)
     assert any("in 10 of 120 rows the probabilities did not sum to 1" in text for text in told)
-    assert any("the furthest to 1.500000" in text for text in told)
+    assert any("(furthest sum: 1.500000)" in text for text in told)

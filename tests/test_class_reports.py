@@ -485,9 +485,11 @@ def test_the_choice_of_a_checkpoint_is_that_of_the_file(tables, report, sections
     assert report.selection.chosen.best == str(best)
     told = f"The penalised Brier score chooses checkpoint {best}, where it is {show(brier[best])}."
     assert told in sections["Choice of a checkpoint"]
-    assert f"Early stopping by the same score ends at {best + 2}" in sections["Choice of a checkpoint"]
+    assert (
+        f"Early stopping by the same score ends training at {best + 2}" in sections["Choice of a checkpoint"]
+    )
     assert "epochs.csv" in sections["Choice of a checkpoint"]
-    rows = [row for row in find_table(tables, "The checkpoint that") if row[0] == "Penalised Brier score"]
+    rows = [row for row in find_table(tables, "Checkpoint that each") if row[0] == "Penalised Brier score"]
     assert [row[2:5] for row in rows] == [
         [str(best), "", show(brier[best])],
         [str(best), str(best + 2), show(brier[best])],
@@ -609,21 +611,21 @@ def test_documents_of_classes_are_read_back_to_the_byte(nominal, report, tmp_pat
     [
         (
             lambda d: d["evaluation"]["class_models"][0]["scores"]["scores"][2].update(value=0.01),
-            "its results are not those whose hash it has",
+            "the hash it records is not that of its results",
         ),
         (
             lambda d: d["evaluation"]["class_models"][1]["families"][1]["views"][0]["scores"][
                 "decompositions"
             ][0].update(score=0.0),
-            "its results are not those whose hash it has",
+            "the hash it records is not that of its results",
         ),
         (
             lambda d: d["evaluation"]["class_models"][0]["confusion"]["counts"][0].reverse(),
-            "its results are not those whose hash it has",
+            "the hash it records is not that of its results",
         ),
         (
             lambda d: d["evaluation"]["class_models"][0]["scale"][0].update(angle=45.0),
-            "its results are not those whose hash it has",
+            "the hash it records is not that of its results",
         ),
         (
             lambda d: d["judgements"][1].update(verdict="pass"),
@@ -768,7 +770,7 @@ def test_two_ordered_classes_are_printed_as_the_binary_model_is():
     brier = ((frame["m_yes"] - (frame["y"] == "yes")) ** 2).mean()
     assert binary["Brier score"][0] == show(brier)
     assert shown["Brier score (K classes)"] == [show(2 * brier), binary["Brier score"][1]]
-    assert "for two classes twice the binary score" in words_of(of_classes)
+    assert "for two classes, twice the binary score" in words_of(of_classes)
 
 
 def test_two_classes_are_decomposed_as_the_binary_model_is():
@@ -818,7 +820,7 @@ def test_a_class_that_never_came_is_shown():
     counts = {row[0]: row[1:] for row in find_table(tables, "The 3 classes")}
     assert counts["never"][0] == "0"
     assert counts["never"][1].startswith("0.0 % [0.0, ")
-    by_class = {row[0]: row for row in find_table(tables, "Class by class")}
+    by_class = {row[0]: row for row in find_table(tables, "By class, if")}
     assert by_class["never"][3] == by_class["never"][5] == "n/d"
     assert "One class was never observed (never); forecasts of it are scored." in words_of(page)
     assert "0.0 % of cases" in " ".join(list_images(page))
@@ -835,7 +837,7 @@ def test_ties_at_the_argmax_go_to_the_first_class():
         "class."
     ) in words_of(page)
     assert scores_on(page)["Accuracy ↑"][0] == show(8 / 12)
-    by_class = {row[0]: row for row in find_table(read_tables(page), "Class by class")}
+    by_class = {row[0]: row for row in find_table(read_tables(page), "By class, if")}
     assert by_class["a"][2:4] == [f"{100 * 2 / 6:.1f} %", "100.0 %"]
     assert by_class["b"][2:4] == ["n/d", "0.0 %"]
 
@@ -933,7 +935,7 @@ def test_one_model_without_draws_is_not_compared(nominal):
     assert not {"comparison", "groups", "time", "checkpoints", "certificate", "model"} & set(names)
     assert {"retention", "scale", "calibration"} <= set(names)
     assert "rank" not in find_table(read_tables(page), "Mean scores")[0]
-    assert "No intervals and tests were asked for" in words_of(page)
+    assert "No intervals or tests were requested" in words_of(page)
 
 
 # ---- The command line ----
@@ -1026,7 +1028,7 @@ def test_a_report_shows_the_checkpoints_of_a_file(call, write, tmp_path):
     code, _, error = call(*run, "-o", "r.json")
     assert (code, error) == (
         ExitCode.USAGE,
-        "scorereport: `checkpoints.file` is missing: name the file that holds the checkpoints.\n",
+        "scorereport: `checkpoints.file` is missing. To fix: name the file with the checkpoints.\n",
     )
     code, _, error = call(*run, "--checkpoints", "others.csv", "-o", "r.html", "-o", "r.json")
     assert (code, error) == (ExitCode.DONE, "r.html written.\nr.json written.\n")

@@ -125,7 +125,11 @@ def test_json_is_the_results_document(call, file):
     ("options", "columns", "shown"),
     [
         (["--cluster", "bank"], {"cluster": "bank"}, "in 30 clusters"),
-        (["--grade", "rating"], {"grade": "rating"}, "a by grade: is the forecast too low? (one-sided)"),
+        (
+            ["--grade", "rating"],
+            {"grade": "rating"},
+            "a by grade: one-sided tests whether the forecast is too low",
+        ),
         (["--time", "day"], {"time": "day"}, "2022-W01"),
         (["--time", "day", "--window", "quarter"], {"time": "day", "window": "quarter"}, "2022-Q1"),
         (["--weight", "w"], {"weight": "w"}, "sampling weights of total "),
@@ -656,7 +660,7 @@ def test_the_demo_tells_the_overconfident_model_from_the_other(demo):
     assert bad.miscalibration > 5 * good.miscalibration
     assert f"{bad.miscalibration:.4f}" in text
     assert "By plan: " in text
-    assert "Do groups differ?" in text
+    assert "Tests whether groups differ; " in text
 
 
 def test_the_demo_file_can_be_scored(demo, call, tmp_path):

@@ -164,7 +164,7 @@ def make_page(markup):
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_the_guard_refuses(payload):
-    with pytest.raises(UsageError, match=r"^A report must carry in itself all that it shows; this page has "):
+    with pytest.raises(UsageError, match=r"^A report must contain everything that it shows; this page has "):
         check_self_contained(make_page(payload))
 
 
@@ -192,7 +192,7 @@ def test_an_unknown_attribute_is_named():
     with pytest.raises(UsageError) as refusal:
         check_self_contained(make_page("<img src=data:, alt=x lowsrc=y>"))
     assert str(refusal.value) == (
-        "A report must carry in itself all that it shows; this page has the attribute lowsrc of <img>."
+        "A report must contain everything that it shows; this page has the attribute lowsrc of <img>."
     )
 
 
@@ -218,7 +218,7 @@ def test_a_page_in_which_the_policy_would_not_come_first_is_refused(begin):
         add_policy(f"{begin}\n")
     assert str(refusal.value) == (
         'A page must begin with `<!DOCTYPE html>`, `<html lang="en">`, `<head>` and '
-        '`<meta charset="utf-8">`, so that its security policy can come first; '
+        '`<meta charset="utf-8">`, so that its security policy is first; '
         f"got {f'{begin}{chr(10)}'.lstrip()[:80]!r}."
     )
 
@@ -280,12 +280,12 @@ def test_the_policy_is_not_part_of_a_pdf(evaluation, tmp_path, monkeypatch):
         (
             "site/index.html",
             '{% extends "scorereport/site/index.html" %}{% block header %}<script>1</script>{% endblock %}',
-            "A report must carry in itself all that it shows; this page has a <script> element.",
+            "A report must contain everything that it shows; this page has a <script> element.",
         ),
         (
             "site/style.css",
             "@import 'http://x.example/a.css';",
-            "A page must carry in itself all that it shows; its style sheet has the address "
+            "A page must contain everything that it shows; its style sheet has the address "
             "'http://x.example/a.css' in <style>.",
         ),
     ],

@@ -207,7 +207,7 @@ def test_no_reference_of_the_page_leads_nowhere(page):
 
 
 def test_the_certificate_says_why_there_is_none(page):
-    assert "No other software has computed the numbers of this report on these data" in page
+    assert "No other software has recomputed the numbers of this report on these data" in page
     assert TOO_LARGE in page
 
 
@@ -215,7 +215,7 @@ def test_tables_have_no_columns_of_what_is_not_known(evaluation):
     heads = {table.caption.partition(" ")[0]: table.heads for table in evaluation_tables(evaluation)}
     assert heads["Distance"] == ("model", "ECE", "ECE corrected")
     assert "p" not in heads["CORP"]
-    assert "less overfit" in heads["CORP"]
+    assert "corrected" in heads["CORP"]
     assert not any(
         "ICI" in table.caption or "MCB is 0" in table.caption for table in evaluation_tables(evaluation)
     )
@@ -273,15 +273,15 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "approximate" not in of_engine["convention"]
     jackknife = entries["Grouped jackknife over buckets"]
     buckets = r"39\d buckets of rows"
-    told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. In groups"
+    told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. Groups"
     assert re.search(told, jackknife["convention"])
-    assert "In groups and periods at most 100 buckets." in jackknife["convention"]
+    assert "Groups and periods have at most 100 buckets." in jackknife["convention"]
     assert jackknife["reference"].startswith("Efron, Tibshirani (1993); Shao, Wu (1989)")
     assert "Pointwise consistency band, 90 % (continuous)" in entries
     assert "Simultaneous confidence band, 90 % (honest)" in entries
     assert "Wilson interval of a rate" in entries
     assert {"Difference of scores or AUCs", "Difference of MCB or DSC"} <= entries.keys()
-    assert entries["MCB and DSC less overfit, with intervals"]["formula"].startswith("C − O ± z se")
+    assert entries["Overfit-corrected MCB and DSC, with intervals"]["formula"].startswith("C − O ± z se")
     families = [
         family["title"] for family in describe_methods_section(report_on(evaluation)).content["families"]
     ]
@@ -297,8 +297,8 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
     assert "buckets of clusters" in entries["Calibration line"]["convention"]
     assert not any("band" in name for name in entries)
     section = describe_methods_section(report_on(clustered))
-    assert "Intervals have the level 95 %." in section.content["conventions"]
-    assert any("dealt out to buckets whole" in text for text in section.content["conventions"])
+    assert "Intervals have a confidence level of 95 %." in section.content["conventions"]
+    assert any("assigned to buckets as a whole" in text for text in section.content["conventions"])
     assert_nothing_foreign(read_texts(dict(section.content)))
 
 
@@ -316,8 +316,10 @@ def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
     model = evaluation.models[0]
     many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
     entry = next(list_engine_methods(replace(evaluation, models=(many,))))
-    assert "Of more than 65,536 distinct forecasts the density f in a continuous band" in entry["convention"]
-    assert entry["convention"].endswith("is that of at least 16,384 cells of about equal count.")
+    assert (
+        "With more than 65,536 distinct forecasts, the density f in a continuous band" in entry["convention"]
+    )
+    assert entry["convention"].endswith("is computed from at least 16,384 cells of about equal count.")
 
 
 def test_bands_of_the_diagram_are_told_as_drawn(evaluation, clustered, page):
@@ -336,10 +338,8 @@ def test_findings_judge_calibration_by_the_line(evaluation):
         f.text.partition(" ")[0]: f for f in draw_conclusions(report_on(evaluation)) if f.see == "reliability"
     }
     calibrated, steep = found["a:"], found["There"]
-    assert calibrated.text.startswith(
-        "a: no evidence against slope and intercept of calibration (test of slope"
-    )
-    assert "less overfit" in calibrated.text
+    assert calibrated.text.startswith("a: no evidence against slope 1 and intercept 0 (test of slope")
+    assert "overfit-corrected" in calibrated.text
     assert calibrated.tone == "plain"
     assert steep.text.startswith(
         "There is evidence that b is miscalibrated (test of slope and intercept, p < 0.001"
@@ -363,7 +363,7 @@ def test_findings_where_no_line_fits():
         evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
     )
     finding = next(f for f in draw_conclusions(report) if f.see == "reliability")
-    assert finding.text.startswith("a: the test of slope and intercept cannot tell (miscalibration")
+    assert finding.text.startswith("a: the test of slope and intercept is inconclusive (miscalibration")
     (judgement,) = report.judgements
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert "cannot be judged" in judgement.sentence
@@ -401,7 +401,7 @@ def test_checklists_say_why_nothing_was_recalibrated(evaluation):
     section = describe_checklists_section(report_on(evaluation, LIMITS), ["methods", "performance"])
     lines = {line["number"]: line for line in section.content["lists"][1]["lines"]}
     assert lines["19"]["reason"] == (
-        "the report has no section recalibration; it can be tried only on rows in memory"
+        "the report has no section recalibration; recalibration can be tried only on rows in memory"
     )
     assert_nothing_foreign(read_texts(dict(section.content)))
 
@@ -442,8 +442,8 @@ def test_an_audit_is_compared_without_predictions():
     configuration = parse_configuration(f"[report]\nomit = {others}")
     report = build_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
     told = render_html("report.html", describe_report(report))
-    assert "Miscalibration is less the overfit of the fit, in closed form; of audits whose rows were" in told
-    assert "by that of two estimates which" not in told
+    assert "Miscalibration is overfit-corrected, in closed form; for audits whose rows were in memory" in told
+    assert "by the one of two estimates of the overfit that" not in told
 
 
 def take_snapshot_of(month, seed):

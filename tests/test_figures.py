@@ -403,7 +403,7 @@ def test_roc_labels_have_the_area_and_one_class_has_none():
     for model in case("usual").models:
         assert f"AUC {model.curves.roc.auc:.3f}".replace("0.", ".") in shown
     nothing = plots.plot_roc(case("no events").models)
-    assert "A curve needs events and non-events; here is one class only." in words(nothing)
+    assert "A ROC curve requires events and non-events; these data have only one of them." in words(nothing)
     assert nothing.axes[0].lines[:] == []
 
 
@@ -419,10 +419,10 @@ def test_lines_of_equal_score_are_parallel_and_labelled_with_it():
 
 def test_infinite_scores_are_named_below_the_plot():
     evaluation = case("infinite log score")
-    assert "Not shown, as the score is infinite: certain." in words(
+    assert "Not shown, because the score is infinite: certain." in words(
         plots.plot_components(evaluation.models, "log_loss")
     )
-    assert "Not shown, as the score is infinite: certain." in plots.describe_components(
+    assert "Not shown, because the score is infinite: certain." in plots.describe_components(
         evaluation.models, "log_loss"
     )
     with pytest.raises(
@@ -534,7 +534,7 @@ def test_forty_groups_fit_on_a_page():
 def test_miscalibration_of_groups_is_less_overfit_where_it_has_intervals():
     evaluation = case("usual")
     bare = [replace(g, models=tuple(replace(m, components=()) for m in g.models)) for g in evaluation.groups]
-    assert "Miscalibration (MCB) of the Brier score, less overfit" in words(
+    assert "Overfit-corrected MCB of the Brier score" in words(
         plots.plot_groups(evaluation.groups, "brier_miscalibration")
     )
     assert "Miscalibration (MCB) of the Brier score" in words(plots.plot_groups(bare, "brier_miscalibration"))
@@ -574,10 +574,10 @@ def test_a_curve_outside_its_band_is_said_to_be():
     curve = model.curves.reliability
     narrow = replace(model.bands[0], x=curve.forecast, lower=curve.cep + 0.01, upper=curve.cep + 0.02)
     inside = replace(narrow, lower=curve.cep - 0.01)
-    assert "below it for 100.0 % of cases" in plots.describe_reliability(
+    assert "below the 90 % band for 100.0 % of cases" in plots.describe_reliability(
         [replace(model, bands=(narrow,))], prevalence=0.4
     )
-    assert "inside it for all cases" in plots.describe_reliability(
+    assert "inside the 90 % band for all cases" in plots.describe_reliability(
         [replace(model, bands=(inside,))], prevalence=0.4
     )
 

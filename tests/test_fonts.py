@@ -55,7 +55,9 @@ def test_a_package_without_its_fonts_is_told(monkeypatch):
     monkeypatch.setattr("scorereport.plots.fonts.find_spec", lambda _: None)
     font_files.cache_clear()
     try:
-        with pytest.raises(UsageError, match=r"^The fonts of font_source_sans_pro are not there; install "):
+        with pytest.raises(
+            UsageError, match=r"^The fonts of font_source_sans_pro are missing\. To fix: install "
+        ):
             font_files()
     finally:
         font_files.cache_clear()

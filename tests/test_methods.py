@@ -157,7 +157,7 @@ ALWAYS = [
     "Net benefit (decision curve)",
     "Decisions at thresholds",
     "Probability scale",
-    "Angle of the marks",
+    "Angle of the probability scale",
 ]
 
 
@@ -182,7 +182,7 @@ def test_all_that_a_full_evaluation_holds_is_listed(reports):
         "Bounded Brier score",
         "Bounded log score",
         "Bounded net benefit",
-        "MCB and DSC less overfit, with intervals",
+        "Overfit-corrected MCB and DSC, with intervals",
         "Test that MCB is 0",
         "Calibration line",
         "Distances to a smooth curve (ICI, E50, E90, Emax)",
@@ -263,7 +263,7 @@ def test_few_times_are_compared_by_t_with_one_degree_less():
         day=lambda f: pd.Timestamp("2026-01-01") + pd.to_timedelta(f.index % 9, unit="D")
     )
     told = entries_of(report_of(frame, forecasts=["a", "b"], time="day"))["Difference of AUCs"]["convention"]
-    assert "t with one degree of freedom less than times." in told
+    assert "t with one degree of freedom fewer than there are times." in told
     assert "Welch" not in told
 
 
@@ -302,7 +302,7 @@ def test_weights_and_times_are_told(reports):
     weighted, dated = (describe_methods_section(reports[name]).content for name in ("weighted", "dated"))
     assert any(sentence.startswith("Means and sums are weighted") for sentence in weighted["conventions"])
     assert not any(sentence.startswith("Means and sums") for sentence in dated["conventions"])
-    assert any("depend in time" in sentence for sentence in dated["conventions"])
+    assert any("depend on each other in time" in sentence for sentence in dated["conventions"])
     assert weighted["sizes"][0].startswith("The weights of events sum to ")
     entries = entries_of(reports["dated"])
     told = entries["Difference of AUCs"]["convention"]
@@ -323,7 +323,10 @@ def test_draws_levels_and_seeds_come_from_the_records(reports):
     assert "40 resamples of rows, seed 2021." in entries["BCa bootstrap"]["convention"]
     assert "For Brier score, log score" in entries["BCa bootstrap"]["convention"]
     assert "40 draws, seed 2021." in entries["Pointwise consistency band, 90 % (resampling)"]["convention"]
-    assert "O₂ by 100 draws, seed 2021." in entries["MCB and DSC less overfit, with intervals"]["convention"]
+    assert (
+        "O₂ by 100 draws, seed 2021."
+        in entries["Overfit-corrected MCB and DSC, with intervals"]["convention"]
+    )
     assert "5 folds, seed 2021" in entries["Recalibration tried"]["convention"]
     assert "χ² of 10 groups" in entries["Hosmer-Lemeshow"]["convention"]
     assert "red below 0.01, yellow below 0.05" in entries["Tests by grade"]["convention"]
@@ -342,8 +345,8 @@ def test_bands_of_different_methods_name_their_models():
     frame = make_frame(1200)
     frame["b"] = frame["b"].round(1)
     entries = entries_of(report_of(frame, forecasts=["a", "b"]))
-    assert entries["Pointwise consistency band, 90 % (resampling)"]["convention"].endswith("Of a.")
-    assert entries["Pointwise consistency band, 90 % (discrete)"]["convention"].endswith("Of b.")
+    assert entries["Pointwise consistency band, 90 % (resampling)"]["convention"].endswith("For a.")
+    assert entries["Pointwise consistency band, 90 % (discrete)"]["convention"].endswith("For b.")
     simultaneous = entries["Simultaneous consistency band, 90 % (split resampling)"]
     assert "Of a" not in simultaneous["convention"]
 
@@ -387,7 +390,7 @@ def test_an_interval_without_width_is_not_called_precise():
 def test_suppressed_groups_are_counted():
     frame = make_frame().assign(site=lambda f: np.where(f.index < 4, "small", "large"))
     told = entries_of(report_of(frame, resamples=0, group="site"))["Subgroups and periods"]["convention"]
-    assert "Groups of fewer than 10 rows are counted, not scored. Here that holds for 1 of 2." in told
+    assert "Groups of fewer than 10 rows are counted but not scored. Here these are 1 of 2 groups." in told
 
 
 def test_a_sample_of_one_class_lacks_the_other():
@@ -424,7 +427,7 @@ def test_weighted_cases_count_by_their_effective_number(scale):
     told = describe_methods_section(report).content["sizes"]
     assert told[0] == (
         f"The weights of events sum to {210 * scale:,} and those of non-events to {1190 * scale:,}; allowing "
-        "for weights that vary, the 600 rows count as 77 events and 438 non-events."
+        "for varying weights, the 600 rows count as 77 events and 438 non-events."
     )
     assert "at least 100 of each [Vergouwe et al. (2005)]: there are too few events." in told[1]
     assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in told[-1]
@@ -438,7 +441,7 @@ def test_weighted_clusters_count_by_their_effective_number():
         "sizes"
     ]
     assert told[0].endswith(
-        "allowing for weights that vary, the 300 clusters count as 43 events and 245 non-events."
+        "allowing for varying weights, the 300 clusters count as 43 events and 245 non-events."
     )
     assert "there are too few events." in told[1]
 
@@ -449,7 +452,7 @@ def test_frequencies_and_clusters_count_cases():
         report_of(frame, resamples=0, weight="w", weight_kind="frequency")
     ).content["sizes"]
     assert told[0] == "The sample has 210 events and 1,190 non-events (sums of weights)."
-    assert "The sample has them" in told[1]
+    assert "The sample meets it" in told[1]
     told = describe_methods_section(report_of(frame, resamples=0, cluster="person")).content["sizes"]
     assert told[0] == "The sample has 90 events and 510 non-events."
 
@@ -467,7 +470,7 @@ def test_weighted_classes_count_by_their_effective_number():
 
 def test_a_large_sample_is_not():
     told = " ".join(describe_methods_section(report_of(make_frame(600), resamples=0)).content["sizes"])
-    assert "The sample has them, which alone does not make intervals narrow [Snell et al. (2021)]." in told
+    assert "The sample meets it, but this alone does not make intervals narrow [Snell et al. (2021)]." in told
     assert "too few" not in told
 
 
@@ -588,7 +591,7 @@ OF_SCORES = {
         lambda: scores.spherical(Y, P),
     ),
     "bounded_brier": (
-        "S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ being p and y pulled into [a, b]",
+        "S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ are p and y clipped to [a, b]",
         lambda: ((Y - pull(P)) ** 2 - (Y - pull(Y)) ** 2) / (2 * (COSTS[1] - COSTS[0])),
         lambda: scores.bounded_brier(Y, P, **A_B),
     ),
@@ -676,8 +679,7 @@ def score_interval(variance, df):
 PERSON = np.arange(50) // 4
 NEWCOMBE = (
     "v(θ) = θ(1 − θ)(1 + ((n₁ + n₀) / 2 − 1)((1 − θ) / (2 − θ) + θ / (1 + θ))) / (n₁n₀); V the share of "
-    "the other "
-    "class that a case is ordered rightly against"
+    "the other class against which a case is ranked correctly"
 )
 CLUSTERED = SamplingUnits(rows=50, cluster=PERSON)
 
@@ -878,7 +880,7 @@ def rates(t):
 #: The formula, what it says in a few lines, and the engine's answer.
 OF_METHODS = {
     "skill": (
-        "skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); of the AUC: 2 AUC − 1",
+        "skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); for the AUC: 2 AUC − 1",
         lambda: (score_of(Y.mean()) - score_of(P)) / (score_of(Y.mean()) - score_of(Y)),
         lambda: sr.skill("brier", Y, P),
     ),
@@ -901,7 +903,7 @@ OF_METHODS = {
         ],
     ),
     "overfit": (
-        "[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; less overfit: max(0, C − O₂)",
+        "[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; corrected value: max(0, C − O₂)",
         bracket,
         recorded_bracket,
     ),
@@ -930,7 +932,7 @@ OF_METHODS = {
     ),
     "decision intervals": (
         "NB: lower end NB − √(a² + b² − 2ρab), a = TP − lower(TP), b = w (upper(FP) − FP), "
-        "w = t / (1 − t); upper end likewise with the other limits",
+        "w = t / (1 − t); upper end likewise, with the opposite limits",
         lambda: [net_benefit_limits(t) for t in TABLED],
         lambda: [ends_of(row.interval("net_benefit")) for row in threshold_intervals(FIT, thresholds=TABLED)],
     ),
@@ -977,7 +979,7 @@ OF_METHODS = {
         lambda: hosmer_lemeshow_test(Y, P).statistic,
     ),
     "grades": (
-        "Jeffreys: P(θ ≤ m), θ with law Beta(d + 1/2, n − d + 1/2); binomial: P(X ≥ d), X with law Bin(n, m)",
+        "Jeffreys: P(θ ≤ m), θ ~ Beta(d + 1/2, n − d + 1/2); binomial: P(X ≥ d), X ~ Bin(n, m)",
         lambda: [beta.cdf(0.1, 3 + 0.5, 12 - 3 + 0.5), binom.sf(2, 12, 0.1)],
         lambda: [(t := grade_test(12, 3, 0.1)).jeffreys_p_value, t.binomial_p_value],
     ),
@@ -987,13 +989,13 @@ OF_METHODS = {
         lambda: band("consistency", method="discrete"),
     ),
     "consistency pointwise continuous": (
-        "p ± q ∛(4p(1 − p) / (n f(p))), q the (1 + ℓ)/2 quantile of Chernoff’s law",
+        "p ± q ∛(4p(1 − p) / (n f(p))), q the (1 + ℓ)/2 quantile of Chernoff’s distribution",
         continuous,
         lambda: band("consistency", method="continuous"),
     ),
     "confidence simultaneous honest": (
-        "lower(x) = max Beta(δ; s, m − s + 1) over stretches of forecasts up to x with m cases and s events; "
-        "upper(x) = min Beta(1 − δ; s + 1, m − s) over stretches from x on; δ = (1 − ℓ) / (K(K + 1))",
+        "lower(x) = max Beta(δ; s, m − s + 1) over segments of forecasts up to x with m cases and s events; "
+        "upper(x) = min Beta(1 − δ; s + 1, m − s) over segments from x on; δ = (1 − ℓ) / (K(K + 1))",
         honest,
         lambda: band("confidence", coverage="simultaneous"),
     ),
@@ -1043,12 +1045,12 @@ OF_METHODS = {
         ),
     ),
     "normal on log-odds": (
-        "logit r ± z se(r) / (r(1 − r)), carried back to r",
+        "logit r ± z se(r) / (r(1 − r)), transformed back to r",
         rate_in_clusters,
         lambda: ends_of(rate_interval("rate", Y, CLUSTERED, 0.95)),
     ),
     "bracket": (
-        "[D − max(ΔO₁, ΔO₂) − z se, D − min(ΔO₁, ΔO₂) + z se], ΔO the first fit’s overfit less the second’s",
+        "[D − max(ΔO₁, ΔO₂) − z se, D − min(ΔO₁, ΔO₂) + z se], ΔO the first fit’s overfit minus the second’s",
         bracket_of_difference,
         lambda: ends_of(component_differences(Y, P, OTHER, draws=20)[0]),
     ),

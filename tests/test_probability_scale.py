@@ -400,7 +400,10 @@ def test_robustness_that_few_cases_rule_has_no_interval():
     model = SimpleNamespace(model="flighty", scale=(result, result))
     evaluation = SimpleNamespace(results=[model], settings=SimpleNamespace(level=0.95), notes=())
     (sentence,) = describe_scale_section(SimpleNamespace(evaluation=evaluation)).content["left_out"]
-    assert "are left out (flighty): few very small probabilities of what came rule these" in sentence
+    assert (
+        "are left out (flighty): a few observed outcomes with very small probabilities dominate these"
+        in sentence
+    )
     limited = model_source(rng.integers(0, 3, 2000), p, resamples=40, limit=0.05)
     assert limited.robustness.model.lower < limited.robustness.model.value < limited.robustness.model.upper
 

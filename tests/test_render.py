@@ -144,7 +144,7 @@ def test_a_template_that_does_not_exist_is_told():
 
 def test_a_folder_of_templates_must_exist(tmp_path):
     for use in (lambda folder: render_html("report.html", {}, templates=folder), hash_templates):
-        with pytest.raises(UsageError, match=r"^The folder of templates \S+none does not exist\.$"):
+        with pytest.raises(UsageError, match=r"^The template folder \S+none does not exist\.$"):
             use(tmp_path / "none")
 
 
@@ -396,7 +396,7 @@ def test_the_page_may_tell_the_time_itself():
 
 
 def test_times_and_names_of_attachments_are_checked():
-    with pytest.raises(UsageError, match=r"^A document with attachments needs a time: give `created`\.$"):
+    with pytest.raises(UsageError, match=r"^A document with attachments requires a time: set `created`\.$"):
         render_pdf(page_of(""), attachments=[RESULTS])
     with pytest.raises(UsageError, match=r"^The time of a document must be like .*; got 'soon'\.$"):
         render_pdf(page_of(""), created="soon")
@@ -538,7 +538,7 @@ def test_a_broken_document_is_refused(body, told):
 def test_a_page_needs_a_language_and_a_title():
     with pytest.raises(UsageError, match=r'^The PDF would be broken: Missing required "lang" attribute'):
         render_pdf("<title>x</title><h1>x</h1>")
-    with pytest.raises(UsageError, match=r"^The page has no title; PDF/UA demands a <title>\.$"):
+    with pytest.raises(UsageError, match=r"^The page has no title; PDF/UA requires a <title>\.$"):
         render_pdf('<html lang="en"><h1>x</h1></html>')
 
 

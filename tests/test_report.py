@@ -135,7 +135,7 @@ def words_of(page):
 
 def test_a_study_in_which_nothing_is_unexpected_has_passed():
     page = words_of(page_of([line(Verdict.AGREES), line(Verdict.EXPECTED, reason=LONG_REASON)]))
-    assert "Passed: nothing unexpected in 2 lines of comparisons" in page
+    assert "Passed: no unexpected difference in 2 lines of comparisons" in page
     assert "2026-11-15 07:30 UTC" in page
     assert "scorereport 0.1.0, R 4.2.2" in page
 
@@ -148,13 +148,13 @@ def test_a_study_with_anything_unexpected_has_failed():
 
 def test_what_was_not_compared_is_no_success():
     page = words_of(page_of([line(Verdict.AGREES), line(Verdict.NOT_COMPARED), line(Verdict.ABSENT)]))
-    assert "nothing unexpected in 1 line of comparisons" in page
+    assert "no unexpected difference in 1 line of comparisons" in page
     assert "2 lines could not be compared" in page
 
 
 def test_a_study_without_r_has_passed_in_part_only():
     described = describe_study(make_study([line(Verdict.AGREES)], [line(Verdict.ABSENT)]))["verdict"]
-    assert described["sentence"] == "Passed in part, without Part 2"
+    assert described["sentence"] == "Partly passed, without Part 2"
     assert described["tone"] == "open"
 
 
@@ -253,7 +253,7 @@ def test_a_report_has_the_tables_and_the_certificate(evaluation):
 @pytest.mark.sweep
 def test_a_report_without_certificate_says_so(evaluation):
     page = words_of(report_page(evaluation))
-    assert "R certificate None no other implementation was asked" in page
+    assert "R certificate None not verified by another implementation" in page
     assert "were computed a second time" not in page
 
 
@@ -486,7 +486,7 @@ def test_nothing_is_fetched(source, monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    with pytest.raises(ValueError, match="a report must carry in itself all that it shows"):
+    with pytest.raises(ValueError, match="a report must contain everything that it shows"):
         render_pdf(f'<html lang="en"><title>x</title><h1>x</h1><img alt="x" src="{source}"></html>')
 
 
@@ -526,7 +526,7 @@ def test_a_report_is_written_by_its_ending(tmp_path):
 
 def test_a_certificate_of_other_results_is_refused(evaluation, tmp_path):
     certificate = make_certificate(results_sha256="cd" * 32)
-    with pytest.raises(UsageError, match=r"^The certificate is of other results: it names cdcdcdcdcdcd…, "):
+    with pytest.raises(UsageError, match=r"^The certificate is for other results: it names cdcdcdcdcdcd…, "):
         write_report(evaluation, tmp_path / "report.html", certificate=certificate)
     assert not list(tmp_path.iterdir())
 
@@ -551,7 +551,7 @@ def test_a_study_whose_pdf_cannot_be_made_keeps_the_rest(tmp_path, monkeypatch):
         raise UsageError("no Pango")
 
     monkeypatch.setattr("scorereport.report.report_output.render_pdf", fail)
-    with pytest.raises(UsageError, match=r"^The PDF cannot be made \(no Pango\); .* are written\.$"):
+    with pytest.raises(UsageError, match=r"^The PDF cannot be rendered \(no Pango\); .* are written\.$"):
         write_study(make_study([line(Verdict.AGREES)]), tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {"validation-report.json", "validation-report.html"}

@@ -118,7 +118,7 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
         (["loans.csv", "--from", "r.json"], r"Give either FILE with its options, or --from: "),
         (["--from", "r.json", "--group", "site"], r"Give either FILE with its options, or --from: "),
         (["--from", "r.json", "--certify"], r"Give either FILE with its options, or --from: "),
-        (["loans.csv", *QUICK, "-o", "none/r.json"], r"The folder none does not exist; "),
+        (["loans.csv", *QUICK, "-o", "none/r.json"], r"The folder none does not exist\. To fix: "),
         (["loans.csv", *QUICK, "-o", "r.docx"], r"must end in \.html, \.pdf or \.json; got 'r\.docx'\.$"),
         (
             ["loans.csv", *QUICK, "-o", "r.json", "-o", "r"],
@@ -131,7 +131,10 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
         ),
         (["loans.csv", *QUICK, "--date", "2026-13-01"], r"must be a date .* got '2026-13-01'\.$"),
         (["loans.csv", *QUICK, "--config", "none.toml"], r"There is no configuration 'none\.toml'\.$"),
-        (["loans.csv", *QUICK, "-o", "r.html", "--templates", "none"], r"templates none does not exist\.$"),
+        (
+            ["loans.csv", *QUICK, "-o", "r.html", "--templates", "none"],
+            r"template folder none does not exist\.$",
+        ),
     ],
     ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else "",
 )
@@ -460,7 +463,7 @@ def test_numbers_changed_by_hand_are_refused_without_any_limit(call, tmp_path):
     assert code == ExitCode.DATA_REFUSED
     assert (
         error
-        == "scorereport: changed.json contradicts itself: its results are not those whose hash it has.\n"
+        == "scorereport: changed.json contradicts itself: the hash it records is not that of its results.\n"
     )
     found["evaluation"]["software"]["scorereport"] = "0.1.0"
     (tmp_path / "old.json").write_text(json.dumps(found), encoding="utf-8")
@@ -468,7 +471,7 @@ def test_numbers_changed_by_hand_are_refused_without_any_limit(call, tmp_path):
     assert code == ExitCode.DATA_REFUSED
     assert error == (
         f"scorereport: old.json was written by scorereport 0.1.0, and version {sr.__version__} cannot "
-        "confirm its numbers: render it with 0.1.0, or evaluate the data again.\n"
+        "confirm its numbers. To fix: render it with version 0.1.0, or evaluate the data again.\n"
     )
 
 
@@ -478,7 +481,7 @@ def test_a_page_that_runs_or_fetches_is_not_written(call, write, tmp_path, marku
     config = write("report.toml", ONLY_MODEL)
     code, error = call("loans.csv", *QUICK, "--config", config, "--templates", "own", "-o", "r.html")
     assert code == ExitCode.USAGE
-    assert "A report must carry in itself all that it shows" in error
+    assert "A report must contain everything that it shows" in error
     assert not (tmp_path / "r.html").exists()
 
 

@@ -450,7 +450,7 @@ def test_the_figure_is_told_in_words():
     names = {"multiclass_brier": "Brier score (K classes)", "rps": "RPS"}
     text = describe_retention(models)
     assert text.startswith(
-        "Retention curves of m0 and m1: a metric of the cases that are left against the share of cases set "
+        "Retention curves of m0 and m1: a metric on the retained cases against the share of cases set "
         "aside, those with the worst score first. Shaded: pointwise 95 % bands. Accuracy (higher is better), "
         f"with 0 % and with 40 % of the cases set aside: m0 {first.value[0]:.3f}, then "
     )
@@ -480,9 +480,10 @@ def test_the_table_holds_the_areas_on_both_axes():
     )
     assert table.rows[2][1] == "Brier score"
     assert table.caption == (
-        "Area under the retention curve, with the fraction of cases set aside on its axis, from 0 to 0.4: "
-        "0.4 if the metric is 1 throughout; beside it, with percent on the axis, 100 times as large. ↑ "
-        "higher, ↓ lower is better; 95 % intervals by percentile bootstrap, 5 resamples of rows, seed 2021"
+        "Area under the retention curve. The axis is the fraction of cases set aside, from 0 to 0.4; an "
+        "area is 0.4 if the metric is 1 throughout. In the next column, the axis is in percent and areas "
+        "are 100 times as large. ↑ higher, ↓ lower is better; 95 % intervals by percentile bootstrap, 5 "
+        "resamples of rows, seed 2021"
     )
 
 
@@ -507,7 +508,7 @@ def test_the_best_scores_are_named_and_marked_where_they_are_clear():
     areas = [(0.3, 0.28, 0.31), (0.02, 0.01, 0.03), (0.2, 0.18, 0.25), (0.01, 0.005, 0.02)]
     assert describe_best_scores([with_areas(model, areas)]) == [
         "m0: Quadratic weighted kappa has its best area, 0.3000, if cases are set aside by Brier score "
-        "(K classes) (interval apart from all others); Expected cost, 0.0100, by Ranked probability score."
+        "(K classes) (its interval overlaps no other); Expected cost, 0.0100, by Ranked probability score."
     ]
     areas[2] = areas[0]
     (sentence,) = describe_best_scores([with_areas(model, areas)])
@@ -561,8 +562,8 @@ def test_the_section_becomes_a_page():
     page = render_html(
         "sections/retention.html", {"section": told | {"parts": section.parts}, "labels": labels}
     )
-    assert "it is no rule for which cases to leave to a person" in page
-    assert "divided by the 0.4 between the first and the last" in page
+    assert "it is not a rule for which cases to refer to a person" in page
+    assert "divided by 0.4, the distance between the first and the last fraction" in page
     assert "(percentile bootstrap, 5 resamples of rows, seed 2021)" in page
     assert "<li>m0, Expected cost: A note.</li>" in page
     assert page.count("<figure") == 1

@@ -605,7 +605,7 @@ def test_the_description_tells_choices_and_stops():
     assert plots.describe_checkpoints(selection) == (
         "Scores of 3 checkpoints, from 1 to 3. Best checkpoint by each score: Penalised Brier score 2 "
         "(0.8000) and Macro F1 3 (0.6000). Early stopping after 1 checkpoint without a better score: "
-        "Penalised Brier score stops at 3 and keeps 2; Macro F1 goes on to the last and keeps 3."
+        "Penalised Brier score stops at 3 and keeps 2; Macro F1 continues to the last and keeps 3."
     )
     assert plots.describe_checkpoints(CASES["one"]()).startswith("Scores of 1 checkpoint, 1. Best ")
 
@@ -661,15 +661,18 @@ def test_the_section_tells_the_choice_and_warns_of_it():
         "The penalised Brier score chooses checkpoint 2, where it is 0.4600. Its macro F1 is 1.0000" in shown
     )
     assert "would not end training early and keeps checkpoint 2" in shown
-    assert "With 3 classes it is 0.6667 for the Brier score and log 3 = 1.0986 for the log score." in shown
-    assert "must be confirmed on other cases" in shown
-    assert "is no proper score" in shown
-    assert "it ends training once 1 checkpoint in a row brought no better score" in shown
+    assert (
+        "With 3 classes, the penalty is 0.6667 for the Brier score and log 3 = 1.0986 for the log score."
+        in shown
+    )
+    assert "Confirm the performance of the chosen checkpoint on other cases" in shown
+    assert "is not a proper score" in shown
+    assert "it ends training after 1 checkpoint in a row without a better score" in shown
 
 
 def test_the_section_tells_of_a_single_checkpoint():
     shown = render_section(sr.select(given(loss=[2]), score="loss", directions={"loss": "lower"}))
-    assert "Here 1 checkpoint was scored, and each score" in shown
+    assert "Here 1 checkpoint was scored; each score" in shown
 
 
 def test_the_section_leaves_out_what_there_is_not():

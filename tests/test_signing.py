@@ -185,7 +185,7 @@ def test_a_key_without_password_signs(unsigned, key, owner, tmp_path):
 def test_a_wrong_password_is_told_before_anything_is_signed(archive, password, fault):
     with pytest.raises(
         UsageError,
-        match=rf"^The certificate \S+validator\.p12 cannot be opened: its password is {fault}, or it is no "
+        match=rf"^The certificate \S+validator\.p12 cannot be opened: its password is {fault}, or it is not a "
         r"PKCS#12 file .* from SCOREREPORT_SIGN_PASSWORD\.$",
     ):
         open_signer(archive, password=password)
@@ -196,7 +196,7 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path):
         open_signer(tmp_path / "none.p12", password=PASSWORD)
     (tmp_path / "odd.p12").write_text("odd", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"^The certificate \S+odd\.p12 cannot be opened: .* no PKCS#12 file"
+        UsageError, match=r"^The certificate \S+odd\.p12 cannot be opened: .* not a PKCS#12 file"
     ):
         open_signer(tmp_path / "odd.p12", password=PASSWORD)
 
@@ -206,7 +206,7 @@ def test_a_certificate_without_its_key_cannot_sign(owner, key, tmp_path):
     for lacking, (some_key, some_certificate) in cases.items():
         path = write_archive(tmp_path / "part.p12", some_key, some_certificate)
         with pytest.raises(
-            UsageError, match=rf"^The certificate \S+ cannot sign: there is no {lacking} in it\.$"
+            UsageError, match=rf"^The certificate \S+ cannot sign: it contains no {lacking}\.$"
         ):
             open_signer(path, password=PASSWORD)
 
@@ -226,12 +226,14 @@ def test_the_extra_is_named_where_it_is_missing(archive, monkeypatch, unsigned):
     monkeypatch.setitem(sys.modules, "pyhanko", None)
     monkeypatch.setitem(sys.modules, "pyhanko.sign", None)
     for use in (lambda: open_signer(archive, password=PASSWORD), lambda: unsigned_sha256(unsigned)):
-        with pytest.raises(UsageError, match=r'^Signatures need pyHanko: pip install "scorereport\[sign\]"$'):
+        with pytest.raises(
+            UsageError, match=r'^Signatures require pyHanko: pip install "scorereport\[sign\]"$'
+        ):
             use()
 
 
 def test_what_is_no_pdf_has_no_hash():
-    with pytest.raises(UsageError, match=r"^This is no PDF that can be read: "):
+    with pytest.raises(UsageError, match=r"^This is not a PDF that can be read: "):
         unsigned_sha256(b"no PDF")
 
 

@@ -132,7 +132,7 @@ def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
     evaluation, findings = findings_of(y, p, time, time="day")
     (told,) = [text for text in findings if "depend on each other in time" in text]
     assert "(autocorrelation 0." in told
-    assert "tests that take rows as independent are too confident" in told
+    assert "tests that treat rows as independent are too confident" in told
     assert " The test of slope and intercept that allows for it does not reject calibration (p = 0." in told
     assert not any(text.startswith("There is evidence that m is miscalibrated") for text in findings)
     scores = evaluation.models[0].scores
@@ -191,9 +191,9 @@ def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
     evaluation, _ = findings_of(y, p, time, time="day")
     (note,) = [note for note in evaluation.notes if "dependence in time" in note]
     assert describe_method_line(evaluation).endswith(note)
-    assert describe_time_note(evaluation) == "(intervals and tests for rows independent in time)"
+    assert describe_time_note(evaluation) == "(intervals and tests assume rows that are independent in time)"
     alone, _ = findings_of(y, p, time)
-    assert describe_method_line(alone).endswith("a test at the level of 5.0 %.")
+    assert describe_method_line(alone).endswith("“evidence” means that a test rejects at the 5.0 % level.")
     assert describe_time_note(alone) == ""
 
 
@@ -226,9 +226,9 @@ def test_page_one_goes_by_the_p_value_adjusted_for_all_models(adjusted, is_shown
 
 def test_without_a_line_page_one_goes_by_spiegelhalters_test():
     model = judge_line(np.nan, None)
-    assert describe_time_tests(model, 0.05, 1).startswith("The test of Spiegelhalter that allows for it ")
+    assert describe_time_tests(model, 0.05, 1).startswith("The Spiegelhalter test that allows for it ")
     bare = replace(model, calibration=replace(model.calibration, tests=()))
-    assert describe_time_tests(bare, 0.05, 1) == "No test that allows for it can be had."
+    assert describe_time_tests(bare, 0.05, 1) == "No test that allows for it is available."
 
 
 def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
@@ -258,4 +258,4 @@ def test_clusters_are_said_to_be_independent_in_time():
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], time="day", cluster="site", resamples=99)
     assert CLUSTERS_INDEPENDENT_IN_TIME in found.notes
     assert describe_method_line(found).endswith(CLUSTERS_INDEPENDENT_IN_TIME)
-    assert describe_time_note(found) == "(intervals and tests for clusters independent in time)"
+    assert describe_time_note(found) == "(intervals and tests assume clusters that are independent in time)"

@@ -726,8 +726,8 @@ def test_a_longer_period_whose_middle_lies_before_others_is_drawn_there(months):
 def test_the_caption_tells_where_points_stand(report, months):
     daily = [window_snapshot(months[0], end, days=None) for end in range(3)]
     for past, current, where in (
-        (months[:-1], months[-1], "Numbers of 7 audits in the middle of each period, "),
-        (daily[:-1], daily[-1], "Numbers of 3 audits at the last day of each period, "),
+        (months[:-1], months[-1], "Numbers of 7 audits, each at the middle of its period, "),
+        (daily[:-1], daily[-1], "Numbers of 3 audits, each at the last day of its period, "),
     ):
         section = describe_trend_section(replace(report, trend=find_drift(current, past, **SETTINGS)))
         assert section.parts["trend"]["caption"].startswith(where)
@@ -737,7 +737,7 @@ def test_an_audit_in_which_nothing_was_found_says_so(report, months):
     few = find_drift(months[-1], months[:-1], **SETTINGS)
     quiet = reconfigure_report(replace(report, trend=few), limited("trend"), report.provenance)
     page = render_report(quiet, {".html"})[".html"].decode()
-    assert "No test found a change. That does not prove that there is none: each interval tells" in page
+    assert "No test found a change. This does not prove that nothing has changed: each interval shows" in page
 
 
 def test_the_caution_of_few_audits_stands_once_in_the_section(report, months):
@@ -753,7 +753,7 @@ def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):
     rendered = render_report(report, {".html", ".json"})
     page = rendered[".html"].decode()
     assert "Comparison with earlier audits" in page
-    assert "By more than chance explains, this has changed:" in page
+    assert "The following numbers have changed by more than chance explains:" in page
     assert "6 periods from 2025-01 to 2025-06" in page
     assert "in 12 audits in a row is at most 5 %" in page
     (tmp_path / "audit.json").write_bytes(rendered[".json"])

@@ -1,7 +1,7 @@
 """All plots of a report, drawn from the records of an evaluation; nothing is estimated here.
 
-Each `plot_` function returns a figure of fixed size in millimetres and has a twin `describe_`, which says
-in words what the figure shows, for readers who do not see it.
+Each `plot_` function returns a figure of fixed size in millimetres. The `describe_` function of the same
+name returns its alternative text, which describes the figure for readers who cannot see it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures measured in millimetres on paper: panels, grids, keys of models, and output as SVG and PNG."""
+"""Figures measured in millimetres: panels, grids, keys of models, and output as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 #: Width of a full figure.
 WIDTH = 160.0
-#: Points of a millimetre.
+#: Points per millimetre.
 POINTS_PER_MM = 72 / 25.4
-#: What takes room in an SVG and shows nothing: the texts of labels, blanks, digits beyond a printer's reach.
+#: Parts of an SVG that are removed: comments, blanks, and digits beyond the resolution of printers.
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SPACE = re.compile(r"\s*\n\s*")
 _COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
@@ -31,7 +31,7 @@ _PATH_COMMAND = re.compile(r" ?([MLQCz]) ?")
 
 
 class Canvas(NamedTuple):
-    """A figure of fixed size; places are millimetres from its left and its top."""
+    """A figure of fixed size; positions are in millimetres from its left and its top."""
 
     figure: Figure
     width: float
@@ -39,13 +39,13 @@ class Canvas(NamedTuple):
 
     @classmethod
     def of(cls, width: float, height: float) -> Canvas:
-        """An empty figure."""
+        """Return an empty figure."""
         from matplotlib.figure import Figure
 
         return cls(figure=Figure(figsize=(width / 25.4, height / 25.4), dpi=100), width=width, height=height)
 
     def panel(self, left: float, top: float, width: float, height: float, *, apart: float = 3.0) -> Axes:
-        """A place to draw in, with a line on its left and one below, so many points apart from the data."""
+        """Add axes with a line on the left and one below, at a distance of `apart` points from the data."""
         import seaborn as sns
 
         bottom = self.height - top - height
@@ -56,12 +56,12 @@ class Canvas(NamedTuple):
         return axes
 
     def write(self, left: float, top: float, text: str, **style: Any) -> Text:
-        """Text whose upper left corner is at a place, unless the style says otherwise."""
+        """Write text with its upper left corner at a position, unless the style sets another alignment."""
         settings: dict[str, Any] = {"va": "top", "ha": "left", "color": INK, "linespacing": 1.15} | style
         return self.figure.text(left / self.width, 1 - top / self.height, text, **settings)
 
     def line(self, start: tuple[float, float], end: tuple[float, float], **style: Any) -> None:
-        """A straight line from place to place."""
+        """Draw a straight line between two positions."""
         from matplotlib.lines import Line2D
 
         x, y = zip(start, end, strict=True)
@@ -69,7 +69,7 @@ class Canvas(NamedTuple):
 
 
 def set_axis(axes: Axes, which: str, limits: tuple[float, float], ticks: Sequence[float], label: str) -> None:
-    """Give one axis its limits, its ticks, written short, and its label."""
+    """Set the limits, the ticks in short form, and the label of one axis."""
     if which == "x":
         axes.set_xlim(limits)
         axes.set_xticks(ticks, [format_short(tick) for tick in ticks])
@@ -81,7 +81,7 @@ def set_axis(axes: Axes, which: str, limits: tuple[float, float], ticks: Sequenc
 
 
 def write_placeholder(axes: Axes, text: str) -> None:
-    """A sentence in the middle of a panel that has nothing to show."""
+    """Write a sentence in the middle of an empty panel."""
     axes.text(
         0.5,
         0.5,
@@ -95,7 +95,7 @@ def write_placeholder(axes: Axes, text: str) -> None:
 
 
 def render_svg(figure: Figure) -> str:
-    """The figure as SVG, the same bytes for the same figure; text is drawn, so that no font is needed."""
+    """Render a figure as SVG, the same bytes for the same figure; text is drawn as paths, without fonts."""
     text = StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with report_style():
@@ -105,7 +105,7 @@ def render_svg(figure: Figure) -> str:
 
 
 def render_png(figure: Figure, dpi: float = 150) -> bytes:
-    """The figure as PNG."""
+    """Render a figure as PNG."""
     image = BytesIO()
     with report_style():
         figure.savefig(image, format="png", dpi=dpi, metadata={"Software": None})
@@ -113,7 +113,7 @@ def render_png(figure: Figure, dpi: float = 150) -> bytes:
 
 
 def _shorten(coordinates: re.Match[str]) -> str:
-    """Coordinates to hundredths of a point, finer than any printer, with no more space than they need."""
+    """Round coordinates to hundredths of a point, finer than any printer, and remove blanks."""
     return _PATH_COMMAND.sub(r"\1", " ".join(_DECIMALS.sub(_to_hundredths, coordinates.group()).split()))
 
 
@@ -130,7 +130,7 @@ _HIGHEST = 208.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelGrid:
-    """Where the panels are, in millimetres: columns of equal width, with a heading above each row."""
+    """Positions of panels in millimetres: columns of equal width, with a heading above each row."""
 
     names: tuple[str, ...]
     columns: int
@@ -139,26 +139,26 @@ class PanelGrid:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return -(-len(self.names) // self.columns)
 
     @property
     def has_spare(self) -> bool:
-        """Whether the last of two columns has a place that no panel needs."""
+        """Whether the second of two columns has an unused place."""
         return self.columns == 2 and len(self.names) % 2 == 1
 
     def canvas(self) -> Canvas:
-        """An empty figure of the size that the panels need."""
+        """Return an empty figure of the required size."""
         width = _LEFT + self.columns * self.width + (self.columns - 1) * _GAP + _RIGHT
         return Canvas.of(width, self._top(self.rows) + _AXIS_LABEL)
 
     def corner(self, place: int) -> tuple[float, float]:
-        """Left and top of the panel at a place."""
+        """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
         return _LEFT + column * (self.width + _GAP), self._top(row) + self._heading(row) + _UNDER_HEADING
 
     def panel(self, canvas: Canvas, place: int) -> Axes:
-        """The panel at a place, with the name of its model above."""
+        """Add the panel at a place, with the name of its model above."""
         left, top = self.corner(place)
         text = "\n".join(self._lines(self.names[place]))
         canvas.write(left, top - _UNDER_HEADING, text, va="bottom", size=HEADING, weight=HEAVY)
@@ -185,7 +185,7 @@ class PanelGrid:
 
 
 def square_panels(names: Sequence[str]) -> PanelGrid:
-    """One large panel, else two columns, else three where two would be too long for a page."""
+    """Return one large panel, two columns, or three if two would be too long for a page."""
     columns = 1 if len(names) == 1 else 2 if len(names) <= 6 else 3
     rows = -(-len(names) // columns)
     taken = _UNDER_HEADING + _UNDER_PANEL + _LINE_OF_HEADING + _AXIS_LABEL / rows
@@ -194,14 +194,14 @@ def square_panels(names: Sequence[str]) -> PanelGrid:
 
 
 def small_panels(names: Sequence[str]) -> PanelGrid:
-    """Three columns of small squares, fewer of the same size for fewer models."""
+    """Return up to three columns of small squares."""
     columns = min(len(names), 3)
     side = _widest(3)
     return PanelGrid(names=tuple(names), columns=columns, width=side, height=side)
 
 
 def wide_panels(names: Sequence[str]) -> PanelGrid:
-    """One panel as wide as the page, else two columns of lower ones."""
+    """Return one panel as wide as the page, or two columns of lower panels."""
     columns = 1 if len(names) == 1 else 2
     height = 66.0 if columns == 1 else 44.0
     return PanelGrid(names=tuple(names), columns=columns, width=_widest(columns), height=height)
@@ -215,7 +215,7 @@ _ROW, _MARKER, _BETWEEN = 4.3, 3.5, 6.0
 
 
 def draw_key(canvas: Canvas, names: Sequence[str], width: float) -> None:
-    """Write the names of models with their markers, from the upper left corner on."""
+    """Draw the key: the names of models with their markers, from the upper left corner."""
     for row, of_row in enumerate(_key_rows(names, width)):
         y = (row + 0.5) * _ROW
         for left, place, name in of_row:
@@ -226,12 +226,12 @@ def draw_key(canvas: Canvas, names: Sequence[str], width: float) -> None:
 
 
 def key_height(names: Sequence[str], width: float) -> float:
-    """Millimetres that the names need."""
+    """Return the height of the key in millimetres."""
     return len(_key_rows(names, width)) * _ROW
 
 
 def _key_rows(names: Sequence[str], width: float) -> list[list[tuple[float, int, str]]]:
-    """Where each name begins, row by row."""
+    """Return the position of each name, by row."""
     rows: list[list[tuple[float, int, str]]] = [[]]
     left = 0.0
     for place, name in enumerate(names):

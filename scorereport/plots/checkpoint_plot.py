@@ -1,4 +1,4 @@
-"""Scores over checkpoints as small multiples, with the checkpoint that each score would choose."""
+"""Checkpoint plot: scores over checkpoints as small multiples, with the checkpoint that each selects."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 _COLUMNS, _LEFT, _GAP, _RIGHT = 2, 13.0, 16.0, 4.0
 _PANEL = (WIDTH - _LEFT - _GAP * (_COLUMNS - 1) - _RIGHT) / _COLUMNS
-#: Heights: a figure, a panel, the lines above it, the ticks below it, and the name of the axis.
+#: Heights of a figure, a panel, the lines above it, the ticks below it, and the label of the axis.
 _HIGHEST, _HEIGHT, _ABOVE, _BELOW, _NAME = 215.0, 27.0, 10.0, 6.0, 5.0
-#: Scores beyond these are left to the table.
+#: Most scores in the figure; the table has all of them.
 _MOST_PANELS = 10
-#: More checkpoints than these have no dot each.
+#: Most checkpoints that are drawn as dots.
 _MOST_DOTS = 40
-#: A line of text in points, and the distance of a label from the edge of its panel.
+#: Height of a line of text, and distance of a label from the edge of its panel, in points.
 _LINE, _INSET = 10.0, 2.0
-#: Names that do not fit side by side are turned and may be this long, in millimetres.
+#: Longest rotated name, in millimetres; names are rotated if they do not fit side by side.
 _LONGEST = 21.0
-#: Share of a panel's height between its data and what is beyond them.
+#: Margin between the data and other content, as a share of the height of a panel.
 _EDGE = 0.05
-#: What is shown around a score that never changes, as a share of it.
+#: Range shown around a constant score, as a share of it.
 _AROUND = 0.05
 _DASHED = (0, (3, 2))
 #: Decimals of scores in labels and descriptions.
@@ -57,7 +57,7 @@ _DECIMALS = 4
 
 
 class _Ticks(NamedTuple):
-    """What is written below the panels: places, texts, whether they are turned, and the room they take."""
+    """Ticks below the panels: positions, texts, whether they are rotated, and their height."""
 
     places: Sequence[float]
     texts: Sequence[str]
@@ -66,7 +66,7 @@ class _Ticks(NamedTuple):
 
 
 def plot_checkpoints(selection: Selection) -> Figure:
-    """Draw each score over the checkpoints; its best one is marked, and where early stopping would stop."""
+    """Draw each score over the checkpoints, with its best checkpoint and where early stopping stops."""
     tracks = _choose_tracks(selection)
     rows = -(-len(tracks) // _COLUMNS)
     with report_style():
@@ -93,7 +93,7 @@ def plot_checkpoints(selection: Selection) -> Figure:
 
 
 def _choose_tracks(selection: Selection) -> list[ScoreTrack]:
-    """As many scores as fit a page, the one that decides among them."""
+    """Return as many scores as fit on a page, including the one that decides."""
     first = [track for track in selection.tracks if track.score == selection.score]
     others = [track for track in selection.tracks if track.score != selection.score]
     kept = {track.score for track in (first + others)[:_MOST_PANELS]}
@@ -106,7 +106,7 @@ def _places(selection: Selection) -> FloatArray:
 
 
 def _lay_out_ticks(selection: Selection) -> _Ticks:
-    """Round numbers, or names: side by side if they fit, else turned, as many as there is room for."""
+    """Return ticks at round numbers, or names: side by side if they fit, else rotated, as many as fit."""
     places, width = _places(selection), _PANEL * POINTS_PER_MM
     if selection.numbers is not None:
         ticks = even_ticks(*_ends(places), 6) if len(places) > 1 else places
@@ -135,7 +135,7 @@ def _set_places(axes: Axes, selection: Selection, ticks: _Ticks) -> None:
 
 
 def _write_heading(canvas: Canvas, selection: Selection, track: ScoreTrack, at: tuple[float, float]) -> None:
-    """The name of the score, and below it which way is better and how it goes with macro F1."""
+    """Write the name of the score and, below it, its direction and its correlation with macro F1."""
     left, top = at[0] - 1.0, at[1] + 3.4
     decides = " (decides)" if track.score == selection.score else ""
     style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
@@ -146,8 +146,8 @@ def _write_heading(canvas: Canvas, selection: Selection, track: ScoreTrack, at: 
         for pair in selection.correlations
         if pair.first == track.score
     ]
-    told = " · ".join([str(track.direction), *parts])
-    canvas.write(left, top + 3.9, told, va="baseline", size=SMALL, color=MUTED)
+    line = " · ".join([str(track.direction), *parts])
+    canvas.write(left, top + 3.9, line, va="baseline", size=SMALL, color=MUTED)
 
 
 def _label(score: str) -> str:
@@ -168,7 +168,7 @@ def _draw(panel: SizedAxes, selection: Selection, track: ScoreTrack) -> None:
         _draw_vertical(
             panel, track, at, (better - _EDGE, 1 - worse + _EDGE), color=QUIET, linewidth=2.2, zorder=1
         )
-    if selection.numbers is not None or len(x) > _MOST_DOTS:  # names have no course
+    if selection.numbers is not None or len(x) > _MOST_DOTS:  # no line between named checkpoints
         for run in _runs(is_finite):
             panel.axes.plot(
                 *simplify(x[run], y[run], panel.scale),
@@ -188,7 +188,7 @@ def _draw(panel: SizedAxes, selection: Selection, track: ScoreTrack) -> None:
 
 
 def _runs(is_finite: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Iterator[slice]:
-    """Stretches of checkpoints at which a score is finite."""
+    """Yield slices of consecutive checkpoints at which a score is finite."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_finite, [False]]).astype(np.int8)))
     yield from (slice(int(first), int(last)) for first, last in edges.reshape(-1, 2))
 
@@ -198,7 +198,7 @@ def _is_gain(track: ScoreTrack) -> bool:
 
 
 def _set_heights(panel: SizedAxes, track: ScoreTrack, values: FloatArray, rooms: tuple[float, float]) -> None:
-    """Limits that leave room, as shares of the height, on the sides of the better and the worse values."""
+    """Set limits with margins, as shares of the height, on the sides of the better and the worse values."""
     low, high = float(values.min()), float(values.max())
     if low == high:
         low, high = low - _AROUND * max(abs(low), 1.0), high + _AROUND * max(abs(high), 1.0)
@@ -210,7 +210,7 @@ def _set_heights(panel: SizedAxes, track: ScoreTrack, values: FloatArray, rooms:
 
 
 def _label_margins(panel: SizedAxes, track: ScoreTrack, choice: ScoreChoice) -> tuple[float, float]:
-    """Room for the label of the best value, and on the other side for that of early stopping and for ∞."""
+    """Return the margins for the label of the best value, and on the other side for early stopping and ∞."""
     line = (_LINE + 2 * _INSET) / panel.height
     is_infinite = not np.isfinite(track.value).all()
     worse = line * ((choice.stop is not None) + is_infinite)
@@ -220,7 +220,7 @@ def _label_margins(panel: SizedAxes, track: ScoreTrack, choice: ScoreChoice) -> 
 def _draw_vertical(
     panel: SizedAxes, track: ScoreTrack, x: float, reach: tuple[float, float], **style: Any
 ) -> None:
-    """A line over the height of a panel, from one share of it to another, counted from the better side."""
+    """Draw a vertical line between two shares of the height of a panel, counted from the better side."""
     first, last = (1 - reach[1], 1 - reach[0]) if _is_gain(track) else reach
     panel.axes.axvline(x, first, last, **style)
 
@@ -231,7 +231,7 @@ def _is_best_f1(selection: Selection) -> list[bool]:
 
 
 def _mark_infinite(panel: SizedAxes, track: ScoreTrack, x: FloatArray, *, below_label: bool) -> None:
-    """Arrows on the side of the worse values where a score is infinite, with the sign beside the first."""
+    """Draw arrows on the side of the worse values where a score is infinite, the first with a symbol."""
     if len(x) == 0:
         return
     bottom, top = panel.axes.get_ylim()
@@ -251,7 +251,7 @@ def _mark_infinite(panel: SizedAxes, track: ScoreTrack, x: FloatArray, *, below_
 
 
 def _mark_choice(panel: SizedAxes, selection: Selection, track: ScoreTrack, choice: ScoreChoice) -> None:
-    """The best checkpoint as a full mark, the one that early stopping keeps as an open one, with labels."""
+    """Mark the best checkpoint with a dot, the one that early stopping keeps with a diamond, with labels."""
     x = dict(zip(selection.checkpoints, _places(selection).tolist(), strict=True))
     look, axes, stop = model_style(0), panel.axes, choice.stop
     axes.plot(x[choice.best], choice.value, "o", color=look.colour, markersize=6, mec=PAPER, zorder=6)
@@ -289,7 +289,7 @@ def _stop_text(choice: ScoreChoice) -> str:
 
 
 def _write_label(panel: SizedAxes, x: float, text: str, colour: str, *, is_on_top: bool) -> None:
-    """A label at the upper or the lower edge of a panel, as near to its place as the panel is wide."""
+    """Write a label at the upper or lower edge, as close to its position as the panel allows."""
     first, last = panel.axes.get_xlim()
     half = text_width(text) / 2 + _INSET
     at = np.clip((x - first) / (last - first) * panel.width, half, max(panel.width - half, half))
@@ -308,7 +308,7 @@ def _write_label(panel: SizedAxes, x: float, text: str, colour: str, *, is_on_to
 
 
 def describe_checkpoints(selection: Selection) -> str:
-    """The choice of each score in words, and where early stopping would stop."""
+    """Describe the checkpoint that each score selects, and where early stopping stops."""
     first, *_, last = (*selection.checkpoints, selection.checkpoints[-1])
     ends = f", from {first} to {last}" if first != last else f", {first}"
     best = [
@@ -329,7 +329,8 @@ def _describe_stops(selection: Selection) -> str:
         return ""
     stops = [(_label(choice.score), choice.stop) for choice in selection.choices if choice.stop is not None]
     texts = [
-        f"{label} {'goes on to the last' if stop.at is None else f'stops at {stop.at}'} and keeps {stop.kept}"
+        f"{label} {'continues to the last' if stop.at is None else f'stops at {stop.at}'} and keeps "
+        f"{stop.kept}"
         for label, stop in stops
     ]
     patience = format_counted(selection.patience, "checkpoint")

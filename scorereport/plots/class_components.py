@@ -1,4 +1,4 @@
-"""Miscalibration and discrimination by class or by threshold, for models of K classes."""
+"""Plot of miscalibration and discrimination by class or threshold, for models of K classes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.results.class_records import ClassModelResult, ViewFamily, ViewResult
 
-#: All lengths are millimetres.
+#: All lengths are in millimetres.
 _HIGHEST, _WIDEST_LABEL, _AXIS, _GAP = 208.0, 40.0, 13.0, 8.0
-#: From one label to the next; where rows are closer, some labels are left out.
+#: Least distance between labels; where rows are closer, some labels are left out.
 _LABEL_STEP = 3.3
 _HEADS = {"miscalibration": "Miscalibration (MCB)", "discrimination": "Discrimination (DSC)"}
 
 
 class _Rows(NamedTuple):
-    """Views one below the other: the views of each model, the labels, and the height of a row."""
+    """Rows of views: the views of each model, the labels, and the height of a row."""
 
     families: list[ViewFamily]
     labels: list[list[str]]
@@ -43,7 +43,7 @@ class _Rows(NamedTuple):
 
     @property
     def label_width(self) -> float:
-        """Millimetres that the widest label takes."""
+        """Return the width of the widest label in millimetres."""
         return max(text_width(line) for lines in self.labels for line in lines) / POINTS_PER_MM
 
 
@@ -73,7 +73,7 @@ def _families(models: Sequence[ClassModelResult], kind: str) -> list[ViewFamily]
 
 
 def _lay_out(families: list[ViewFamily], room: float) -> _Rows:
-    """Rows as high as their models and labels need, as far as the page has room."""
+    """Return rows as high as their models and labels require, within the room on the page."""
     names = [label_view(view, families[0].kind) for view in families[0].views]
     most = room / len(names)
     labels = [wrap(name, _WIDEST_LABEL * POINTS_PER_MM, lines=2) for name in names]
@@ -85,7 +85,7 @@ def _lay_out(families: list[ViewFamily], room: float) -> _Rows:
 
 
 def _write_labels(canvas: Canvas, rows: _Rows, top: float) -> None:
-    """The names of the views left of their rows, and hairlines between rows that are far enough apart."""
+    """Write the names of the views to the left of their rows, and draw hairlines between rows."""
     every = int(np.ceil(_LABEL_STEP / rows.height - 1e-9))
     for place, lines in enumerate(rows.labels):
         y = top + (place + 0.5) * rows.height
@@ -100,7 +100,7 @@ def _draw_component(axes: Axes, rows: _Rows, component: str) -> None:
     found = [np.array([_numbers(view, component) for view in family.views]) for family in rows.families]
     limits = _limits(found)
     is_corrected = any(np.isfinite(numbers[:, 1:]).any() for numbers in found)
-    head = _HEADS[component] + (", less overfit" if is_corrected else "")
+    head = _HEADS[component] + (", overfit-corrected" if is_corrected else "")
     set_axis(axes, "x", limits, list(even_ticks(*limits)), head)
     axes.set_ylim(len(rows.labels) - 0.5, -0.5)
     axes.set_yticks([])
@@ -114,7 +114,7 @@ def _draw_component(axes: Axes, rows: _Rows, component: str) -> None:
 
 
 def _numbers(view: ViewResult, component: str) -> tuple[float, float, float]:
-    """A component less the overfit, with its interval; the raw one, without, if nothing was drawn."""
+    """Return the overfit-corrected component with its interval; else the raw one, without an interval."""
     known = view.scores.component("brier", component)
     if known is None:
         return float(getattr(find_decomposition(view.scores), component)), np.nan, np.nan
@@ -122,7 +122,7 @@ def _numbers(view: ViewResult, component: str) -> tuple[float, float, float]:
 
 
 def _limits(found: Sequence[FloatArray]) -> tuple[float, float]:
-    """An axis from 0, or below if a value is, that holds all values and all intervals but far ones."""
+    """Return the ends of an axis from 0, or below, with all values and all but extremely wide intervals."""
     values, _, bounds = np.concatenate(found).T
     bounds = bounds[np.isfinite(bounds)]
     far = min(float(bounds.max()), 2.5 * float(np.median(bounds))) if len(bounds) else 0.0
@@ -131,7 +131,7 @@ def _limits(found: Sequence[FloatArray]) -> tuple[float, float]:
 
 
 def _draw_model(axes: Axes, numbers: FloatArray, y: FloatArray, place: int, size: float) -> None:
-    """Points and intervals of one model; an arrow where an interval goes on beyond the axis."""
+    """Draw points and intervals of one model; an arrow where an interval extends beyond the axis."""
     look, (first, last) = model_style(place), axes.get_xlim()
     point, lower, upper = numbers.T
     axes.hlines(y, np.maximum(lower, first), np.minimum(upper, last), color=look.colour, linewidth=0.7)
@@ -151,7 +151,7 @@ def _draw_model(axes: Axes, numbers: FloatArray, y: FloatArray, place: int, size
 
 
 def describe_view_components(models: Sequence[ClassModelResult], kind: str) -> str:
-    """Where each model loses and gains most, in words."""
+    """Describe the range of MCB and DSC of each model, and where their extremes are."""
     families = _families(models, kind)
     each = "class" if kind == "class" else "threshold between classes"
     return join_sentences(
@@ -168,7 +168,7 @@ def _describe(model: str, family: ViewFamily) -> str:
 
 
 def _describe_range(family: ViewFamily, component: str) -> str:
-    """The smallest and the largest value of a component, and where they are."""
+    """Describe the smallest and the largest value of a component, and where they are."""
     values = [_numbers(view, component)[0] for view in family.views]
     decimals = common_decimals(values)
     lowest, highest = (

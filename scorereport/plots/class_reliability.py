@@ -1,4 +1,4 @@
-"""Small reliability diagrams of a model of K classes: one for each class, or for each threshold."""
+"""Reliability diagrams of a model of K classes: a small one for each class, or for each threshold."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from scorereport.results.class_records import ClassModelResult, ViewFamily, ViewResult
     from scorereport.results.model_records import ModelScores
 
-#: More panels than these do not fit on a page.
+#: Most panels that fit on a page.
 MOST_VIEWS = 12
-#: All lengths are millimetres.
+#: All lengths are in millimetres.
 _LEFT, _RIGHT, _GAP, _TOP = 14.0, 3.0, 7.0, 0.5
 _LINE, _NUMBERS, _UNDER_PANEL, _AXIS_LABEL = 3.7, 8.2, 8.5, 4.0
-#: A few panels would be too large if they filled the page.
+#: Largest side of a panel.
 _LARGEST = 54.0
-#: Numbers with more decimals would not fit above a small panel.
+#: Most decimals of numbers that fit above a small panel.
 _MOST_DECIMALS = 5
-#: Widths of the windows that a panel may show, and the share of the cases of a view that it must hold.
+#: Widths of the windows that a panel may show, and the least share of the cases of a view inside.
 _WIDTHS, _SHARE = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), 0.99
 _LABELS = ("MCB", "DSC", "UNC")
 
@@ -47,7 +47,7 @@ class _Curves(NamedTuple):
 
 
 class _Diagram(NamedTuple):
-    """A view as a diagram draws it."""
+    """A view as the content of a diagram."""
 
     scores: ModelScores
     curves: _Curves
@@ -56,7 +56,7 @@ class _Diagram(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """Where the panels are: squares in columns, with a heading and the numbers above each row."""
+    """Positions of the panels: squares in columns, with a heading and the numbers above each row."""
 
     columns: int
     side: float
@@ -67,12 +67,12 @@ class _Grid:
         return -(-len(self.titles) // self.columns)
 
     def canvas(self) -> Canvas:
-        """An empty figure of the size that the panels need."""
+        """Return an empty figure of the required size."""
         width = _LEFT + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
         return Canvas.of(width, self._top(self.rows) + _AXIS_LABEL)
 
     def corner(self, place: int) -> tuple[float, float]:
-        """Left and top of the panel at a place."""
+        """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
         return _LEFT + column * (self.side + _GAP), self._top(row) + self._heading(row) + _NUMBERS
 
@@ -86,13 +86,13 @@ class _Grid:
 
 
 def choose_views(family: ViewFamily) -> tuple[ViewResult, ...]:
-    """The views that a figure has room for: all, or those with the largest miscalibration, in their order."""
+    """Return the views that fit in a figure: all, or those with the largest miscalibration, in order."""
     worst = sorted(range(len(family.views)), key=lambda place: -_miscalibration(family.views[place]))
     return tuple(family.views[place] for place in sorted(worst[:MOST_VIEWS]))
 
 
 def label_view(view: ViewResult, kind: str) -> str:
-    """What a view asks for: a class, or one up to a threshold."""
+    """Return the label of a view: a class, or classes up to a threshold."""
     return f"up to {view.label}" if kind == THRESHOLD else view.label
 
 
@@ -106,11 +106,11 @@ def leaves_band(view: ViewResult) -> bool | None:
 
 
 def plot_views(result: ClassModelResult, kind: str) -> Figure:
-    """Draw a reliability diagram of each class or threshold; of many, of those least calibrated."""
+    """Draw a reliability diagram of each class or threshold; if there are many, of the least calibrated."""
     views = choose_views(_find_family(result, kind))
     with report_style():
-        is_aside = kind == CLASS and result.family(THRESHOLD) is not None
-        grid = _choose_grid([label_view(view, kind) for view in views], is_aside=is_aside)
+        is_secondary = kind == CLASS and result.family(THRESHOLD) is not None
+        grid = _choose_grid([label_view(view, kind) for view in views], is_secondary=is_secondary)
         canvas = grid.canvas()
         windows, decimals = _choose_windows(views), _choose_decimals(views)
         for place, view in enumerate(views):
@@ -132,20 +132,20 @@ def _diagram(view: ViewResult) -> _Diagram:
 
 
 def _choose_windows(views: Sequence[ViewResult]) -> list[Window]:
-    """The part of the unit interval that each panel shows: the same, unless most would be nearly empty."""
+    """Return the window of each panel: the same for all, unless most panels would be nearly empty."""
     common, *own = (_choose_window(of_panel) for of_panel in (views, *([view] for view in views)))
     narrow = sum(2 * _width(window) <= _width(common) for window in own)
     return own if 2 * narrow > len(views) else [common] * len(views)
 
 
 def _choose_window(views: Sequence[ViewResult]) -> Window:
-    """The smallest window at 0 or 1 that holds nearly all cases of each view, or the unit interval."""
+    """Return the smallest window at 0 or 1 with nearly all cases of each view, or the unit interval."""
     windows = (window for width in _WIDTHS for window in ((0.0, width), (1 - width, 1.0)))
     return next((w for w in windows if all(_share_inside(view, w) >= _SHARE for view in views)), UNIT)
 
 
 def _share_inside(view: ViewResult, window: Window) -> float:
-    """The share of cases in a window; the curve counts in the middle of bins, a jump at its end does not."""
+    """Return the share of cases in a window; the curve is evaluated in the middle of bins."""
     histogram, curve = view.histogram, view.reliability
     cep = np.interp((histogram.lower + histogram.upper) / 2, curve.forecast, curve.cep)
     inside = (histogram.lower >= window[0]) & (histogram.upper <= window[1])
@@ -158,10 +158,10 @@ def _width(window: Window) -> float:
 
 
 def describe_axes(views: Sequence[ViewResult]) -> str:
-    """What part of the unit interval the panels show, as a sentence; empty if all of it."""
+    """Describe the part of the unit interval that the panels show, in a sentence; empty if all of it."""
     windows = _choose_windows(views)
     if len(set(windows)) > 1:
-        return "Each panel has axes of its own."
+        return "Each panel has its own axes."
     return (
         ""
         if windows[0] == UNIT
@@ -174,9 +174,9 @@ def _choose_decimals(views: Sequence[ViewResult]) -> int:
     return min(common_decimals(values), _MOST_DECIMALS)
 
 
-def _choose_grid(names: Sequence[str], *, is_aside: bool) -> _Grid:
-    """As few columns as keep the figure on a page; what is told aside takes little of it."""
-    of_four = 4 if is_aside else 2
+def _choose_grid(names: Sequence[str], *, is_secondary: bool) -> _Grid:
+    """Return as few columns as keep the figure on a page; a secondary figure is kept small."""
+    of_four = 4 if is_secondary else 2
     columns = next(
         c
         for c, most in ((1, 1), (2, 2), (3, 3), (of_four, 4), (3, 6), (4, 8), (3, 9), (4, 12))
@@ -207,7 +207,7 @@ def _draw_panel(
 
 
 def _write_numbers(canvas: Canvas, grid: _Grid, place: int, values: Sequence[float], decimals: int) -> None:
-    """The components under the heading of a panel, each under its name."""
+    """Write the components under the heading of a panel, each under its name."""
     left, top = grid.corner(place)
     apart = min(grid.side / len(_LABELS), 14.0)
     for column, (label, value) in enumerate(zip(_LABELS, values, strict=True)):
@@ -219,7 +219,7 @@ def _write_numbers(canvas: Canvas, grid: _Grid, place: int, values: Sequence[flo
 
 
 def describe_views(result: ClassModelResult, kind: str) -> str:
-    """The diagrams in words: what they show, and the components and the band of each."""
+    """Describe the diagrams: axes, and the components and the band of each view."""
     family = _find_family(result, kind)
     views = choose_views(family)
     each = "threshold between classes" if kind == THRESHOLD else "class"

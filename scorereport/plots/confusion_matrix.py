@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.results.class_records import ClassModelResult
 
-#: More classes than these have no numbers in their cells.
+#: Most classes whose cells have numbers.
 MOST_NUMBERED = 10
-#: Shades that an eye can tell apart.
+#: Number of shades that the eye can distinguish.
 _SHADES = 25
-#: From this share on the number in a cell is light.
+#: Least share of a dark cell, whose number is light.
 _DARK = 0.78
-#: Shares whose shades are named where cells have no numbers.
+#: Shares whose shades are in the key, if cells have no numbers.
 _NAMED = (0.01, 0.1, 0.25, 0.5, 1.0)
-#: All lengths are millimetres.
+#: All lengths are in millimetres.
 _HIGHEST, _LARGEST, _GAP, _RIGHT, _AXIS_NAME = 200.0, 92.0, 7.0, 2.0, 6.0
 _WIDEST_LABEL, _LABEL_STEP, _LINE, _KEY = 31.0, 3.3, 4.0, 7.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """Where the panels are: squares in columns, class labels left of the first and under the last row."""
+    """Positions of the panels: squares in columns, class labels left of the first and under the last row."""
 
     columns: int
     side: float
@@ -64,16 +64,16 @@ class _Grid:
 
     @property
     def bottom(self) -> float:
-        """Where the labels under the last row of panels end."""
+        """Return where the labels under the last row of panels end."""
         return self.corner((self.rows - 1) * self.columns)[1] + self.side + self.below
 
     def canvas(self) -> Canvas:
-        """An empty figure of the size that the panels need."""
+        """Return an empty figure of the required size."""
         width = self.left + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
         return Canvas.of(width, self.bottom + (_KEY if self.has_key else 0.0))
 
     def corner(self, place: int) -> tuple[float, float]:
-        """Left and top of the panel at a place."""
+        """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
         lines = max(map(len, self.headings))
         top = (row + 1) * (_LINE * lines + 1.5) + row * (self.side + 3.0)
@@ -85,7 +85,7 @@ class _Grid:
 
 
 def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> Figure:
-    """Draw, for each class that came, the shares of the classes that each model called likeliest."""
+    """Draw, for each observed class, the shares of the predicted classes of each model."""
     with report_style():
         grid = _choose_grid([model.model for model in models], labels)
         canvas = grid.canvas()
@@ -132,15 +132,15 @@ def _are_level(labels: Sequence[str], side: float) -> bool:
 
 
 def _draw_table(axes: Axes, counts: FloatArray) -> None:
-    """Cells in shades of their share of the row; a line through the rows of classes that never came."""
-    share, came = _shares(counts)
+    """Draw cells in shades of their share of the row, and a line through rows of classes never observed."""
+    share, is_observed = _shares(counts)
     size = len(share)
     axes.set_xlim(-0.5, size - 0.5)
     axes.set_ylim(size - 0.5, -0.5)
     for spine in axes.spines.values():
         spine.set_visible(False)
     _fill_cells(axes, share)
-    axes.hlines(np.flatnonzero(~came), -0.5, size - 0.5, color=QUIET, linewidth=0.8)
+    axes.hlines(np.flatnonzero(~is_observed), -0.5, size - 0.5, color=QUIET, linewidth=0.8)
     edges = np.array([-0.5, size - 0.5])
     for x, y in (
         (edges, edges[[0, 0]]),
@@ -155,13 +155,13 @@ def _draw_table(axes: Axes, counts: FloatArray) -> None:
 
 
 def _shares(counts: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Each cell as a share of its row, 0 in the rows of classes that never came, and which classes came."""
+    """Return each cell as a share of its row (0 for classes never observed), and which were observed."""
     total = counts.sum(axis=1, keepdims=True)
     return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0), total[:, 0] > 0
 
 
 def _fill_cells(axes: Axes, share: FloatArray) -> None:
-    """One path for each shade: paper needs no more, and a file of many classes stays small."""
+    """Draw one path for each shade, so that a file with many classes stays small."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -176,12 +176,12 @@ def _fill_cells(axes: Axes, share: FloatArray) -> None:
 
 
 def _depth(share: FloatArray) -> FloatArray:
-    """How dark a cell is that has no number: a share of many classes is small, and must be seen."""
+    """Return how dark cells without numbers are: with many classes, small shares must be visible."""
     return np.sqrt(share)
 
 
 def _draw_key(canvas: Canvas, grid: _Grid) -> None:
-    """The shades of a few shares, under the panels."""
+    """Draw the shades of a few shares under the panels."""
     x, y = grid.left, grid.bottom + _KEY / 2
     style: dict[str, Any] = {"va": "center_baseline", "size": SMALL, "color": MUTED}
     canvas.write(x, y, "Share of the row:", **style)
@@ -194,7 +194,7 @@ def _draw_key(canvas: Canvas, grid: _Grid) -> None:
 
 
 def _mark_diagonal(axes: Axes, size: int) -> None:
-    """Squares around the cells that are right, or a line through them if they are too small."""
+    """Draw squares around the diagonal cells, or a line through them if they are too small."""
     if size > MOST_NUMBERED:
         axes.plot((-0.5, size - 0.5), (-0.5, size - 0.5), color=MUTED, linewidth=0.3, zorder=2)
         return
@@ -204,7 +204,7 @@ def _mark_diagonal(axes: Axes, size: int) -> None:
 
 
 def _write_numbers(axes: Axes, share: FloatArray, counts: FloatArray) -> None:
-    """Percent of the row in each cell that has cases."""
+    """Write the percentage of the row in each cell that has cases."""
     for y, x in np.argwhere(counts > 0):
         text = format_number(100 * float(share[y, x]), 0)
         colour = PAPER if share[y, x] >= _DARK else INK
@@ -222,18 +222,18 @@ def _label_axes(axes: Axes, grid: _Grid, place: int, labels: Sequence[str]) -> N
     rotation = 0 if _are_level(labels, grid.side) else 90
     axes.set_xticks(ticks, shown if grid.is_lowest(place) else [], rotation=rotation)
     if place % grid.columns == 0:
-        axes.set_ylabel("Class that came", size=SIZE)
+        axes.set_ylabel("Observed class", size=SIZE)
     if grid.is_lowest(place):
-        axes.set_xlabel("Class called likeliest", size=SIZE)
+        axes.set_xlabel("Predicted class", size=SIZE)
 
 
 def describe_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> str:
-    """How often the likeliest class of each model is right, where most and least, and the main mistake."""
+    """Describe how often each model is right, for which class most and least, and the most frequent error."""
     return join_sentences(
         [
-            f"Confusion tables of {join_words([model.model for model in models])}: the {len(labels)} classes "
-            "in rows as they came, in columns as they were called likeliest; the darker a cell, the larger "
-            "its share of the row.",
+            f"Confusion matrices of {join_words([model.model for model in models])}: the {len(labels)} "
+            "observed classes in rows, the predicted classes in columns; the darker a cell, the larger its "
+            "share of the row.",
             *(_describe(model, labels) for model in models),
         ]
     )
@@ -241,16 +241,17 @@ def describe_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]
 
 def _describe(model: ClassModelResult, labels: Sequence[str]) -> str:
     counts = np.array(model.confusion.counts)
-    share, came = _shares(counts)
-    found = {labels[place]: float(share[place, place]) for place in np.flatnonzero(came).tolist()}
+    share, is_observed = _shares(counts)
+    observed = np.flatnonzero(is_observed).tolist()
+    found = {labels[place]: float(share[place, place]) for place in observed}
     often, seldom = (choose(found, key=lambda label: found[label]) for choose in (max, min))
     right = format_percent(float(np.trace(counts) / counts.sum()))
     ends = (
-        f", most often where {often} came ({format_percent(found[often])}), least often where {seldom} came "
-        f"({format_percent(found[seldom])})"
+        f", most often for observed {often} ({format_percent(found[often])}), least often for observed "
+        f"{seldom} ({format_percent(found[seldom])})"
     )
-    told = ends if found[often] > found[seldom] else ""
-    return f"{model.model} is right in {right} of cases{told}{_describe_mistake(counts, labels)}."
+    differing = ends if found[often] > found[seldom] else ""
+    return f"{model.model} is right in {right} of cases{differing}{_describe_mistake(counts, labels)}."
 
 
 def _describe_mistake(counts: FloatArray, labels: Sequence[str]) -> str:
@@ -259,4 +260,6 @@ def _describe_mistake(counts: FloatArray, labels: Sequence[str]) -> str:
         return ""
     row, column = divmod(int(wrong.argmax()), len(counts))
     share = format_percent(float(wrong[row, column] / counts.sum()))
-    return f"; the most frequent mistake is {labels[column]} where {labels[row]} came ({share} of cases)"
+    return (
+        f"; the most frequent error is predicted {labels[column]}, observed {labels[row]} ({share} of cases)"
+    )

@@ -1,4 +1,4 @@
-"""Decision curves: regret against cost, and net benefit against threshold."""
+"""Plots of decisions: regret against cost, and net benefit against threshold."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
 _SHADE = "#eef1f4"
-#: Light enough that the bands of several models can lie on each other.
+#: Opacity of bands, low enough for those of several models to overlap.
 _VEIL = 0.13
 _TREAT_ALL = ModelStyle(colour=MUTED, tint=_SHADE, dashes=(4, 2), marker="o")
 _TREAT_NONE = ModelStyle(colour=MUTED, tint=_SHADE, dashes=(), marker="o")
 
 
 def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
-    """Draw the mean regret of each model at every cost, and of the prevalence forecast."""
+    """Draw the mean regret of each model, and of the prevalence forecast, at every cost."""
     reference = knotted_line(models[0].curves.murphy.uncertainty)
     lines = [knotted_line(model.curves.regret) for model in models]
     lines.append((reference[0], reference[1] / 2))
@@ -74,7 +74,7 @@ def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Fig
 
 
 def _shade(axes: Axes, curve: DecisionCurve, look: ModelStyle) -> None:
-    """The intervals of net benefit as a light area."""
+    """Draw the intervals of net benefit as a light area."""
     band = curve.band
     if band is None or band.note:
         return
@@ -110,12 +110,12 @@ def _draw(axes: Axes, lines: Sequence[Line], labels: Sequence[CurveLabel], inter
 
 
 def _net_benefit(curve: DecisionCurve) -> Line:
-    """Net benefit at each threshold and just beyond it, as one line."""
+    """Return net benefit at each threshold and just beyond it, as one line."""
     return np.repeat(curve.threshold, 2), np.column_stack([curve.net_benefit, curve.beyond]).ravel()
 
 
 def _thresholds(models: Sequence[ModelResult], interval: Interval) -> tuple[float, float]:
-    """The interval widened by a quarter on both sides, or where the forecasts are."""
+    """Return the interval widened by a quarter on both sides or, without one, the window of the forecasts."""
     if interval is None:
         return choose_window(models)
     margin = (interval[1] - interval[0]) / 4
@@ -123,14 +123,14 @@ def _thresholds(models: Sequence[ModelResult], interval: Interval) -> tuple[floa
 
 
 def _costs(models: Sequence[ModelResult], interval: Interval) -> tuple[float, float]:
-    """Where the forecasts are, or all costs if the interval is not there."""
+    """Return the window of the forecasts, or all costs if the interval lies outside it."""
     window = choose_window(models)
     is_there = interval is None or window[0] <= interval[0] < interval[1] <= window[1]
     return window if is_there else UNIT
 
 
 def _heights(lines: Sequence[Line], lower: float, upper: float) -> tuple[float, float]:
-    """From the lowest model, or a quarter of the highest line below zero, to the highest line."""
+    """Return the vertical range: from the lowest model, but not far below zero, to the highest line."""
     *models, _, _ = lines
     highest = max(_extreme(line, lower, upper, np.max) for line in lines)
     lowest = min(0.0, *(_extreme(line, lower, upper, np.min) for line in models))
@@ -145,7 +145,7 @@ def _extreme(line: Line, lower: float, upper: float, choose: Callable[[FloatArra
 
 
 def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> str:
-    """The regret of the models in words, in the middle of the costs that matter."""
+    """Describe the regret of the models in the middle of the relevant costs."""
     cost = _middle(cost_interval)
     values = [f"{m.model} {format_number(float(m.curves.regret.at(cost)[0]), 4)}" for m in models]
     reference = float(models[0].curves.murphy.uncertainty.at(cost)[0]) / 2
@@ -153,13 +153,14 @@ def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> s
         [
             f"Regret curves of {join_words([model.model for model in models])}: mean regret against the cost "
             f"ratio; lower is better.{_shaded(cost_interval)}",
-            f"At cost {format_probability(cost)}: {join_words(values)}, prevalence forecast {format_number(reference, 4)}.",
+            f"At cost {format_probability(cost)}: {join_words(values)}, prevalence forecast "
+            f"{format_number(reference, 4)}.",
         ]
     )
 
 
 def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) -> str:
-    """The net benefit of the models in words, in the middle of the thresholds that matter."""
+    """Describe the net benefit of the models in the middle of the relevant thresholds."""
     threshold = _middle(cost_interval)
     values = [
         f"{m.model} {format_number(_value(m.curves.decision, m.curves.decision.net_benefit, threshold), 4)}"
@@ -171,7 +172,8 @@ def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) ->
         [
             f"Decision curves of {join_words([model.model for model in models])}: net benefit against the "
             f"decision threshold; higher is better.{_shaded(cost_interval)}",
-            f"At threshold {format_probability(threshold)}: {join_words(values)}, treating all {treat_all}, none 0.",
+            f"At threshold {format_probability(threshold)}: {join_words(values)}, treating all {treat_all}, "
+            "none 0.",
         ]
     )
 
@@ -187,4 +189,7 @@ def _middle(interval: Interval) -> float:
 def _shaded(interval: Interval) -> str:
     if interval is None:
         return ""
-    return f" The costs that matter, {format_probability(interval[0])} to {format_probability(interval[1])}, are shaded."
+    return (
+        f" The relevant costs, {format_probability(interval[0])} to {format_probability(interval[1])}, "
+        "are shaded."
+    )

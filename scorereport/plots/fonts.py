@@ -1,7 +1,7 @@
-"""Fonts that ship with the package: their files, the characters they cover, and their CSS.
+"""Fonts of the package: their files, the characters they cover, and their CSS.
 
-Text stands in "Report Serif", "Report Sans" or "Report Mono", each followed by "Report Fallback" in the style
-sheet; the words are our own, for a name like "Sans" would give whatever the machine calls so.
+Text is set in "Report Serif", "Report Sans" or "Report Mono", each followed by "Report Fallback" in the style
+sheet; these names are specific to the package, because a generic name would select a font of the machine.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FALLBACK = "Report Fallback"
-#: What cutting keeps besides the letters: accents, kerning, ligatures, and the figures of tables.
+#: Font features that a subset keeps: accents, kerning, ligatures, and tabular figures.
 _FEATURES = ("ccmp", "locl", "mark", "mkmk", "kern", "liga", "tnum", "lnum")
-#: Which of its names a cut font keeps: whose it is, and what it is.
+#: Ids of the names that a subset keeps: copyright, family, style and licence.
 _NAMES = frozenset({0, 1, 2, 4, 6, 14})
-#: Categories of what is never seen: controls, formats, halves of characters, separators of lines.
+#: Categories of invisible characters: controls, formats, surrogates, line separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Besides them, those that look as each font pleases: for private use, and not assigned.
+#: In addition, characters without a defined glyph: private use, and not assigned.
 _WITHOUT_GLYPH = _UNSEEN | {"Co", "Cn"}
-#: Characters that renderers swallow although they count as letters, marks or symbols.
-_SWALLOWED = re.compile(
+#: Characters that renderers omit although they are letters, marks or symbols.
+_OMITTED = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-#: Line ends, and places where a word may be broken: invisible by intent.
+#: Line ends and optional word breaks, which are invisible by intent.
 _INVISIBLE = frozenset("\t\n\r\u00ad\u200b")
-#: A character that a style sheet names by its number.
+#: A character written by its number in a style sheet.
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FontFile:
-    """One face of a family, and its file."""
+    """One face of a font family, and its file."""
 
     family: str
     weight: int
@@ -52,7 +52,7 @@ class FontFile:
 
 @cache
 def font_files() -> tuple[FontFile, ...]:
-    """All faces that come with the package, the fallback last."""
+    """Return all faces of the package, the fallback last."""
     sans = _package_folder("font_source_sans_pro")
     serif = _package_folder("font_source_serif_pro")
     dejavu = _matplotlib_folder()
@@ -74,21 +74,21 @@ def font_files() -> tuple[FontFile, ...]:
 
 
 def covers(character: str) -> bool:
-    """Whether a character can be shown wherever it stands: in every face of the fallback."""
-    swallowed = category(character) in _WITHOUT_GLYPH or _SWALLOWED.match(character) is not None
-    return not swallowed and ord(character) in _covered()
+    """Whether a character can be shown everywhere, that is, is in every face of the fallback."""
+    omitted = category(character) in _WITHOUT_GLYPH or _OMITTED.match(character) is not None
+    return not omitted and ord(character) in _covered()
 
 
 def replace_missing(text: str) -> str:
-    """Text in which ‹U+6A21› stands for a character that no font of ours has, or that nobody would see.
+    """Replace characters that no font of the package can show by their number, as ‹U+6A21›.
 
-    So two names that differ look different. Space, ends of lines and places to break a word stay.
+    Names that differ therefore look different. Spaces, line ends and optional word breaks are kept.
     """
     return _show_numbers(text, {character for character in set(text) if not covers(character)})
 
 
 def replace_invisible(text: str) -> str:
-    """Text in which a number stands only for what no font of any machine would show, as ‹U+202E›."""
+    """Replace characters that are invisible in any font by their number, as ‹U+202E›."""
     return _show_numbers(text, {character for character in set(text) if category(character) in _UNSEEN})
 
 
@@ -102,31 +102,30 @@ def _show_numbers(text: str, characters: Iterable[str]) -> str:
 
 
 def font_faces(text: str | None = None) -> str:
-    """Rules of a style sheet that make the fonts known.
+    """Return the `@font-face` rules of the fonts.
 
-    Without `text` they name the whole files, for whoever can read them. With it they carry the fonts, cut to
-    the characters of that text, which may be the source of a page; the fallback has only those that another
-    face lacks.
+    Without `text`, they refer to the font files. With `text`, which may be the source of a page, they contain
+    the fonts, reduced to the characters of the text; the fallback has only those that another face lacks.
     """
     if text is None:
         return "\n".join(_rule(font, font.path.as_uri(), "truetype") for font in font_files())
-    wanted = _characters_of(text)
-    cut = ((font, wanted & _needed(font, wanted)) for font in font_files())
-    return "\n".join(_rule(font, _cut(font.path, some), "woff2") for font, some in cut if some)
+    characters = _characters_of(text)
+    subsets = ((font, characters & _needed(font, characters)) for font in font_files())
+    return "\n".join(_rule(font, _subset(font.path, some), "woff2") for font, some in subsets if some)
 
 
 def _characters_of(text: str) -> frozenset[int]:
-    """The characters of a page, also those that its style sheet names by number."""
+    """Return the characters of a page, including those that its style sheet writes by number."""
     escaped = (int(digits, 16) for digits in _CSS_ESCAPE.findall(text))
     return frozenset(map(ord, set(text))).union(escaped) - {ord(character) for character in _INVISIBLE}
 
 
-def _needed(font: FontFile, wanted: frozenset[int]) -> frozenset[int]:
-    """Which of the characters a face has to offer: all it can, or if it is the fallback, what others lack."""
+def _needed(font: FontFile, characters: frozenset[int]) -> frozenset[int]:
+    """Return the characters that a face provides: all it has or, for the fallback, those that others lack."""
     if font.family != FALLBACK:
         return _cmap(font.path)
     others = (_cmap(other.path) for other in font_files() if other.family != FALLBACK)
-    everywhere = wanted.intersection(*others)
+    everywhere = characters.intersection(*others)
     return _cmap(font.path) - everywhere
 
 
@@ -138,8 +137,8 @@ def _rule(font: FontFile, address: str, kind: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _cut(path: Path, characters: frozenset[int]) -> str:
-    """A font with these characters only, as an address that contains it; the same bytes every time."""
+def _subset(path: Path, characters: frozenset[int]) -> str:
+    """Return a font with only these characters as a data address; the same bytes every time."""
     target = BytesIO()
     with _open(path) as font:
         _drop_others(font, characters)
@@ -153,7 +152,7 @@ def _drop_others(font: Any, characters: frozenset[int]) -> None:
 
     names = font["name"]
     names.names = [name for name in names.names if name.nameID in _NAMES and name.isUnicode()]
-    del font["name"]  # with it, all the other tables would be searched for references to names
+    del font["name"]  # otherwise all tables are searched for references to names
     options = subset.Options(layout_features=list(_FEATURES), hinting=False, notdef_outline=True)
     options.drop_tables += ["FFTM", "MATH"]
     subsetter = subset.Subsetter(options)
@@ -164,7 +163,7 @@ def _drop_others(font: Any, characters: frozenset[int]) -> None:
 
 @cache
 def _covered() -> frozenset[int]:
-    """What every face of the fallback has, so that it can be shown in any weight, slope and family."""
+    """Return the characters in every face of the fallback, which can be shown in any style and family."""
     first, *others = (_cmap(font.path) for font in font_files() if font.family == FALLBACK)
     return first.intersection(*others)
 
@@ -182,10 +181,12 @@ def _open(path: Path) -> Any:
 
 
 def _package_folder(package: str) -> Path:
-    """The folder of the fonts in a package, which need not be imported for that."""
+    """Return the folder of the fonts in a package, without importing it."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise UsageError(f"The fonts of {package} are not there; install scorereport with its dependencies.")
+        raise UsageError(
+            f"The fonts of {package} are missing. To fix: install scorereport with its dependencies."
+        )
     return Path(found.submodule_search_locations[0]) / "files"
 
 
@@ -197,5 +198,5 @@ def _matplotlib_folder() -> Path:
 
 def _check_font(path: Path) -> Path:
     if not path.is_file():
-        raise UsageError(f"The font {path} is not there; install the package that brings it anew.")
+        raise UsageError(f"The font {path} is missing. To fix: reinstall the package that contains it.")
     return path

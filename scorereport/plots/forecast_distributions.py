@@ -1,4 +1,4 @@
-"""The distribution of each model's forecasts: events above the axis, non-events below it."""
+"""Plot of the distribution of each model's forecasts: events above the axis, non-events below it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 _LEFT, _RIGHT, _GAP, _HEIGHT = 3.0, 3.0, 9.0, 30.0
 _LINE, _UNDER_PANEL = 4.0, 8.5
-#: Panels share their scale unless one has a peak so many times as high as another.
+#: Panels share their scale unless one peak is more than this many times as high as another.
 _COMPARABLE = 2.5
-#: Bars up to this height leave room for a text above them.
+#: Greatest height of bars that leave room for a text above them.
 _UNDER_TEXT = 0.75
 _OPPOSITE = {"left": "right", "right": "left"}
 
 
 def plot_distributions(models: Sequence[ModelResult]) -> Figure:
-    """Draw the forecasts of each model, apart for events and non-events, each as shares of its class."""
+    """Draw the forecasts of each model, separately for events and non-events, as shares of each."""
     columns = 1 if len(models) == 1 else 2
     width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
     window = choose_window(models)
@@ -46,7 +46,7 @@ def plot_distributions(models: Sequence[ModelResult]) -> Figure:
         ]
         row_height = _HEIGHT + _UNDER_PANEL
         peaks = _scales(models)
-        note = "" if len(set(peaks)) == 1 else "Heights are to the scale of each panel."
+        note = "" if len(set(peaks)) == 1 else "Each panel has its own vertical scale."
         canvas = Canvas.of(WIDTH, sum(rows) + len(rows) * row_height + (8.0 if note else 4.0))
         canvas.write(_LEFT, canvas.height, note, va="bottom", size=8, color=MUTED)
         for place, model in enumerate(models):
@@ -65,7 +65,7 @@ def plot_distributions(models: Sequence[ModelResult]) -> Figure:
 
 
 def _shares(histogram: Histogram) -> tuple[FloatArray, FloatArray]:
-    """Heights of the bars of events and of non-events: densities, or shares if bars have no width."""
+    """Return the heights of the bars of events and non-events: densities, or shares if bars have no width."""
     events, others = histogram.events, histogram.n - histogram.events
     width = histogram.upper - histogram.lower
     per = width if (width > 0).any() else np.ones_like(width)
@@ -74,7 +74,7 @@ def _shares(histogram: Histogram) -> tuple[FloatArray, FloatArray]:
 
 
 def _scales(models: Sequence[ModelResult]) -> list[float]:
-    """The height that fills half a panel: the same for all if they are comparable."""
+    """Return the height that fills half a panel, the same for all panels if they are comparable."""
     peaks = [max(float(part.max()) for part in _shares(model.curves.histogram)) for model in models]
     has_bars = {bool((m.curves.histogram.upper > m.curves.histogram.lower).any()) for m in models}
     is_shared = len(has_bars) == 1 and max(peaks) <= _COMPARABLE * min(peaks)
@@ -108,21 +108,21 @@ def _draw(axes: Axes, histogram: Histogram, look: ModelStyle, peak: float, point
 def _is_free(
     histogram: Histogram, height: FloatArray, window: tuple[float, float], ha: str, share: float
 ) -> bool:
-    """Whether no bar reaches a text that takes so large a share of the panel, from one of its sides on."""
+    """Whether no bar reaches a text that takes this share of the panel, from its left or right side."""
     reach = share * (window[1] - window[0])
     is_under = histogram.lower <= window[0] + reach if ha == "left" else histogram.upper >= window[1] - reach
     return float(height[is_under].max(initial=0.0)) <= _UNDER_TEXT
 
 
 def _emptier_side(histogram: Histogram, window: tuple[float, float]) -> str:
-    """Where text is less in the way: the side of the panel with fewer cases."""
+    """Return the side of the panel with fewer cases, where a text hides less."""
     middle = (histogram.lower + histogram.upper) / 2
     is_left = middle < sum(window) / 2
     return "left" if histogram.n[is_left].sum() <= histogram.n[~is_left].sum() else "right"
 
 
 def describe_distributions(models: Sequence[ModelResult]) -> str:
-    """Range and mean of the forecasts of each model in words."""
+    """Describe the range and the mean of the forecasts of each model."""
     histogram = models[0].curves.histogram
     opening = (
         f"Distribution of the forecasts of {join_words([model.model for model in models])}, events above and "
@@ -130,8 +130,9 @@ def describe_distributions(models: Sequence[ModelResult]) -> str:
         f"{format_counted((histogram.n - histogram.events).sum(), 'non-event')}."
     )
     texts = [
-        f"{model.model} from {format_probability(model.forecasts.minimum)} to {format_probability(model.forecasts.maximum)}, mean "
-        f"{format_probability(model.forecasts.mean)}, {format_count(model.forecasts.n_distinct)} distinct"
+        f"{model.model} from {format_probability(model.forecasts.minimum)} to "
+        f"{format_probability(model.forecasts.maximum)}, mean {format_probability(model.forecasts.mean)}, "
+        f"{format_count(model.forecasts.n_distinct)} distinct"
         for model in models
     ]
     return join_sentences([opening, f"Forecasts: {'; '.join(texts)}."])

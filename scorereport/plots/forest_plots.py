@@ -1,4 +1,4 @@
-"""A measure of all models by group as a forest plot, and by period as a time series."""
+"""Forest plot of a measure by group, and time series of a measure by period."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import GroupResult, ModelScores
 
 
-#: What a figure of groups can show, and how its axis is called.
+#: Measures that a figure of groups can show, with the label of its axis.
 PLOTTED_MEASURES = {
     "brier": "Brier score",
     "roc_auc": "Area under the ROC curve (AUC)",
@@ -42,11 +42,13 @@ PLOTTED_MEASURES = {
     "rps": "Ranked probability score",
 }
 _MISCALIBRATION = "brier_miscalibration"
+#: Label of the overfit-corrected miscalibration, short enough for a vertical axis.
+_CORRECTED = "Overfit-corrected MCB of the Brier score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureValue:
-    """A measure of one model in one group; NaN for what is not known."""
+    """A measure of one model in one group; NaN for unknown bounds."""
 
     model: str
     value: float
@@ -55,23 +57,21 @@ class MeasureValue:
 
 
 def measure_label(measure: str, groups: Sequence[GroupResult]) -> str:
-    """The name of a measure, or an error that lists the measures there are."""
+    """Return the label of a measure; refuse an unknown one with a list of the known ones."""
     if measure not in PLOTTED_MEASURES:
         names = join_words([f"{name!r}" for name in PLOTTED_MEASURES])
         raise UsageError(f"`measure` must be one of {names}; got {measure!r}.")
     is_corrected = any(scores.components for group in groups for scores in group.models)
-    return PLOTTED_MEASURES[measure] + (
-        ", less overfit" if is_corrected and measure == _MISCALIBRATION else ""
-    )
+    return _CORRECTED if is_corrected and measure == _MISCALIBRATION else PLOTTED_MEASURES[measure]
 
 
 def model_names(groups: Sequence[GroupResult]) -> list[str]:
-    """All models of the groups, in their order."""
+    """Return the names of all models of the groups, in their order."""
     return list(dict.fromkeys(scores.model for group in groups for scores in group.models))
 
 
 def read_values(group: GroupResult, measure: str) -> dict[str, MeasureValue]:
-    """The measure of every model in a group; empty if the group was not scored."""
+    """Return the measure of every model in a group; empty if the group was not scored."""
     read = _miscalibration if measure == _MISCALIBRATION else _score
     return {scores.model: read(scores, measure) for scores in group.models}
 
@@ -86,7 +86,7 @@ def _score(scores: ModelScores, measure: str) -> MeasureValue:
 
 
 def _miscalibration(scores: ModelScores, _measure: str) -> MeasureValue:
-    """MCB less the overfit of the fit, which is what its interval is about; raw if nothing was drawn."""
+    """Return the overfit-corrected MCB with its interval; the raw one if there is no correction."""
     part = next(part for part in scores.decompositions if part.name == "brier")
     for estimate in scores.components:
         if (estimate.measure, estimate.component) == ("brier", "miscalibration"):
@@ -97,7 +97,7 @@ def _miscalibration(scores: ModelScores, _measure: str) -> MeasureValue:
 
 
 def value_limits(rows: Sequence[dict[str, MeasureValue]], measure: str) -> tuple[float, float]:
-    """Ends of an axis for the values and, unless they are out of all proportion, their intervals."""
+    """Return the ends of an axis for the values and their intervals, except extremely wide ones."""
     values = [value for row in rows for value in row.values()]
     points = np.array([v.value for v in values if np.isfinite(v.value)])
     if len(points) == 0:
@@ -113,25 +113,25 @@ def value_limits(rows: Sequence[dict[str, MeasureValue]], measure: str) -> tuple
 
 
 def _end(points: FloatArray, bounds: FloatArray, side: int) -> float:
-    """One end of an axis: the outermost bound, or that of nine in ten if it is much farther out."""
+    """Return one end of an axis: the outermost bound or, if that is far out, the 90 % quantile of bounds."""
     outermost = float((side * points).max())
     if len(bounds) == 0:
         return side * outermost
-    most, all_of_them = (float(np.quantile(side * bounds, share)) for share in (0.9, 1.0))
+    most, outermost_bound = (float(np.quantile(side * bounds, share)) for share in (0.9, 1.0))
     middle = float(np.median(side * points))
-    is_far = all_of_them - middle > 2 * (max(most, outermost) - middle)
-    return side * max(outermost, most if is_far else all_of_them)
+    is_far = outermost_bound - middle > 2 * (max(most, outermost) - middle)
+    return side * max(outermost, most if is_far else outermost_bound)
 
 
 _HIGHEST, _LABELS, _COUNTS = 215.0, 46.0, 14.0
 _HEADS, _AXIS = 6.0, 13.0
-#: More groups that were not scored are counted, not named, in a description.
+#: Most groups not scored that a description names; further ones are counted.
 _MOST_LISTED = 5
 _LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT = 15.0, 2.0, 142.0, 66.0
 
 
 class _Rows(NamedTuple):
-    """Groups one below the other: what is known of them, and the height of a row in millimetres."""
+    """Rows of groups: models, values, labels, and the height of a row in millimetres."""
 
     groups: Sequence[GroupResult]
     models: list[str]
@@ -166,11 +166,11 @@ def plot_groups(groups: Sequence[GroupResult], measure: str) -> Figure:
 
 
 def _lay_out(groups: Sequence[GroupResult], models: list[str], measure: str, room: float) -> _Rows:
-    """Rows as high as their models and labels need, as far as the page has room."""
+    """Return rows as high as their models and labels require, within the room on the page."""
     most = room / len(groups)
     labels = [wrap(_name(group, groups), _LABELS * POINTS_PER_MM, lines=3) for group in groups]
-    wanted = max(2.6 * len(models) + 1.6, 3.4 * max(map(len, labels)) + 1.6, 5.0)
-    height = min(wanted, most)
+    required = max(2.6 * len(models) + 1.6, 3.4 * max(map(len, labels)) + 1.6, 5.0)
+    height = min(required, most)
     fitting = max(int((height - 0.4) / 3.2), 1)
     return _Rows(
         groups=groups,
@@ -203,7 +203,7 @@ def _numbers(value: MeasureValue | None) -> tuple[float, float, float]:
 
 
 def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, size: float) -> None:
-    """Points and intervals of one model; an arrow where an interval goes on beyond the axis."""
+    """Draw points and intervals of one model; an arrow where an interval extends beyond the axis."""
     first, last = axes.get_xlim()
     point, lower, upper = found.T
     axes.hlines(y, np.maximum(lower, first), np.minimum(upper, last), color=look.colour, linewidth=0.7)
@@ -223,7 +223,7 @@ def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, 
 
 
 def _write_rows(canvas: Canvas, rows: _Rows, top: float) -> None:
-    """Label and number of cases of each group, left of its row."""
+    """Write the label and the number of cases of each group to the left of its row."""
     right = _LABELS + _COUNTS
     columns = dict.fromkeys(group.column for group in rows.groups)
     head = wrap(", ".join(columns), _LABELS * POINTS_PER_MM, lines=1)[0]
@@ -269,7 +269,7 @@ def plot_windows(windows: Sequence[GroupResult], measure: str) -> Figure:
 
 
 def _write_periods(axes: Axes, windows: Sequence[GroupResult]) -> None:
-    """As many names of periods as fit side by side."""
+    """Label the axis with as many periods as fit side by side."""
     widest = max(text_width(window.label) for window in windows) + 6
     every = max(int(np.ceil(widest * len(windows) / (_PANEL_WIDTH * POINTS_PER_MM))), 1)
     places = list(range(0, len(windows), every))
@@ -278,7 +278,7 @@ def _write_periods(axes: Axes, windows: Sequence[GroupResult]) -> None:
 
 
 def _series(values: Sequence[MeasureValue | None], place: int, n: int) -> tuple[FloatArray, ...]:
-    """Places of the periods, a little apart for each model, with values and bounds."""
+    """Return positions of the periods, slightly shifted for each model, with values and bounds."""
     x = np.arange(len(values)) + (place - (n - 1) / 2) * min(0.6 / n, 0.12)
     found = (
         np.array([np.nan if value is None else getattr(value, name) for value in values])
@@ -296,7 +296,7 @@ def _draw_series(
 
 
 def describe_groups(groups: Sequence[GroupResult], measure: str) -> str:
-    """Lowest and highest value of each model over the groups, and the groups not scored, in words."""
+    """Describe the lowest and highest value of each model over the groups, and groups not scored."""
     columns = join_words(list(dict.fromkeys(group.column for group in groups)))
     return _describe(
         groups, measure, f"{measure_label(measure, groups)} in {len(groups)} groups by {columns}", "Groups"
@@ -304,7 +304,7 @@ def describe_groups(groups: Sequence[GroupResult], measure: str) -> str:
 
 
 def describe_windows(windows: Sequence[GroupResult], measure: str) -> str:
-    """Lowest and highest value of each model over the periods, in words."""
+    """Describe the lowest and highest value of each model over the periods."""
     opening = f"{measure_label(measure, windows)} over {len(windows)} periods"
     ends = f"from {windows[0].label} to {windows[-1].label}"
     return _describe(windows, measure, f"{opening} {ends}", "Periods")

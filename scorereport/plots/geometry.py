@@ -1,4 +1,4 @@
-"""Geometry of plots: ranges and ticks of axes, and paths with no more points than paper can show."""
+"""Geometry of plots: windows and ticks of axes, and lines without points that are invisible on paper."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from scorereport.reliability.bands import Band
 
 
-#: A line moves by less than this on paper when points are left out, in points.
+#: Greatest shift of a line on paper when points are left out, in points.
 PATH_TOLERANCE = 0.12
 
 
 def simplify(x: FloatArray, y: FloatArray, scale: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """The points of a line that matter on paper; `scale` is the points of paper of one unit on each axis.
+    """Return the points of a line that are visible on paper; `scale`: points of paper per unit on each axis.
 
     Points are left out where the line through the others passes within the tolerance of them
     (Ramer, Douglas and Peucker).
@@ -48,7 +48,7 @@ def _needed(x: FloatArray, y: FloatArray) -> NDArray[np.bool_]:
 
 
 def _distance(x: FloatArray, y: FloatArray) -> FloatArray:
-    """How far points lie from the straight line between the first and the last of them."""
+    """Return the distances of points from the straight line between the first and the last."""
     run, rise = x[-1] - x[0], y[-1] - y[0]
     length = float(np.hypot(run, rise))
     if length == 0:
@@ -58,7 +58,7 @@ def _distance(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def flat_runs(x: FloatArray, y: FloatArray, narrowest: float) -> tuple[FloatArray, FloatArray]:
-    """The level parts of a line that are wider than `narrowest`, with NaN between them."""
+    """Return the level parts of a line that are wider than `narrowest`, with NaN between them."""
     flat = (y[1:] == y[:-1]) & (x[1:] - x[:-1] >= narrowest)
     gap = np.full(int(flat.sum()), np.nan)
     return (
@@ -68,12 +68,12 @@ def flat_runs(x: FloatArray, y: FloatArray, narrowest: float) -> tuple[FloatArra
 
 
 def knotted_line(curve: MurphyCurve | RegretCurve) -> tuple[FloatArray, FloatArray]:
-    """A curve that may jump at its knots, as a line through both of its limits there."""
+    """Return a curve that may jump at its knots as a line through both of its limits there."""
     return np.repeat(curve.theta, 2), np.column_stack([curve.left, curve.right]).ravel()
 
 
 def band_lines(band: Band) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-    """The lower and the upper bound of a band, as lines; steps if bounds are carried on."""
+    """Return the lower and the upper bound of a band as lines, with steps if the band is a step function."""
     if band.shape == "line":
         return (band.x, band.lower), (band.x, band.upper)
     x = np.repeat(band.x, 2)
@@ -81,7 +81,7 @@ def band_lines(band: Band) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatAr
 
 
 def cut_line(x: FloatArray, y: FloatArray, first: float, last: float) -> tuple[FloatArray, FloatArray]:
-    """The part of a line between two places, which are its ends where it passes them."""
+    """Return the part of a line between two places, with interpolated ends."""
     inside = (x > first) & (x < last)
     ends = [end for end in dict.fromkeys((first, last)) if x[0] <= end <= x[-1]]
     places = np.concatenate(
@@ -95,7 +95,7 @@ def cut_line(x: FloatArray, y: FloatArray, first: float, last: float) -> tuple[F
 
 
 def step_outline(lower: FloatArray, upper: FloatArray, height: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The outline of bars side by side, from the base line and back to it."""
+    """Return the outline of adjacent bars, from the base line and back to it."""
     x = np.column_stack([lower, upper]).ravel()
     y = np.repeat(height, 2)
     return np.concatenate([x[:1], x, x[-1:]]), np.concatenate([[0.0], y, [0.0]])
@@ -112,12 +112,12 @@ if TYPE_CHECKING:
 UNIT = (0.0, 1.0)
 #: Widths of windows at the lower or the upper end of the unit interval.
 _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-#: A window holds at least this share of the cases of each model, with their part of the curve.
+#: Least share of the cases of each model, with their part of the curve, inside a window.
 _SHARE = 0.99
 
 
 def choose_window(models: Sequence[ModelResult]) -> Window:
-    """The unit interval, or a round part of it at 0 or at 1 where nearly all forecasts and events lie."""
+    """Return the unit interval, or a round part of it at 0 or 1 that contains nearly all forecasts."""
     for width in _WIDTHS:
         for window in ((0.0, width), (1 - width, 1.0)):
             if all(share_inside(model, window) >= _SHARE for model in models):
@@ -126,7 +126,7 @@ def choose_window(models: Sequence[ModelResult]) -> Window:
 
 
 def share_inside(model: ModelResult, window: Window) -> float:
-    """The share of cases whose forecast and recalibrated forecast lie in a window."""
+    """Return the share of cases whose forecast and recalibrated forecast lie in a window."""
     histogram, curve = model.curves.histogram, model.curves.reliability
     cep = np.interp(histogram.upper, curve.forecast, curve.cep)
     inside = (histogram.lower >= window[0]) & (histogram.upper <= window[1])
@@ -135,14 +135,14 @@ def share_inside(model: ModelResult, window: Window) -> float:
 
 
 def window_ticks(window: Window) -> FloatArray:
-    """Quarters of the unit interval and of windows like 0.02, fifths of others."""
+    """Return ticks at quarters of the unit interval and of windows like 0.02, at fifths of others."""
     width = window[1] - window[0]
     has_quarters = window == UNIT or f"{width:.6f}".strip("0.").startswith("2")
     return np.round(np.linspace(*window, 5 if has_quarters else 6), 6)
 
 
 def even_ticks(lower: float, upper: float, most: int = 5) -> FloatArray:
-    """Round numbers between two ends."""
+    """Return round numbers between two ends."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = np.asarray(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]).tick_values(lower, upper))
@@ -151,7 +151,7 @@ def even_ticks(lower: float, upper: float, most: int = 5) -> FloatArray:
     return ticks[inside]
 
 
-#: Steps in days and in months, each with the number of characters of a date that such ticks need.
+#: Steps of ticks in days and in months, and numbers of characters of dates to day, month and year.
 _DAY_STEPS = (1, 2, 7, 14)
 _MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120)
 _WHOLE, _TO_THE_MONTH, _TO_THE_YEAR = 10, 7, 4
@@ -159,7 +159,7 @@ _YEAR = 12
 
 
 def date_ticks(first: int, last: int, most: int) -> tuple[list[int], list[str]]:
-    """Round dates between two days, which are ordinals, at most so many: places and texts.
+    """Return up to `most` round dates between two days, given as ordinals: positions and texts.
 
     >>> date_ticks(date(2026, 1, 1).toordinal(), date(2026, 12, 1).toordinal(), 5)[1]
     ['2026-01', '2026-04', '2026-07', '2026-10']
@@ -172,12 +172,12 @@ def date_ticks(first: int, last: int, most: int) -> tuple[list[int], list[str]]:
         places = list(_month_starts(first, last, step))
         if len(places) <= most:
             break
-    letters = _TO_THE_YEAR if step % _YEAR == 0 else _TO_THE_MONTH
-    return places, [date.fromordinal(place).isoformat()[:letters] for place in places]
+    length = _TO_THE_YEAR if step % _YEAR == 0 else _TO_THE_MONTH
+    return places, [date.fromordinal(place).isoformat()[:length] for place in places]
 
 
 def _month_starts(first: int, last: int, step: int) -> Iterator[int]:
-    """First days of every so many months, counted from a January."""
+    """Yield the first days of every `step`-th month, counted from January."""
     start = date.fromordinal(first)
     month = step * -(-(_YEAR * start.year + start.month - 1) // step)
     while month < _YEAR * date.max.year:

@@ -1,4 +1,4 @@
-"""Direct labels: each beside its own curve or point, away from all others and from other labels."""
+"""Placement of labels: each beside its curve or point, away from other curves and labels."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
     Line = tuple[FloatArray, FloatArray]
 
-#: All lengths are points of paper.
+#: All lengths are in points of paper.
 _LINE_HEIGHT, _SAMPLE, _AFTER_SAMPLE = 10.0, 18.0, 3.5
 _WIDEST = 125.0
-#: From a curve to its label; a label farther away has a hairline to its curve.
+#: Distance from a curve to its label; a label farther away has a hairline to its curve.
 _GAP = 3.5
-#: As much more where the label is that of a point, for its marker.
+#: Additional distance of the label of a point, for its marker.
 _MARKER = 2.5
 _CLEARANCE = 2.0
-#: Beyond this, more distance from other curves is no better.
+#: Distance from other curves beyond which more is not better.
 _FAR = 20.0
-#: Beyond this, a place on a curve is seen to belong to no other.
+#: Distance from other curves beyond which a place clearly belongs to its own curve.
 _APART = 15.0
-#: Directions in which a label may stand, as the place of the label's centre; the best first.
+#: Directions from a curve to the centre of its label, the best first.
 _DIRECTIONS = np.array([(1, 0), (0.7, 0.7), (0.7, -0.7), (0, 1), (0, -1), (-0.7, 0.7), (-0.7, -0.7), (-1, 0)])
 _PENALTY = 0.6 * np.arange(len(_DIRECTIONS))
 
 
 class CurveLabel(NamedTuple):
-    """What a curve is called, how it looks, and a muted remark below its name.
+    """The name of a curve, its style, and a muted remark below its name.
 
-    The name of a curve comes with a piece of its line; that of a point has none and hides what is behind it.
+    The name of a curve is shown with a sample of its line; that of a point has none and hides its background.
     """
 
     name: str
@@ -49,12 +49,12 @@ class CurveLabel(NamedTuple):
     has_line: bool = True
 
     def lines(self) -> list[str]:
-        """The text of the label, broken into lines."""
+        """Return the text of the label, broken into lines."""
         return [*wrap(self.name, _WIDEST), *([self.remark] if self.remark else [])]
 
 
 class _Box(NamedTuple):
-    """Where a label stands, and the place of its curve if a hairline is to lead there."""
+    """The box of a label, and the place on its curve to which a hairline leads, if any."""
 
     left: float
     bottom: float
@@ -72,12 +72,12 @@ class SizedAxes(NamedTuple):
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Points of paper of one unit on each axis."""
+        """Return the points of paper per unit on each axis."""
         (left, right), (bottom, top) = self.axes.get_xlim(), self.axes.get_ylim()
         return self.width / (right - left), self.height / (top - bottom)
 
     def on_paper(self, line: Line) -> FloatArray:
-        """The places of a line in points from the lower left corner, none of them outside the panel."""
+        """Return the places of a line inside the panel, in points from its lower left corner."""
         (left, _), (bottom, _) = self.axes.get_xlim(), self.axes.get_ylim()
         x, y = ((np.asarray(v) - low) * s for v, low, s in zip(line, (left, bottom), self.scale, strict=True))
         dense = _dense(np.column_stack([x, y]), 4.0)
@@ -88,7 +88,7 @@ class SizedAxes(NamedTuple):
 def label_curves(
     panel: SizedAxes, lines: Sequence[Line], labels: Sequence[CurveLabel], obstacles: Sequence[Line] = ()
 ) -> None:
-    """Write the label of each line, or of a point, beside it; nothing else stands in its place."""
+    """Write the label of each line or point beside it, where nothing else is drawn."""
     places = [panel.on_paper(line) for line in lines]
     others = [panel.on_paper(line) for line in obstacles]
     boxes: list[_Box] = []
@@ -113,7 +113,7 @@ def _choose_box(
     taken: list[_Box],
     gap: float,
 ) -> _Box:
-    """The box beside the curve with the most room around it, else the nearest that is free anywhere."""
+    """Return the box beside the curve with the most room, or else the nearest free box anywhere."""
     own, elsewhere = lines[0], np.concatenate([*lines[1], np.empty((0, 2))])
     anchors = own[:: max(len(own) // 30, 1)]
     corner = _beside(anchors, size, gap)
@@ -135,14 +135,14 @@ def _choose_box(
 
 
 def _beside(anchors: FloatArray, size: tuple[float, float], gap: float) -> FloatArray:
-    """Lower left corners of boxes in all directions from each anchor."""
+    """Return the lower left corners of boxes in all directions from each anchor."""
     half = np.array(size) / 2
     shift = _DIRECTIONS * gap + np.sign(_DIRECTIONS) * half - half
     return (anchors[:, None, :] + shift[None]).reshape(-1, 2)
 
 
 def _everywhere(panel: SizedAxes, size: tuple[float, float]) -> FloatArray:
-    """Lower left corners of boxes all over the panel."""
+    """Return the lower left corners of boxes all over the panel."""
     x, y = (np.arange(2.0, max(end - s, 3.0), 10.0) for end, s in zip(panel[1:], size, strict=True))
     return np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
 
@@ -154,7 +154,7 @@ def _measure_clearance(
     lines: tuple[FloatArray, FloatArray],
     taken: list[_Box],
 ) -> FloatArray:
-    """The distance of each box from the curves of others; 0 where it cannot stand."""
+    """Return the distance of each box from other curves; 0 where a box is not possible."""
     is_free = _is_inside(panel, corner, size)
     for box in taken:
         is_free &= ~_overlaps(corner, size, box)
@@ -165,12 +165,12 @@ def _measure_clearance(
 
 
 def _isolation(anchors: FloatArray, elsewhere: FloatArray) -> FloatArray:
-    """How far places on a curve are from all other curves; it counts more than room does."""
+    """Return how far places on a curve are from all other curves; this counts more than room."""
     return 2 * np.minimum(_distance(anchors, (0.0, 0.0), elsewhere), _APART)
 
 
 def _distance(corner: FloatArray, size: tuple[float, float], points: FloatArray) -> FloatArray:
-    """The distance of each box from the nearest of some points."""
+    """Return the distance of each box from the nearest of some points."""
     if len(points) == 0:
         return np.full(len(corner), np.inf)
     beyond = [
@@ -199,7 +199,7 @@ def _overlaps(corner: FloatArray, size: tuple[float, float], box: _Box) -> NDArr
 
 
 def _dense(points: FloatArray, step: float) -> FloatArray:
-    """Points along a line no farther apart than a step; those that are not finite are left out."""
+    """Return points along a line at most a step apart, without those that are not finite."""
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) < 2:
         return points
@@ -238,7 +238,7 @@ def _write(panel: SizedAxes, label: CurveLabel, box: _Box) -> None:
 
 
 def _nearest(box: _Box) -> tuple[float, float]:
-    """The place of a box that is nearest to its anchor."""
+    """Return the place of a box that is nearest to its anchor."""
     x, y = box.anchor or (0.0, 0.0)
     return (
         float(np.clip(x, box.left, box.left + box.width)),

@@ -1,4 +1,4 @@
-"""The MCB-DSC plot: miscalibration against discrimination, with lines of equal score."""
+"""MCB-DSC plot: discrimination against miscalibration, with lines of equal score."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class _Point(NamedTuple):
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """Intervals of MCB and DSC; NaN where there is none."""
+        """Return the intervals of MCB and DSC; NaN where there is none."""
         found = {estimate.component: (estimate.lower, estimate.upper) for estimate in self.intervals}
         return [found.get(name, (np.nan, np.nan)) for name in ("miscalibration", "discrimination")]
 
 
 def plot_components(models: Sequence[ModelResult], score: str = "brier") -> Figure:
-    """Draw discrimination against miscalibration: the best models are high and to the left."""
+    """Draw discrimination against miscalibration; better models lie further up and to the left."""
     points = _points(models, score)
     finite = [point for point in points if np.isfinite(point.place).all()]
     with report_style():
@@ -95,7 +95,7 @@ def _points(models: Sequence[ModelResult], score: str) -> list[_Point]:
 
 
 def _limits(points: Sequence[_Point]) -> tuple[float, float]:
-    """Axes that hold all points, and their intervals unless those are out of all proportion."""
+    """Return the ends of both axes, for all points and their intervals, except extremely wide ones."""
     limits = []
     for axis in (0, 1):
         values = [point.place[axis] for point in points]
@@ -108,7 +108,7 @@ def _limits(points: Sequence[_Point]) -> tuple[float, float]:
 
 
 def _draw_equal_scores(axes: Axes, part: Decomposition, limits: tuple[float, float]) -> None:
-    """Lines on which MCB - DSC is the same, and so is the score; labelled where they leave the panel."""
+    """Draw lines on which MCB - DSC, and so the score, is constant, labelled where they leave the panel."""
     sign = -1 if part.higher_is_better else 1
     lower, upper = sorted(part.uncertainty + sign * gain for gain in (limits[0], -limits[1]))
     scores = even_ticks(lower if part.higher_is_better else max(lower, 0.0), upper, 8)
@@ -132,7 +132,7 @@ def _draw_equal_scores(axes: Axes, part: Decomposition, limits: tuple[float, flo
 
 
 def _panel_exit(gain: float, limits: tuple[float, float]) -> tuple[float, float]:
-    """Where the line DSC = MCB + gain leaves the panel."""
+    """Return where the line DSC = MCB + gain leaves the panel."""
     x = min(limits[0], limits[1] - gain)
     return x, x + gain
 
@@ -147,7 +147,7 @@ def _draw_point(axes: Axes, point: _Point) -> None:
 
 
 def _write_names(axes: Axes, points: Sequence[_Point]) -> None:
-    """Names beside their points, apart from all points and intervals."""
+    """Write names beside their points, away from all points and intervals."""
     panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
     places = [(np.array([p.place[0]]), np.array([p.place[1]])) for p in points]
     crosses = [line for point in points for line in _cross(point)]
@@ -158,7 +158,7 @@ def _write_names(axes: Axes, points: Sequence[_Point]) -> None:
 
 
 def _cross(point: _Point) -> list[tuple[FloatArray, FloatArray]]:
-    """The intervals of a point as lines through it."""
+    """Return the intervals of a point as lines through it."""
     (x, y), (of_mcb, of_dsc) = point.place, point.bounds
     return [(np.array(of_mcb), np.full(2, y)), (np.full(2, x), np.array(of_dsc))]
 
@@ -170,11 +170,11 @@ def _lines_on_infinite(points: Sequence[_Point]) -> list[str]:
 
 def _on_infinite(points: Sequence[_Point]) -> str:
     infinite = [point.model for point in points if not np.isfinite(point.place).all()]
-    return f"Not shown, as the score is infinite: {join_words(infinite)}." if infinite else ""
+    return f"Not shown, because the score is infinite: {join_words(infinite)}." if infinite else ""
 
 
 def describe_components(models: Sequence[ModelResult], score: str = "brier") -> str:
-    """Miscalibration, discrimination and score of each model in words."""
+    """Describe miscalibration, discrimination and score of each model."""
     points = _points(models, score)
     finite = [point for point in points if np.isfinite(point.place).all()]
     label = _label(score)
@@ -187,7 +187,7 @@ def describe_components(models: Sequence[ModelResult], score: str = "brier") -> 
     uncertainty = format_number(points[0].part.uncertainty, decimals)
     return join_sentences(
         [
-            f"Miscalibration against discrimination of {join_words([p.model for p in points])} by the "
+            f"Discrimination against miscalibration of {join_words([p.model for p in points])} for the "
             f"{label}, with lines of equal score; the prevalence forecast is at the origin, with score "
             f"{uncertainty}.",
             f"{'; '.join(texts)}." if texts else "",

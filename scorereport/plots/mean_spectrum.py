@@ -1,4 +1,4 @@
-"""The spectrum of the generalised mean: model and source probability at every exponent."""
+"""Spectrum of the generalised mean: model and source probability at every exponent."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from scorereport.plots.label_placement import Line
 
 _DASHES = (3.0, 1.6)
-#: Height of the names of the marks, in points.
+#: Height of the names of the three means, in points.
 _NAME_HEIGHT = 11.0
 _ALIGN = {"robustness": "right", "accuracy": "center", "decisiveness": "center"}
 
 
 def plot_spectrum(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
-    """Draw the generalised mean of model and source over its exponent, in equal-count bins.
+    """Draw the generalised mean of model and source against its exponent, in equal-count bins.
 
-    `first` is the place of the first model among all, which sets its colour.
+    `first` is the index of the first model among all models, which determines its colour.
     """
     with report_style():
         grid = wide_panels([model.model for model in models])
@@ -79,7 +79,7 @@ def _draw(axes: Axes, grid: PanelGrid, result: ScaleResult, look: ModelStyle) ->
 
 
 def _write_mark(axes: Axes, panel: SizedAxes, name: str, result: ScaleResult, look: ModelStyle) -> Line:
-    """A hairline at the exponent of a mark, with its name on top; return the line that the name fills."""
+    """Draw a hairline at the exponent of a mean, with its name; return the line that the name fills."""
     mark, (bottom, top) = getattr(result, name), axes.get_ylim()
     end = top - _NAME_HEIGHT / panel.scale[1]
     axes.vlines(mark.exponent, bottom, end, color=QUIET, linewidth=0.6, zorder=1)
@@ -91,11 +91,11 @@ def _write_mark(axes: Axes, panel: SizedAxes, name: str, result: ScaleResult, lo
 
 
 def describe_spectrum(models: Sequence[ScaledModel]) -> str:
-    """The ends of both curves of each model in words."""
+    """Describe the ends of both curves of each model."""
     opening = (
-        f"Generalised mean of the probabilities of what came, of {join_words([m.model for m in models])}, "
-        "over its exponent from −2, which heeds the smallest probabilities, to 2; solid the model, dashed "
-        "the source."
+        f"Generalised mean of the probabilities of the observed outcomes, for "
+        f"{join_words([m.model for m in models])}, against its exponent from −2, which gives most weight to "
+        "the smallest probabilities, to 2; solid: model, dashed: source."
     )
     return join_sentences([opening, *(_describe(model.model, model.scale[0]) for model in models)])
 
@@ -103,6 +103,6 @@ def describe_spectrum(models: Sequence[ScaledModel]) -> str:
 def _describe(name: str, result: ScaleResult) -> str:
     model, source = result.spectrum_model, result.spectrum_source
     return (
-        f"{name}: the model rises from {format_probability(model[0])} to {format_probability(model[-1])}, the source from {format_probability(source[0])} "
-        f"to {format_probability(source[-1])}."
+        f"{name}: the model rises from {format_probability(model[0])} to {format_probability(model[-1])}, "
+        f"the source from {format_probability(source[0])} to {format_probability(source[-1])}."
     )

@@ -29,7 +29,7 @@ _MOST_PANELS = 6
 
 
 def plot_murphy(models: Sequence[ModelResult]) -> Figure:
-    """Draw the mean elementary score of each model at every cost, and of the prevalence forecast."""
+    """Draw the mean elementary score of each model, and of the prevalence forecast, at every cost."""
     with report_style():
         canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
         axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
@@ -51,7 +51,7 @@ def plot_murphy(models: Sequence[ModelResult]) -> Figure:
 
 
 def describe_murphy(models: Sequence[ModelResult]) -> str:
-    """The heights of the curves in words."""
+    """Describe the highest values of the curves, and where models are worse than the prevalence forecast."""
     reference = models[0].curves.murphy.uncertainty
     peaks = [f"{model.model} {_peak(model.curves.murphy.score)}" for model in models]
     return join_sentences(
@@ -71,7 +71,7 @@ def _peak(curve: MurphyCurve) -> str:
 
 
 def _where_worse(models: Sequence[ModelResult]) -> str:
-    """At which costs a model loses against the prevalence forecast."""
+    """Describe at which costs a model is worse than the prevalence forecast."""
     grid = np.linspace(0.01, 0.99, 99)
     found = []
     for model in models:
@@ -79,13 +79,14 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
         worse = grid[curves.score.at(grid) > curves.uncertainty.at(grid) + 1e-12]
         if len(worse):
             found.append(
-                f"{model.model} between {format_probability(float(worse[0]))} and {format_probability(float(worse[-1]))}"
+                f"{model.model} between {format_probability(float(worse[0]))} and "
+                f"{format_probability(float(worse[-1]))}"
             )
     return f"Worse than the prevalence forecast at some costs: {join_words(found)}." if found else ""
 
 
 def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
-    """Draw Murphy differences of pairs of models with their bounds, at most six."""
+    """Draw the Murphy differences of up to six pairs of models with their bands."""
     shown = differences[:_MOST_PANELS]
     columns = min(len(shown), 2)
     width = (WIDTH - _SMALL_LEFT - _RIGHT - (columns - 1) * _GAP) / columns
@@ -110,7 +111,7 @@ def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
 
 
 def _pair(difference: MurphyDifference, width: float) -> str:
-    """Both names, each short enough that they fit on two lines."""
+    """Return both names, shortened to fit on two lines."""
     names = [
         shorten_text(name, width * POINTS_PER_MM - 26, size=SIZE, weight=HEAVY)
         for name in (difference.first, difference.second)
@@ -146,19 +147,19 @@ def _draw_difference(panel: SizedAxes, difference: MurphyDifference) -> None:
 
 
 def _has_room_left(difference: MurphyDifference) -> bool:
-    """Whether the left half of a panel has more room for text than the right one."""
+    """Whether the left half of a panel has more room for text than the right half."""
     size, left = np.abs(difference.difference), difference.theta < 0.5
     return float(size[left].max()) <= float(size[~left].max())
 
 
 def describe_murphy_differences(differences: Sequence[MurphyDifference]) -> str:
-    """What the differences and their bands tell, one sentence for each pair shown."""
+    """Describe the differences and their bands, with one sentence for each pair shown."""
     shown = differences[:_MOST_PANELS]
     pairs = join_words([f"{d.first} minus {d.second}" for d in shown])
     opening = (
         f"Differences of mean elementary scores against the cost ratio θ, {pairs}, with pointwise and "
-        f"simultaneous {format_level(shown[0].level)} bounds; below zero the first is better."
+        f"simultaneous {format_level(shown[0].level)} bands; below zero, the first model is better."
     )
-    alone = [f"Each band holds for its pair alone, not for all {len(differences)} pairs at once."]
+    alone = [f"Each band holds for its own pair, not for all {len(differences)} pairs at once."]
     several = alone if len(differences) > 1 else []
     return join_sentences([opening, *several, *(difference.sentence for difference in shown)])

@@ -47,7 +47,7 @@ _HIGHEST = 208.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """Where the panels are: squares in columns, with a heading above each row."""
+    """Positions of the panels: squares in columns, with a heading above each row."""
 
     columns: int
     side: float
@@ -62,18 +62,18 @@ class _Grid:
         return self.top(len(self.headings)) + _AXIS_LABEL
 
     def top(self, row: int) -> float:
-        """Where a row begins, its heading included."""
+        """Return where a row begins, including its heading."""
         return _TOP + sum(self.headings[:row]) + row * (_UNDER_HEADING + self.side + _UNDER_PANEL)
 
     def corner(self, place: int) -> tuple[float, float]:
-        """Left and top of the panel at a place."""
+        """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
         left = _LEFT + column * (self.side + _GAP)
         return left, self.top(row) + self.headings[row] + _UNDER_HEADING
 
 
 def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Figure:
-    """Draw the reliability diagram of each model in a panel of its own, all on the same axes."""
+    """Draw the reliability diagram of each model in its own panel, all with the same axes."""
     with report_style():
         decimals = common_decimals(value for model in models for value in components_of(model))
         common, grid = PanelSettings(choose_window(models), prevalence, decimals), _choose_grid(models)
@@ -86,7 +86,7 @@ def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Fig
 
 
 def _choose_grid(models: Sequence[ModelResult]) -> _Grid:
-    """One large panel, else two columns, else three where two would be too long for a page."""
+    """Return one large panel, two columns, or three if two would be too long for a page."""
     if len(models) == 1:
         return _with_headings(models, 1, 103.0)
     columns = 2 if len(models) <= 6 else 3
@@ -123,7 +123,7 @@ def _draw_panel(
 
 
 def describe_reliability(models: Sequence[ModelResult], *, prevalence: float) -> str:
-    """The diagrams in words: where the curves run, where they leave their bands, and the components."""
+    """Describe the diagrams: the ends of the curves, where they leave their bands, and the components."""
     window = choose_window(models)
     shown = (
         ""
@@ -142,17 +142,21 @@ def _describe(model: ModelResult) -> str:
     curve, numbers = model.curves.reliability, components_of(model)
     mcb, dsc, unc = (format_number(value, common_decimals(numbers)) for value in numbers)
     if curve.forecast[0] == curve.forecast[-1]:
-        run = f"one forecast, {format_probability(curve.forecast[0])}, observed {format_probability(curve.cep[0])}"
+        run = (
+            f"one forecast, {format_probability(curve.forecast[0])}, observed "
+            f"{format_probability(curve.cep[0])}"
+        )
     else:
         run = (
-            f"the curve runs from {format_probability(curve.cep[0])} at forecast {format_probability(curve.forecast[0])} "
-            f"to {format_probability(curve.cep[-1])} at {format_probability(curve.forecast[-1])}"
+            f"the curve runs from {format_probability(curve.cep[0])} at forecast "
+            f"{format_probability(curve.forecast[0])} to {format_probability(curve.cep[-1])} at "
+            f"{format_probability(curve.forecast[-1])}"
         )
     return f"{model.model}: {run}{_outside(model)}, MCB {mcb}, DSC {dsc}, UNC {unc}"
 
 
 def _outside(model: ModelResult) -> str:
-    """Where the curve is outside the pointwise band, in words."""
+    """Describe where the curve is outside the pointwise band."""
     found = bands_of(model, "pointwise")
     if not found:
         return ""
@@ -160,14 +164,14 @@ def _outside(model: ModelResult) -> str:
     middle = (histogram.lower + histogram.upper) / 2
     cep = np.interp(middle, curve.forecast, curve.cep)
     lower, upper = band.at(np.clip(middle, band.x[0], band.x[-1]))
-    parts = []
+    name, parts = f"the {format_level(band.level)} band", list[str]()
     for outside, where in ((cep > upper, "above"), (cep < lower, "below")):
         if outside.any():
             share = format_percent(histogram.n[outside].sum() / histogram.n.sum())
-            ends = f"between {format_probability(middle[outside][0])} and {format_probability(middle[outside][-1])}"
-            parts.append(f"{where} it for {share} of cases with forecasts {ends}")
-    what = join_words(parts) if parts else "inside it for all cases"
-    return f", against the {format_level(band.level)} band it lies {what}"
+            first, last = (format_probability(middle[outside][end]) for end in (0, -1))
+            which = "it" if parts else name
+            parts.append(f"{where} {which} for {share} of cases with forecasts between {first} and {last}")
+    return f", lies {join_words(parts)}" if parts else f", lies inside {name} for all cases"
 
 
 _VEIL = 0.2
@@ -185,7 +189,7 @@ def _curve_of(model: ModelResult) -> FlexibleCurve | None:
 
 
 def plot_flexible(models: Sequence[ModelResult]) -> Figure:
-    """Draw the flexible calibration curve of each model with its band, all on the same axes."""
+    """Draw the flexible calibration curve of each model with its band, all with the same axes."""
     grid, window = small_panels([model.model for model in models]), choose_window(models)
     with report_style():
         canvas = grid.canvas()
@@ -215,7 +219,7 @@ def _draw(axes: Axes, curve: FlexibleCurve | None, look: ModelStyle, window: Win
 
 
 def describe_flexible(models: Sequence[ModelResult]) -> str:
-    """The curves in words: where they run, and for how many forecasts the diagonal is outside the band."""
+    """Describe the curves: their ends, and the share of points at which the diagonal is outside the band."""
     names = join_words([model.model for model in models])
     opening = f"Flexible calibration curves of {names}: event probability against forecast probability."
     return join_sentences(
@@ -229,10 +233,12 @@ def _describe_curve(curve: FlexibleCurve | None) -> str:
     x = curve.forecast
     outside = float(((x < curve.lower) | (x > curve.upper)).mean())
     where = (
-        "inside the band everywhere" if not outside else f"outside it for {format_percent(outside)} of points"
+        f"inside the {format_level(curve.level)} band everywhere"
+        if not outside
+        else f"outside the {format_level(curve.level)} band for {format_percent(outside)} of points"
     )
     first, last = curve.probability[[0, -1]]
     return (
-        f"from {format_probability(first)} at forecast {format_probability(x[0])} to {format_probability(last)} at {format_probability(x[-1])}, the diagonal lies "
-        f"{where} ({format_level(curve.level)})"
+        f"from {format_probability(first)} at forecast {format_probability(x[0])} to "
+        f"{format_probability(last)} at {format_probability(x[-1])}, the diagonal lies {where}"
     )

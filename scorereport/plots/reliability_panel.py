@@ -1,4 +1,4 @@
-"""One panel of a reliability diagram, and the guide to reading it in the place of a free panel."""
+"""One panel of a reliability diagram, and a guide to its symbols in the place of an unused panel."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 THICK = 2.3
 _THIN = 0.9
-#: Shorter level parts are drawn thin: they would look like dots.
+#: Shortest level part that is drawn thick; shorter ones would look like dots.
 _SHORTEST = 2 * THICK
-#: More discrete forecasts than these have no dot each.
+#: Most discrete forecasts that are drawn as dots.
 _MOST_DOTS = 60
 _VEIL = 0.2
-#: A panel of which a side is longer than this, in points, has room for words.
+#: Panels with a longer side, in points, have room for text.
 _LARGE = 250.0
 #: Share of a panel's height that the highest bar of the histogram takes.
 _BARS = 0.13
@@ -40,27 +40,27 @@ _BOX = (56.0, 33.0)
 
 
 class HasCurves(Protocol):
-    """The two parts of a diagram."""
+    """Reliability curve and histogram of a diagram."""
 
     @property
     def reliability(self) -> ReliabilityCurve:
-        """The curve."""
+        """The reliability curve."""
 
     @property
     def histogram(self) -> Histogram:
-        """The forecasts."""
+        """The histogram of the forecasts."""
 
 
 class HasDiagram(Protocol):
-    """What a diagram shows: of a binary model, or of a binary view of a model of K classes."""
+    """The content of a diagram: a binary model, or a binary view of a class model."""
 
     @property
     def scores(self) -> ModelScores:
-        """The numbers, the decomposition of the Brier score among them."""
+        """The scores, including the decomposition of the Brier score."""
 
     @property
     def curves(self) -> HasCurves:
-        """Curve and forecasts."""
+        """Reliability curve and histogram."""
 
     @property
     def bands(self) -> tuple[Band, ...]:
@@ -68,7 +68,7 @@ class HasDiagram(Protocol):
 
 
 class PanelSettings(NamedTuple):
-    """What all panels of a figure share."""
+    """Settings that all panels of a figure share."""
 
     window: Window
     prevalence: float
@@ -76,12 +76,12 @@ class PanelSettings(NamedTuple):
 
 
 def outline_style(look: ModelStyle) -> dict[str, Any]:
-    """The quiet line of a simultaneous band."""
+    """Return the line style of a simultaneous band."""
     return {"color": lighten(look.colour, 0.55), "linewidth": 0.6, "linestyle": (0, (3.5, 2.5))}
 
 
 class ReliabilityPanel(NamedTuple):
-    """One diagram: its axes, the size of a side in points, and what is drawn there."""
+    """One diagram: its axes, the size of a side in points, its content and its style."""
 
     axes: Axes
     side: float
@@ -91,17 +91,17 @@ class ReliabilityPanel(NamedTuple):
 
     @property
     def window(self) -> Window:
-        """The part of the unit interval that is shown."""
+        """Return the part of the unit interval that is shown."""
         return self.common.window
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Points of paper of one unit of probability."""
+        """Return the points of paper per unit of probability."""
         scale = self.side / (self.window[1] - self.window[0])
         return scale, scale
 
     def draw(self, *, with_numbers: bool = True) -> None:
-        """Draw everything, the quiet parts first; a small panel may leave the numbers to its heading."""
+        """Draw the diagram, background first; a small panel may leave the numbers to its heading."""
         for band in bands_of(self.model, "pointwise"):
             self._fill(band)
         for band in bands_of(self.model, "simultaneous"):
@@ -112,7 +112,7 @@ class ReliabilityPanel(NamedTuple):
         self._draw_curve()
         if with_numbers:
             self._write_numbers()
-        self._write_what_is_beyond()
+        self._write_share_beyond()
 
     def _fill(self, band: Band) -> None:
         (x, lower), (x_upper, upper) = (simplify(*line, self.scale) for line in self._bounds(band))
@@ -120,20 +120,20 @@ class ReliabilityPanel(NamedTuple):
             half = 4 / self.scale[0]
             x, x_upper = (np.array([x[0] - half, x[0] + half]) for _ in range(2))
             lower, upper = lower[[0, 0]], upper[[0, 0]]
-        # a veil, not a tint: the forecasts are seen through it
+        # transparent, so that the histogram remains visible
         places = np.append(x, x_upper[::-1]), np.append(lower, upper[::-1])
         self.axes.fill(*places, color=self.look.colour, alpha=_VEIL, linewidth=0, zorder=1.5)
 
     def _outline(self, band: Band) -> None:
         for line in self._bounds(band):
             x, bound = simplify(*line, self.scale)
-            if x[-1] == x[0]:  # one forecast has room for a mark only
+            if x[-1] == x[0]:  # with one forecast, a short dash
                 half = 4 / self.scale[0]
                 x, bound = np.array([x[0] - half, x[0] + half]), bound[[0, 0]]
             self.axes.plot(x, bound, zorder=2, **outline_style(self.look))
 
     def _bounds(self, band: Band) -> list[tuple[FloatArray, FloatArray]]:
-        """Both bounds of a band between the smallest and the largest forecast: elsewhere are no cases."""
+        """Return both bounds of a band between the smallest and the largest forecast."""
         forecast = self.model.curves.reliability.forecast
         return [cut_line(*line, forecast[0], forecast[-1]) for line in band_lines(band)]
 
@@ -162,7 +162,7 @@ class ReliabilityPanel(NamedTuple):
             self.axes.plot(curve.forecast, curve.cep, "o", ms=size, mew=0, zorder=5, **style)
 
     def _mark_prevalence(self) -> None:
-        """Small marks on both axes, named where a large panel has room for it."""
+        """Draw triangles at the prevalence on both axes, with a label where a large panel has room."""
         prevalence, (lower, upper) = self.common.prevalence, self.window
         if not lower <= prevalence <= upper:
             return
@@ -192,7 +192,7 @@ class ReliabilityPanel(NamedTuple):
             )
 
     def _emptier_corner(self) -> tuple[float, float]:
-        """Where the numbers stand, left and top in parts of the panel: the corner with less of the data."""
+        """Return left and top of the numbers, as shares of the panel: the corner with less data."""
         width, height = (size / self.side for size in _BOX)
         corners = [(0.045, 0.95), (0.965 - width, _BARS + 0.06 + height)]
         crowds = [self._crowd(left, top, width, height) for left, top in corners]
@@ -203,7 +203,7 @@ class ReliabilityPanel(NamedTuple):
         return (self.common.prevalence - self.window[0]) / (self.window[1] - self.window[0])
 
     def _crowd(self, left: float, top: float, width: float, height: float) -> float:
-        """How much of curve, bands and histogram lies in a box; the curve counts most."""
+        """Return how much of curve and bands lies in a box; the curve counts most."""
         span = self.window[1] - self.window[0]
         grid = np.linspace(left, left + width, 40)
         found = 0.0
@@ -222,8 +222,8 @@ class ReliabilityPanel(NamedTuple):
                 lower, upper = (np.where(is_drawn, bound, np.nan) for bound in band.at(x))
                 yield weight, lower, upper
 
-    def _write_what_is_beyond(self) -> None:
-        """How many forecasts a window leaves out, where the last few of those inside are."""
+    def _write_share_beyond(self) -> None:
+        """Write the share of forecasts outside the window, at the edge beyond which they lie."""
         share = self._share_beyond()
         if share > 0:
             text = f"{format_percent(share)} of forecasts beyond"
@@ -239,20 +239,20 @@ class ReliabilityPanel(NamedTuple):
 
 
 def components_of(model: HasDiagram) -> tuple[float, float, float]:
-    """MCB, DSC and UNC of the Brier score."""
+    """Return MCB, DSC and UNC of the Brier score."""
     part = find_decomposition(model.scores)
     return part.miscalibration, part.discrimination, part.uncertainty
 
 
 def bands_of(model: HasDiagram, coverage: str) -> list[Band]:
-    """The consistency bands of a model with a coverage, if there are any."""
+    """Return the consistency bands of a model with this coverage."""
     return [band for band in model.bands if band.kind == "consistency" and band.coverage == coverage]
 
 
 def write_guide(
     canvas: Canvas, corner: tuple[float, float], side: float, models: Sequence[ModelResult]
 ) -> None:
-    """Say what is what, in the place of a panel that is not needed."""
+    """Write a guide to the symbols in the place of an unused panel."""
     left, top = corner
     canvas.write(left + 4, top + 4, "How to read", va="bottom", size=HEADING, color=MUTED)
     entries = [(kind, wrap(text, (side - 17) * POINTS_PER_MM, lines=4)) for kind, text in _guide(models)]
@@ -266,13 +266,13 @@ def write_guide(
 
 
 def _guide(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
-    yield "curve", "How often events occurred, by forecast; thick: forecasts that share one frequency"
+    yield "curve", "Observed frequency of events by forecast; thick: forecasts pooled into one block"
     yield "diagonal", "Perfect calibration"
     for coverage, kind in (("pointwise", "band"), ("simultaneous", "outline")):
         found = bands_of(models[0], coverage)
-        where = "at one forecast" if coverage == "pointwise" else "all along the curve"
+        where = "at one forecast" if coverage == "pointwise" else "for the whole curve"
         if found:
-            yield kind, f"Range of chance for calibrated forecasts, {format_level(found[0].level)} {where}"
+            yield kind, f"Consistency band of a calibrated model, {format_level(found[0].level)} {where}"
     yield "bars", "Distribution of the forecasts"
     yield "prevalence", "Share of events in the data"
 

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 _LEFT, _RIGHT, _GAP = 10.5, 3.0, 11.5
 _KEY_ROW, _SAMPLE, _AFTER_SAMPLE, _BETWEEN = 4.6, 7.0, 1.5, 5.0
 _LINE, _MODEL, _UNDER_KEY, _UNDER_HEADING, _UNDER_PANEL, _AXIS_LABEL = 3.8, 6.0, 3.0, 2.0, 7.5, 4.5
-#: Panels are not higher than this part of their width, nor than so many millimetres.
+#: Greatest height of a panel, as a share of its width and in millimetres.
 _SHAPE, _HIGHEST = 0.8, 56.0
-#: Height of all rows of panels that leaves room for the caption on a page, and the least of a panel.
+#: Height of all rows of panels that leaves room for the caption on a page, and least height of a panel.
 _ROOM, _LOWEST = 196.0, 20.0
-#: How dark the bands of all scores are where they lie upon each other.
+#: Opacity of the bands of all scores where they overlap.
 _VEIL = 0.35
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """Where panels are: a row for each model and a column for each metric, or one model's metrics in rows."""
+    """Positions of panels: a row for each model, a column for each metric; or one model's metrics in rows."""
 
     columns: int
     width: float
@@ -49,7 +49,7 @@ class _Grid:
         return self._start(len(self.headings)) + _AXIS_LABEL
 
     def corner(self, place: int) -> tuple[float, float]:
-        """Left and top of the panel at a place."""
+        """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
         return _LEFT + column * (self.width + _GAP), self._start(row) + self.headings[row]
 
@@ -58,7 +58,7 @@ class _Grid:
 
 
 def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
-    """Draw each metric of what is left against the share of cases set aside, by every score."""
+    """Draw each metric on the retained cases against the share of cases set aside, for every score."""
     metrics = _metrics(models)
     with report_style():
         grid = _choose_grid(models, metrics)
@@ -92,7 +92,7 @@ def _of_metric(models: Sequence[ClassModelResult], metric: str) -> list[Retentio
 
 
 def _choose_grid(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> _Grid:
-    """Four metrics of one model make two rows; a row for each model if there are several."""
+    """Return a grid with a row for each model; four metrics of one model in two rows."""
     columns = 2 if len(models) == 1 and len(metrics) == 4 else len(metrics)
     rows = -(-len(models) * len(metrics) // columns)
     width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
@@ -107,7 +107,7 @@ def _choose_grid(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> 
 
 
 def _above(models: Sequence[ClassModelResult]) -> float:
-    """What the name of a model needs above its row."""
+    """Return the height of the name of a model above its row."""
     return _MODEL if len(models) > 1 else 0.0
 
 
@@ -116,7 +116,7 @@ def _heading(metric: str, width: float) -> list[str]:
 
 
 def _write_heading(canvas: Canvas, place: tuple[float, float], metric: str, width: float) -> None:
-    """The name of a metric and which way is better, above a place."""
+    """Write the name of a metric and its direction above a place."""
     left, bottom = place
     bottom -= _UNDER_HEADING
     canvas.write(left, bottom - 1.0, _direction(metric), va="baseline", size=SMALL, color=MUTED)
@@ -133,7 +133,7 @@ def _direction(metric: str) -> str:
 
 
 def _key_rows(scores: Sequence[str]) -> list[list[tuple[float, float, str]]]:
-    """Left, top and text of the name of each score, row by row."""
+    """Return left, top and text of the name of each score, by row."""
     rows: list[list[tuple[float, float, str]]] = [[]]
     left = 0.0
     for score in scores:
@@ -148,7 +148,7 @@ def _key_rows(scores: Sequence[str]) -> list[list[tuple[float, float, str]]]:
 
 
 def _draw_key(canvas: Canvas, scores: Sequence[str]) -> None:
-    """Write the names of the scores, each with a piece of its line."""
+    """Draw the key: the names of the scores, each with a sample of its line."""
     places = [place for row in _key_rows(scores) for place in row]
     for number, (left, top, text) in enumerate(places):
         middle = top + _KEY_ROW / 2
@@ -164,7 +164,7 @@ def _set_axes(axes: Axes, bands: Sequence[RetentionBand], *, is_lowest: bool) ->
 
 
 def _limits(bands: Sequence[RetentionBand]) -> tuple[float, float]:
-    """Ends of the axis of a metric, the same for all models."""
+    """Return the ends of the axis of a metric, the same for all models."""
     values = np.concatenate([part for band in bands for part in (band.value, band.lower, band.upper)])
     values = values[np.isfinite(values)]
     if len(values) == 0:
@@ -185,27 +185,27 @@ def _draw_bands(axes: Axes, bands: Sequence[RetentionBand], scores: Sequence[str
 
 
 def describe_retention(models: Sequence[ClassModelResult]) -> str:
-    """What the curves start from and where they end, in words."""
+    """Describe where the curves start and end."""
     bands = models[0].retention
     names = join_words([model.model for model in models])
     shaded = f" Shaded: pointwise {format_level(bands[0].level)} bands." if bands[0].resamples else ""
     return join_sentences(
         [
-            f"Retention curves of {names}: a metric of the cases that are left against the share of cases "
-            f"set aside, those with the worst score first.{shaded}",
+            f"Retention curves of {names}: a metric on the retained cases against the share of cases set "
+            f"aside, those with the worst score first.{shaded}",
             *(_describe_metric(models, metric) for metric in _metrics(models)),
         ]
     )
 
 
 def _describe_metric(models: Sequence[ClassModelResult], metric: str) -> str:
-    """Where the curves of a metric begin, and the lowest and the highest of their ends."""
+    """Describe where the curves of a metric start, and the lowest and the highest of their ends."""
     direction = f" ({_direction(metric)})" if _direction(metric) else ""
     fraction = _of_metric(models, metric)[0].fraction
     first, last = (f"{100 * float(fraction[end]):g} %" for end in (0, -1))
-    told = [_describe_ends(model, metric) for model in models]
+    ends = [_describe_ends(model, metric) for model in models]
     set_aside = f"with {first} and with {last} of the cases set aside"
-    return f"{_label(metric)}{direction}, {set_aside}: {'; '.join(told)}."
+    return f"{_label(metric)}{direction}, {set_aside}: {'; '.join(ends)}."
 
 
 def _describe_ends(model: ClassModelResult, metric: str) -> str:

@@ -1,4 +1,4 @@
-"""ROC curves of all models in one panel, with their hulls."""
+"""ROC curves of all models in one panel, with their concave hulls."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _SIDE, _LEFT, _TOP, _RIGHT = 103.0, 13.0, 2.0, 3.0
 _DIAGONAL = (np.array(UNIT), np.array(UNIT))
-_ONE_CLASS = "A curve needs events and non-events; here is one class only."
+_ONE_CLASS = "A ROC curve requires events and non-events; these data have only one of them."
 
 
 def plot_roc(models: Sequence[ModelResult]) -> Figure:
-    """Draw the ROC curves of all models and, thin, their concave hulls."""
+    """Draw the ROC curves of all models, with thin lines for their concave hulls."""
     with report_style():
         canvas = Canvas.of(_LEFT + _SIDE + _RIGHT, _TOP + _SIDE + 12.5)
         axes = canvas.panel(_LEFT, _TOP, _SIDE, _SIDE)
@@ -63,9 +63,9 @@ def _has_both_classes(models: Sequence[ModelResult]) -> bool:
 
 
 def describe_roc(models: Sequence[ModelResult]) -> str:
-    """The areas under the curves in words."""
+    """Describe the areas under the curves."""
     names = join_words([model.model for model in models])
-    opening = f"ROC curves of {names}: true positive rate against false positive rate, with hulls."
+    opening = f"ROC curves of {names}: true positive rate against false positive rate, with concave hulls."
     if not _has_both_classes(models):
         return join_sentences([opening, _ONE_CLASS])
     areas = [
@@ -73,5 +73,5 @@ def describe_roc(models: Sequence[ModelResult]) -> str:
         for model in sorted(models, key=lambda model: -model.curves.roc.auc)
     ]
     return join_sentences(
-        [opening, f"Area under the curve, 0.5 for guessing and 1 at best: {join_words(areas)}."]
+        [opening, f"Area under the curve, where 0.5 is chance and 1 is perfect: {join_words(areas)}."]
     )

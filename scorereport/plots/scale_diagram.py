@@ -1,4 +1,4 @@
-"""Model against source probability, a panel for each model: bins as bubbles, three means, their line."""
+"""Scale diagram: model against source probability, with bins as bubbles, three means and their line."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from scorereport.plots.style import ModelStyle
 
 
-#: The marks from left to right, with their markers and sizes; accuracy is the mean itself.
+#: The three means from left to right, with their markers and sizes.
 MEAN_MARKERS = {"robustness": ("v", 5.0), "accuracy": ("o", 6.5), "decisiveness": ("^", 5.0)}
-#: Diameter of the largest bubble against the side of a panel, and room for half of it around the window.
+#: Diameter of the largest bubble as a share of the side of a panel, and margin around the window.
 _LARGEST, _AROUND = 0.11, 0.06
-#: Panels at least this wide, in points, have the numbers of the marks beside their names.
+#: Least width of a panel, in points, that has the values of the means beside their names.
 _WIDE = 250.0
 _LINE_HEIGHT, _MARGIN = 10.0, 3.0
 _WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-#: A window shows at least this share of what came, of each model.
+#: Least share of the observed outcomes of each model that a window shows.
 _SHARE = 0.95
 
 
 class Bubbles(NamedTuple):
-    """Bins that something came true in, with the diameters of their bubbles in points."""
+    """Bins with observed outcomes, with the diameters of their bubbles in points."""
 
     source: FloatArray
     model: FloatArray
@@ -60,7 +60,7 @@ class Bubbles(NamedTuple):
 
 
 class ScalePanel(NamedTuple):
-    """A model in its panel; `window` and `largest`, the largest contribution, are those of all panels."""
+    """The panel of a model; `window` and `largest`, the largest contribution, are those of all panels."""
 
     axes: Axes
     side: float
@@ -70,7 +70,7 @@ class ScalePanel(NamedTuple):
     largest: float
 
     def draw(self) -> None:
-        """Draw bubbles, marks, their line and labels."""
+        """Draw bubbles, means, their line and labels."""
         axes = self.axes
         axes.plot(self.window, self.window, color=MUTED, linewidth=0.6, zorder=1)
         cut, fitted = (self._bubbles(result) for result in self.results)
@@ -88,7 +88,7 @@ class ScalePanel(NamedTuple):
 
     @property
     def _unit(self) -> float:
-        """What a point of paper is on the axes."""
+        """Return the length of one point of paper in units of the axes."""
         return (self.window[1] - self.window[0]) * (1 + 2 * _AROUND) / self.side
 
     @property
@@ -118,7 +118,8 @@ class ScalePanel(NamedTuple):
             CurveLabel(
                 name=name,
                 look=self.look,
-                remark=f"model {_format_probability(mark.model.value)}, source {_format_probability(mark.source.value)}"
+                remark=f"model {_format_probability(mark.model.value)}, source "
+                f"{_format_probability(mark.source.value)}"
                 if self.side >= _WIDE
                 else "",
                 has_line=False,
@@ -127,7 +128,7 @@ class ScalePanel(NamedTuple):
         ]
 
     def _write_angles(self, obstacles: Sequence[Line]) -> Line:
-        """Write the angles where nothing else is, if such a place is at hand; return the box they fill."""
+        """Write the angles in an empty place, if there is one; return the box that they fill."""
         lines = _describe_angles(*self.results)
         size = max(map(text_width, lines)) + _MARGIN, 2 * _LINE_HEIGHT + _MARGIN
         left, bottom = self._find_corner(size, obstacles)
@@ -140,7 +141,7 @@ class ScalePanel(NamedTuple):
         return self._fill(left, bottom, *size)
 
     def _find_corner(self, size: tuple[float, float], obstacles: Sequence[Line]) -> tuple[float, float]:
-        """The first corner, from both ends of the other diagonal inwards, at which a box hides nothing."""
+        """Return the first corner, from both ends of the other diagonal, where a box hides nothing."""
         steps = np.arange(0.0, self.side - size[1], _LINE_HEIGHT).tolist()
         corners = [c for s in steps for c in ((0.0, self.side - size[1] - s), (self.side - size[0], s))]
         return next((c for c in corners if not self._hides(c, size, obstacles)), corners[0])
@@ -154,14 +155,14 @@ class ScalePanel(NamedTuple):
         return bool(((points >= low) & (points <= high)).all(axis=1).any())
 
     def _fill(self, left: float, bottom: float, width: float, height: float) -> Line:
-        """A line to and fro over a box, so that nothing else finds room there."""
+        """Return a zigzag line over a box, so that other labels avoid it."""
         y = np.repeat(np.linspace(bottom - _MARGIN, bottom + height + _MARGIN, 9), 2)
         x = np.resize([left, left + width, left + width, left], len(y))
         return x * self._unit + self._origin, y * self._unit + self._origin
 
 
 def choose_scale_window(results: Sequence[ScaleResult]) -> Window:
-    """From 0 to the least round number that no mark exceeds and nearly all of what came lies below."""
+    """Return a window from 0 to the smallest round number above all means and nearly all outcomes."""
     marks = [v for r in results for mark in r.marks for v in (mark.model.value, mark.source.value)]
     highest = float(np.nanmax(marks, initial=0.0))
     for width in _WIDTHS:
@@ -172,12 +173,12 @@ def choose_scale_window(results: Sequence[ScaleResult]) -> Window:
 
 
 def lies_in_window(result: ScaleResult, window: Window) -> NDArray[np.bool_]:
-    """Which bins are drawn: those that something came true in, unless they lie outside the window."""
+    """Return which bins are drawn: those with observed outcomes that lie inside the window."""
     return (result.events > 0) & (result.source <= window[1]) & (np.nan_to_num(result.model) <= window[1])
 
 
 def share_in_window(result: ScaleResult, window: Window) -> float:
-    """The share of what came whose bins are drawn."""
+    """Return the share of the observed outcomes whose bins are drawn."""
     return float(result.contribution[lies_in_window(result, window)].sum())
 
 
@@ -200,14 +201,14 @@ def _circles(bubbles: Bubbles, unit: float) -> list[Line]:
 
 
 def _dense(ends: FloatArray) -> Line:
-    """Many points along a line."""
+    """Return many points along a line."""
     at = np.linspace(0, len(ends) - 1, 50)
     x, y = (np.interp(at, np.arange(len(ends)), part) for part in ends.T)
     return x, y
 
 
 def _describe_angles(cut: ScaleResult, fitted: ScaleResult) -> list[str]:
-    """The angle in equal-count bins with its verdict, and that in CORP blocks, whose verdict may differ."""
+    """Return the angles in equal-count bins and in CORP blocks, with verdicts, the second if it differs."""
     first = f" {cut.verdict}" if cut.verdict in {OVER, UNDER} else ""
     differs = fitted.verdict != cut.verdict and {cut.verdict, fitted.verdict} & {OVER, UNDER}
     second = f", {fitted.verdict}" if differs and fitted.verdict else ""
@@ -223,9 +224,9 @@ def _format_probability(value: float) -> str:
 
 
 def plot_scale(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
-    """Draw model against source probability of all classes together: bins, marks and their line.
+    """Draw model against source probability of all classes together: bins, means and their line.
 
-    `first` is the place of the first model among all, which sets its colour.
+    `first` is the index of the first model among all models, which determines its colour.
     """
     with report_style():
         grid = square_panels([model.model for model in models])
@@ -252,15 +253,18 @@ def plot_scale(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
 
 
 _GUIDE = (
-    ("bubble", "Bin with equal numbers of pairs of case and class; its area is its share of what came"),
-    ("outline", "CORP block: a step of the isotonic fit; area as before"),
-    ("accuracy", "Accuracy, the geometric mean, between robustness below and decisiveness above"),
+    (
+        "bubble",
+        "Bin with equal numbers of pairs of case and class; its area is its share of the observed outcomes",
+    ),
+    ("outline", "CORP block: a step of the isotonic fit; area as above"),
+    ("accuracy", "Accuracy (geometric mean), between robustness (below) and decisiveness (above)"),
     ("diagonal", "Model and source agree"),
 )
 
 
 def _write_guide(canvas: Canvas, corner: tuple[float, float], side: float) -> None:
-    """Say what is what, in the place of a panel that is not needed."""
+    """Write a guide to the symbols in the place of an unused panel."""
     left, top = corner
     canvas.write(left + 4, top + 4, "How to read", va="bottom", size=HEADING, color=MUTED)
     y = top + 8.0
@@ -290,7 +294,7 @@ def _draw_sample(canvas: Canvas, x: float, y: float, kind: str) -> None:
 
 
 def describe_scale(models: Sequence[ScaledModel]) -> str:
-    """Accuracy of model and source, and what the angle says, in words."""
+    """Describe the means of model and source, and the verdict on the angle."""
     opening = (
         f"Model probability against source probability of {join_words([m.model for m in models])}, in "
         "equal-count bins and CORP blocks, with decisiveness, accuracy and robustness; on the diagonal both "
@@ -300,13 +304,17 @@ def describe_scale(models: Sequence[ScaledModel]) -> str:
 
 
 def describe_window(models: Sequence[ScaledModel]) -> str:
-    """What part of the unit interval is shown, if not all of it."""
+    """Describe the part of the unit interval that is shown; empty if all of it."""
     overall = [result for model in models for result in model.scale[:2]]
     window = choose_scale_window(overall)
     if window == UNIT:
         return ""
     hidden = 1 - min(share_in_window(result, window) for result in overall)
-    rest = f", which leaves out bins with at most {format_percent(hidden)} of what came" if hidden > 0 else ""
+    rest = (
+        f", which leaves out bins with at most {format_percent(hidden)} of the observed outcomes"
+        if hidden > 0
+        else ""
+    )
     return f"The axes end at {format_probability(window[1])}{rest}."
 
 

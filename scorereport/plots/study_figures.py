@@ -1,4 +1,4 @@
-"""Figures of a validation study: panels of lines, marks and bubbles, with one key for all of them."""
+"""Figures of a validation study: panels of lines, points and bubbles, with one key for all of them."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.reference.reference_documents import StudyFigure, StudyPanel, StudySeries
 
-#: All lengths are millimetres unless they are said to be points.
+#: All lengths are in millimetres unless stated as points.
 _LEFT, _RIGHT, _BELOW, _BELOW_KEY = 13.0, 3.0, 12.0, 1.0
 _TITLE, _NOTE, _ABOVE = 4.2, 3.8, 1.8
 _KEY_ROW, _SAMPLE, _MARKER, _AFTER_SAMPLE, _BETWEEN = 4.3, 5.5, 2.2, 1.2, 3.4
-#: A single panel is no wider than this.
+#: Largest width of a panel.
 _WIDEST = 66.0
-#: Diameter of the largest bubble in points, for a panel of which width.
+#: Diameter of the largest bubble in points, for a panel of this width.
 _BUBBLE, _BUBBLE_PANEL = 13.0, 66.0
-#: Of several lines in one colour, the first is this broad; the others are dashed.
+#: Widths of the first of several lines in one colour, and of the others, which are dashed.
 _BROAD, _THIN = 3.0, 1.3
 _DASHES = ((3.2, 1.6), (1.2, 1.2), (5.0, 1.4, 1.2, 1.4))
-#: Marks in ink are told apart by their shapes.
+#: Shapes that distinguish points without a colour.
 _SHAPES = ("^", "o", "v", "D", "s")
-#: Where the curve of a quarter circle of radius 1 is led: 4/3 (√2 - 1).
+#: Control points of a Bézier curve for a quarter circle of radius 1: 4/3 (√2 - 1).
 _ARC = 0.5522847498
 _MARKS: dict[str, Any] = {"linestyle": "none", "mec": PAPER, "mew": 0.6}
 _BUBBLES: dict[str, Any] = {"linestyle": "none", "marker": "o", "mew": 0.6, "markersize": 6.5}
 
 
 class _Entry(NamedTuple):
-    """A series as the key shows it."""
+    """An entry of the key: label, kind and style of a series."""
 
     label: str
     kind: str
@@ -51,12 +51,12 @@ class _Entry(NamedTuple):
 
     @property
     def sample(self) -> float:
-        """Millimetres of the piece of line, or of the mark."""
+        """Width in millimetres of the line sample, or of the point."""
         return _SAMPLE if self.kind == "line" else _MARKER
 
     @property
     def width(self) -> float:
-        """Millimetres of sample and label."""
+        """Width in millimetres of sample and label."""
         return self.sample + _AFTER_SAMPLE + text_width(self.label) / POINTS_PER_MM
 
 
@@ -86,7 +86,7 @@ def _count_columns(panels: int) -> int:
 
 
 def _drop_repeated_labels(panels: Sequence[StudyPanel], columns: int) -> Iterator[StudyPanel]:
-    """Panels without labels of axes that the panel on the left, or the one below, has as well."""
+    """Yield panels without axis labels that the panel on the left, or the one below, repeats."""
     for place, panel in enumerate(panels):
         beside = panels[place - 1] if place % columns else None
         below = panels[place + columns] if place + columns < len(panels) else None
@@ -103,7 +103,7 @@ def _heading_height(panels: Sequence[StudyPanel]) -> float:
 
 
 def _write_heading(canvas: Canvas, panel: StudyPanel, place: tuple[float, float], side: float) -> None:
-    """The title and, below it, the note; neither is wider than its panel and the margin beside it."""
+    """Write the title and, below it, the note, shortened to the width of the panel."""
     left, top = place
     room = (side + _RIGHT) * POINTS_PER_MM
     if panel.title:
@@ -132,7 +132,7 @@ def _draw_panel(panel: SizedAxes, content: StudyPanel, shapes: dict[str, str]) -
 
 
 def _draw_bubbles(panel: SizedAxes, series: StudySeries, largest: float, style: dict[str, Any]) -> None:
-    """Circles whose areas are in proportion to their sizes; no circle hides the edge of another."""
+    """Draw circles with areas proportional to their sizes; no circle hides the edge of another."""
     from matplotlib.patches import PathPatch
 
     sizes = np.asarray(series.size or np.ones(len(series.x)))
@@ -143,7 +143,7 @@ def _draw_bubbles(panel: SizedAxes, series: StudySeries, largest: float, style: 
 
 
 def _circles(centre: FloatArray, radius: FloatArray) -> Path:
-    """All circles as one path of four arcs each, which takes far less room than a path for each."""
+    """Return all circles as one path of four arcs each, which is much smaller than a path for each."""
     from matplotlib.path import Path
 
     quarter = np.array([(1, _ARC), (_ARC, 1), (0, 1)])
@@ -157,7 +157,7 @@ def _circles(centre: FloatArray, radius: FloatArray) -> Path:
 
 
 def _choose_shapes(panels: Sequence[StudyPanel]) -> dict[str, str]:
-    """Shapes of marks in ink by their labels, the same in all panels."""
+    """Return the shapes of points without a colour by their labels, the same in all panels."""
     labels = dict.fromkeys(
         series.label
         for panel in panels
@@ -168,7 +168,7 @@ def _choose_shapes(panels: Sequence[StudyPanel]) -> dict[str, str]:
 
 
 def _styles(panel: StudyPanel, shapes: dict[str, str]) -> Iterator[tuple[StudySeries, dict[str, Any]]]:
-    """Each series with its look; that of a line depends on what else there is of its colour."""
+    """Yield each series with its style; that of a line depends on other lines of its colour."""
     for series in panel.series:
         colour = INK if series.colour is None else model_style(series.colour).colour
         if series.kind == "bubbles":
@@ -193,7 +193,7 @@ def _line_style(series: StudySeries, panel: StudyPanel, colour: str) -> dict[str
 
 
 def _key_entries(panels: Sequence[StudyPanel], shapes: dict[str, str], width: float) -> list[_Entry]:
-    """Each label once, in the order in which it first comes, short enough for a row."""
+    """Return each label once, in order of first occurrence, short enough for a row."""
     room = (width - _SAMPLE - _AFTER_SAMPLE) * POINTS_PER_MM
     entries: dict[str, _Entry] = {}
     for panel in panels:
@@ -204,7 +204,7 @@ def _key_entries(panels: Sequence[StudyPanel], shapes: dict[str, str], width: fl
 
 
 def _key_rows(entries: Sequence[_Entry], width: float) -> list[list[tuple[float, _Entry]]]:
-    """Entries with the places where they begin, in as few rows as there can be, all about as long."""
+    """Return entries with their positions, in as few rows as possible, all about equally long."""
     fewest = len(_fill_rows(entries, width))
     tried = (_fill_rows(entries, part) for part in np.linspace(0, width, 41)[1:])
     return next((rows for rows in tried if len(rows) == fewest), [])
@@ -233,7 +233,7 @@ def _draw_key(canvas: Canvas, rows: Iterable[list[tuple[float, _Entry]]]) -> Non
 
 
 def describe_study_figure(figure: StudyFigure) -> str:
-    """What each panel shows, in words and numbers."""
+    """Describe what each panel shows, in words and numbers."""
     return join_sentences([f"{figure.title}.", *(_describe_panel(panel) for panel in figure.panels)])
 
 

@@ -1,4 +1,4 @@
-"""The style of all plots: fonts, inks, the colours of the models, and the settings of Matplotlib."""
+"""Style of all plots: fonts, colours, styles of models, and settings of Matplotlib."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MUTED = "#6b7685"
 RULE = "#e3e7ec"
 QUIET = "#c9ced5"
 PAPER = "#ffffff"
-#: Hides what is behind a text.
+#: Background of a text that hides what is behind it.
 ON_PAPER: dict[str, Any] = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}
 FAMILIES = ("Report Sans", FALLBACK)
 HEADING, SIZE, SMALL = 9.0, 8.5, 8.0
-#: The weight of headings; the fallback's bold face serves as well.
+#: Weight of headings; the bold face of the fallback matches it.
 HEAVY = 600
-#: Told apart by the colour-blind and, by lightness, in grey; none of them is a colour of a verdict.
+#: Distinguishable for colour-blind readers and, by lightness, in grey; none is the colour of a verdict.
 _COLOURS = ("#1f5f99", "#d57a12", "#3c1d50", "#0a8f93", "#802945")
 _DASHES: tuple[tuple[float, ...], ...] = (
     (),
@@ -34,13 +34,13 @@ _DASHES: tuple[tuple[float, ...], ...] = (
     (9, 1.8),
 )
 _MARKERS = ("o", "s", "^", "D", "v")
-#: The settings of the drawing library belong to the process; one figure is drawn at a time.
+#: Settings of Matplotlib are global to the process: one figure is drawn at a time.
 _LOCK = RLock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStyle:
-    """How one model looks wherever it is drawn."""
+    """The style of one model in all figures."""
 
     colour: str
     tint: str
@@ -48,7 +48,7 @@ class ModelStyle:
     marker: str
 
     def line(self, width: float = 1.3) -> dict[str, Any]:
-        """Arguments of a line of this model."""
+        """Return the arguments of a line of this model."""
         return {"color": self.colour, "linewidth": width, "linestyle": (0, self.dashes or None)}
 
 
@@ -56,7 +56,7 @@ MUTED_STYLE = ModelStyle(colour=MUTED, tint=QUIET, dashes=(1.2, 1.6), marker="o"
 
 
 def model_style(place: int) -> ModelStyle:
-    """The look of the model at a place in the list; line styles shift when colours come again."""
+    """Return the style of the model at an index; line styles shift when colours repeat."""
     turn, colour = divmod(place, len(_COLOURS))
     return ModelStyle(
         colour=_COLOURS[colour],
@@ -67,14 +67,14 @@ def model_style(place: int) -> ModelStyle:
 
 
 def lighten(colour: str, share: float) -> str:
-    """A colour thinned with white: a tint that needs no transparency."""
+    """Mix a colour with white; the tint requires no transparency."""
     parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
 
 
 @contextmanager
 def report_style() -> Iterator[None]:
-    """Draw in the style of the report; settings are as before afterwards."""
+    """Draw in the style of the report; settings are restored afterwards."""
     import matplotlib as mpl
 
     _register_fonts()
@@ -84,7 +84,7 @@ def report_style() -> Iterator[None]:
 
 @cache
 def _register_fonts() -> None:
-    """Make our faces known under names of our own, so that no font of the machine takes their place."""
+    """Register the faces of the package under their own names, so that no system font replaces them."""
     from matplotlib.font_manager import FontEntry, fontManager
 
     fontManager.ttflist.extend(

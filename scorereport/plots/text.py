@@ -1,4 +1,4 @@
-"""Text of plots: names and numbers shortened to fit, and phrases that several descriptions share."""
+"""Text of plots: names and numbers shortened to fit, and shared phrases of descriptions."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 ELLIPSIS = "…"
-#: Places where a word may be broken, which a drawing would show as empty boxes.
+#: Optional word breaks, which a figure would show as empty boxes.
 _UNSEEN = {ord("\u00ad"): None, ord("\u200b"): None}
 
 
 def clean_text(text: str) -> str:
-    """A text from data on one line, with a visible stand-in for what no font can show."""
+    """Return a text from data on one line, with visible replacements for characters without a glyph."""
     return replace_missing(" ".join(text.translate(_UNSEEN).split()))
 
 
 def format_short(value: float, decimals: int = 6) -> str:
-    """A number as on an axis: no zero before the point, none at the end.
+    """Format a number as on an axis: no zero before the decimal point, none at the end.
 
     >>> [format_short(value) for value in (0.0, 0.25, 1.0, -0.05, 10.0)]
     ['0', '.25', '1', '−.05', '10']
@@ -37,7 +37,7 @@ def format_short(value: float, decimals: int = 6) -> str:
 
 
 def drop_zero(text: str) -> str:
-    """A written number without the zero before its point.
+    """Remove the zero before the decimal point of a written number.
 
     >>> drop_zero("0.0150"), drop_zero("−0.5"), drop_zero("10.5")
     ('.0150', '−.5', '10.5')
@@ -47,7 +47,7 @@ def drop_zero(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: float = SMALL, weight: int = 400) -> float:
-    """Width of a line of text in points."""
+    """Return the width of a line of text in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -56,7 +56,7 @@ def text_width(text: str, size: float = SMALL, weight: int = 400) -> float:
 
 
 def wrap(text: str, width: float, *, lines: int = 3, size: float = SMALL, weight: int = 400) -> list[str]:
-    """Break a name into lines of a width in points; what does not fit is left out in its middle."""
+    """Break a name into lines of a width in points; if it does not fit, its middle is left out."""
     name = clean_text(text)
     broken = _break(name, width, size, weight)
     if len(broken) <= lines:
@@ -70,7 +70,7 @@ def wrap(text: str, width: float, *, lines: int = 3, size: float = SMALL, weight
 
 
 def shorten_text(text: str, width: float, *, size: float = SMALL, weight: int = 400) -> str:
-    """A name on one line, its middle left out if it is wider than `width` points."""
+    """Return a name on one line, without its middle if it is wider than `width` points."""
     return wrap(text, width, lines=1, size=size, weight=weight)[0]
 
 
@@ -80,7 +80,7 @@ def _without_middle(text: str, kept: int) -> str:
 
 
 def _break(text: str, width: float, size: float, weight: int) -> list[str]:
-    """Lines as full as words allow; words wider than a line are cut."""
+    """Break a text into lines between words; words wider than a line are cut."""
     lines: list[str] = []
     current = ""
     for word in text.split(" "):
@@ -97,41 +97,41 @@ def _break(text: str, width: float, size: float, weight: int) -> list[str]:
 
 def _cut(word: str, width: float, size: float, weight: int) -> list[str]:
     pieces = [""]
-    for letter in word:
-        if pieces[-1] and text_width(pieces[-1] + letter, size, weight) > width:
+    for character in word:
+        if pieces[-1] and text_width(pieces[-1] + character, size, weight) > width:
             pieces.append("")
-        pieces[-1] += letter
+        pieces[-1] += character
     return pieces
 
 
 def join_sentences(texts: Iterable[str]) -> str:
-    """Sentences one after the other; empty ones are left out."""
+    """Join sentences with spaces, without empty ones."""
     return " ".join(text for text in texts if text)
 
 
 def format_probability(value: float) -> str:
-    """A probability to two decimals, to more if it is small."""
+    """Format a probability with two decimals, or four if it is small."""
     return format_number(value, 2 if value == 0 or abs(value) >= 0.1 else 4)
 
 
 def find_decomposition(scores: ModelScores, name: str = "brier") -> Decomposition:
-    """The decomposition of one score of a model."""
+    """Return the decomposition of one score of a model."""
     found = next((part for part in scores.decompositions if part.name == name), None)
     if found is None:
         from scorereport.errors import UsageError
 
-        there = join_words([f"{part.name!r}" for part in scores.decompositions])
-        raise UsageError(f"`score` must be one that was evaluated, {there}; got {name!r}.")
+        known = join_words([f"{part.name!r}" for part in scores.decompositions])
+        raise UsageError(f"`score` must be one that was evaluated, {known}; got {name!r}.")
     return found
 
 
 def find_score(scores: ModelScores, name: str) -> ScoreValue | None:
-    """One score of a model; None if it was not evaluated."""
+    """Return one score of a model; None if it was not evaluated."""
     return next((score for score in scores.scores if score.name == name), None)
 
 
 def score_interval_text(score: ScoreValue | None, decimals: int) -> str:
-    """The interval of a score after its value; empty if there is none."""
+    """Format the interval of a score, to follow its value; empty if there is none."""
     if score is None or score.interval is None:
         return ""
     text = format_interval(score.interval.lower, score.interval.upper, decimals)

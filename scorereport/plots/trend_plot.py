@@ -1,4 +1,4 @@
-"""The numbers of all audits over time: one panel for each measure, with intervals and limits."""
+"""Trend plot: the numbers of all audits over time, a panel for each measure, with intervals and limits."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 _LEFT, _LABELS, _HIGHEST = 13.0, 43.0, 205.0
 _PANEL = WIDTH - _LEFT - _LABELS
-#: Heights: the lines above a panel, what is between it and the next, and the dates below the last.
+#: Heights: the lines above a panel, the gap below it, and the dates below the last panel.
 _ABOVE, _BELOW, _DATES = 9.5, 4.0, 6.0
 _LOWEST, _LINE = 27.0, 9.5
-#: More models than these are left to the results document.
+#: Most models in the figure; the results document has all of them.
 MOST_MODELS = 12
-#: More audits than these have no mark each, and more intervals than these are pale.
+#: With more audits, points are left out; with more intervals, these are pale.
 MOST_MARKS, _MOST_INTERVALS = 40, 24
-#: As many audits have their own periods below them, if these are written with so many characters.
+#: Most audits that are labelled with their own periods, and most characters of such a period.
 _MOST_DATES, _LONGEST_DATE = 5, 10
-#: The colours of verdicts, which always come with the word; on a line, and dark enough for words.
+#: Colours of verdicts, always shown with a word: for lines, and darker for text.
 _AMBER, _RED = ("#b7791f", "#8a5a12"), ("#b3402a", "#b3402a")
 _DASHED = (0, (4, 2))
-#: Values take at least this share of a panel; a limit that would press them together is not drawn.
+#: Least share of a panel for the values; a limit that would leave them less is not drawn.
 _LEAST_SHARE = 0.3
 #: Widths in points: of a date with room around it, and of a label.
 _WIDEST_DATE, _WIDEST_LABEL = 48.0, _LABELS * POINTS_PER_MM - 12
@@ -67,7 +67,7 @@ _SAMPLE_STYLE = ModelStyle(colour=INK, tint="#c4c8cd", dashes=(), marker="o")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LimitLine:
-    """A limit: where it is, what it is called and how much, and its colours."""
+    """A limit: its position, words, number and colours."""
 
     at: float
     words: str
@@ -77,7 +77,7 @@ class _LimitLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Label:
-    """A text right of a panel, the height of what it belongs to, and how both are drawn."""
+    """A text to the right of a panel, the height of its value, and their colours."""
 
     text: str
     height: float
@@ -88,7 +88,7 @@ class _Label:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Series:
-    """One number of one model over the audits; NaN where an audit has it not."""
+    """One number of one model over the audits; NaN where an audit does not have it."""
 
     name: str
     look: ModelStyle
@@ -121,13 +121,13 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
 
 
 def list_trend_measures(trend: Trend) -> list[str]:
-    """The measures that are shown: those of the present audit but for the AUC."""
+    """Return the measures that are shown: those of the current audit except the AUC."""
     names = dict.fromkeys(number.measure for number in trend.snapshots[-1].numbers)
     return [name for name in names if name != "roc_auc"]
 
 
 def name_models(trend: Trend) -> list[str]:
-    """The models of the present audit."""
+    """Return the names of the models of the current audit."""
     return list(dict.fromkeys(number.model for number in trend.snapshots[-1].numbers if number.model))
 
 
@@ -135,14 +135,15 @@ def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
     known = MEASURES[measure]
     label = known.label[0].upper() + known.label[1:]
     is_component = known.part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION)
-    told = [", less overfit" if is_component else "", f"{known.direction}" if known.direction else ""]
+    corrected = ", overfit-corrected" if is_component else ""
+    direction = f" · {known.direction}" if known.direction else ""
     style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
     canvas.write(_LEFT - 1.0, top + 3.8, label, va="baseline", **style)
     after = _LEFT - 0.4 + text_width(label, HEADING, HEAVY) / POINTS_PER_MM
     canvas.write(
         after,
         top + 3.8,
-        f"{told[0]}{' · ' if told[1] else ''}{told[1]}",
+        f"{corrected}{direction}",
         va="baseline",
         size=SMALL,
         color=MUTED,
@@ -191,7 +192,7 @@ def _numbers_of(snapshot: Snapshot, measure: str) -> dict[str, Number]:
 
 
 def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLine]:
-    """The limits on a measure of all rows, which are the same for all models."""
+    """Return the limits on a measure of all rows, which are the same for all models."""
     judgement = next((j for j in judgements if j.measure == measure and not j.group), None)
     if judgement is None:
         return []
@@ -209,7 +210,7 @@ def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLin
 
 
 def _format_value(value: float, measure: str, decimals: int | None = None) -> str:
-    """A number of a measure; without decimals as short as it can be."""
+    """Format a number of a measure; as short as possible unless `decimals` is given."""
     if MEASURES[measure].is_share:
         return format_percent(value)
     if decimals is not None:
@@ -221,7 +222,7 @@ def _format_value(value: float, measure: str, decimals: int | None = None) -> st
 def _choose_limits(
     series: Sequence[_Series], lines: Sequence[_LimitLine], measure: str
 ) -> tuple[float, float]:
-    """Ends of the axis for values, intervals, and those limits that leave room for these."""
+    """Return the ends of the axis: all values and intervals, and the limits that leave room for these."""
     every = np.concatenate([part for one in series for part in (one.value, one.lower, one.upper)])
     every = every[np.isfinite(every)]
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
@@ -249,7 +250,7 @@ def _ends(days: FloatArray) -> tuple[float, float]:
 
 
 def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
-    """Periods of the audits if they are few, short to write and far enough apart, else round dates."""
+    """Label the axis with the periods if they are few, short and far enough apart, else with round dates."""
     places = [int(day) for day in days]
     texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = _ends(days)
@@ -260,7 +261,7 @@ def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) ->
 
 
 def _offset(place: int, n: int, days: FloatArray) -> float:
-    """How far a model is moved aside, so that intervals of several do not hide each other."""
+    """Return how far a model is moved sideways, so that the intervals of several do not hide each other."""
     first, last = _ends(days)
     step = min((last - first) / len(days) * 0.5 / n, 0.012 * (last - first))
     return (place - (n - 1) / 2) * step
@@ -272,7 +273,7 @@ def _draw_series(
     x, look, is_many = days + apart, one.look, len(days) > _MOST_INTERVALS
     colour = look.tint if is_many else look.colour
     axes.vlines(x[:-1], one.lower[:-1], one.upper[:-1], color=colour, linewidth=0.6, zorder=1)
-    order = np.argsort(x, kind="stable")  # a longer period may end last and have its middle before others
+    order = np.argsort(x, kind="stable")  # the middle of a longer period may lie before those of others
     known = order[np.isfinite(one.value[order])]
     axes.plot(x[known], one.value[known], zorder=3, **look.line(1.0))
     style: dict[str, Any] = {"linestyle": "none", "marker": look.marker, "color": look.colour}
@@ -286,7 +287,7 @@ def _draw_series(
 def _label_series(
     panel: SizedAxes, series: Sequence[_Series], measure: str, days: FloatArray
 ) -> Iterator[_Label]:
-    """The present value of each model and its name."""
+    """Yield labels with the current value and the name of each model."""
     known = [one for one in series if np.isfinite(one.value[-1])]
     decimals = common_decimals([float(one.value[-1]) for one in known])
     start = (days[-1] - panel.axes.get_xlim()[0]) * panel.scale[0] + 6
@@ -294,7 +295,7 @@ def _label_series(
         now = float(one.value[-1])
         value = drop_zero(_format_value(now, measure, decimals))
         changed = ", changed" if one.has_drifted else ""
-        name = shorten_text(one.name or "of all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
+        name = shorten_text(one.name or "all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
         yield _Label(
             text=f"{value} {name}{changed}",
             height=_height(panel, now),
@@ -305,7 +306,7 @@ def _label_series(
 
 
 def _label_lines(panel: SizedAxes, lines: Sequence[_LimitLine]) -> Iterator[_Label]:
-    """The words of the limits; an arrow where one is beyond the panel."""
+    """Yield labels of the limits, with an arrow where a limit lies outside the panel."""
     for line in lines:
         height = _height(panel, line.at)
         arrow = "↑ " if height > panel.height else "↓ " if height < 0 else ""
@@ -323,7 +324,7 @@ def _height(panel: SizedAxes, value: float) -> float:
 
 
 def _write_labels(panel: SizedAxes, labels: Sequence[_Label]) -> None:
-    """Labels right of the panel, none on another, each with a hairline from what it belongs to."""
+    """Write labels to the right of the panel without overlap, each with a hairline from its value."""
     axes, left = panel.axes, panel.width + 11
     for label, at in zip(labels, _spread([label.height for label in labels], panel.height), strict=True):
         axes.plot(
@@ -348,10 +349,10 @@ def _write_labels(panel: SizedAxes, labels: Sequence[_Label]) -> None:
 
 
 def _spread(heights: Sequence[float], room: float) -> list[float]:
-    """Heights of labels as near to what they belong to as lines of text allow, and inside the panel."""
+    """Return heights of labels as close to their values as possible without overlap, inside the panel."""
     order = np.argsort(heights, kind="stable")
-    wanted = np.asarray(heights, dtype=np.float64)[order] - _LINE * np.arange(len(heights))
-    placed = isotonic_regression(wanted).x if len(wanted) else wanted
+    ideal = np.asarray(heights, dtype=np.float64)[order] - _LINE * np.arange(len(heights))
+    placed = isotonic_regression(ideal).x if len(ideal) else ideal
     placed = np.clip(placed, 0.0, max(room - _LINE * (len(heights) - 1), 0.0)) + _LINE * np.arange(
         len(heights)
     )
@@ -361,14 +362,14 @@ def _spread(heights: Sequence[float], room: float) -> list[float]:
 
 
 def describe_trend(trend: Trend, judgements: Sequence[Judgement]) -> str:
-    """The present value of each number, its range over the audits and what changed, in words."""
+    """Describe the current value of each number, its range over the audits and what changed."""
     first, last = trend.snapshots[0].period.label, trend.snapshots[-1].period.label
     texts = [f"Numbers of {format_counted(len(trend.snapshots), 'audit')}, from {first} to {last}."]
     for measure in list_trend_measures(trend):
-        told = [_describe_series(one, measure) for one in _list_series(trend, measure)]
+        described = [_describe_series(one, measure) for one in _list_series(trend, measure)]
         limits = [f"{line.words} {line.number}" for line in _find_lines(judgements, measure)]
         label = MEASURES[measure].label
-        texts.append(f"{label[0].upper()}{label[1:]}: {'; '.join([*told, *limits])}.")
+        texts.append(f"{label[0].upper()}{label[1:]}: {'; '.join([*described, *limits])}.")
     return join_sentences(texts)
 
 

@@ -1,4 +1,4 @@
-"""The content of a report: which sections it has, and the numbers of sections, tables and figures."""
+"""Assembly of a report: its sections, with numbers of sections, tables and figures."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import SectionContent
 
-#: More names than these would not fit into a title.
+#: Most names that fit into a title.
 _MODELS_IN_A_TITLE = 3
-#: A name with more letters would not fit into a title either.
-_LETTERS_IN_A_TITLE = 40
-#: Places that every report has, beside the sections.
+#: Longest name that fits into a title.
+_LONGEST_NAME_IN_A_TITLE = 40
+#: Places that every report has in addition to sections.
 _FIXED_PLACES = {
     "section_cover": {"text": "Cover", "id": "cover"},
     "section_contents": {"text": "Contents", "id": "contents"},
 }
-#: All sections but the last, which must know which others there are, in reading order.
+#: All sections in reading order, except the checklists, which depend on the other sections.
 _DESCRIBERS: dict[str, Callable[[Report], SectionContent | None]] = {
     "summary": describe_summary_section,
     "model": describe_model_section,
@@ -93,10 +93,10 @@ _DESCRIBERS: dict[str, Callable[[Report], SectionContent | None]] = {
 
 
 def _describe_nothing(_report: Report) -> None:
-    """A section that models of K classes do not have."""
+    """Return None, for sections that models of K classes do not have."""
 
 
-#: Sections that are others for models of K classes.
+#: Sections that differ for models of K classes.
 _CLASS_DESCRIBERS: dict[str, Callable[[Report], SectionContent | None]] = {
     "data": describe_class_data_section,
     "performance": describe_class_performance_section,
@@ -109,7 +109,7 @@ _CLASS_DESCRIBERS: dict[str, Callable[[Report], SectionContent | None]] = {
 
 
 def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
-    """All that the templates of a report place."""
+    """Return the context of the templates of a report."""
     sections = _number_sections(list(_describe_sections(report, templates_sha256)))
     labels = _number_parts(sections)
     return {
@@ -125,13 +125,13 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
 
 
 def _describe_sections(report: Report, templates_sha256: str) -> Iterator[SectionContent]:
-    """Sections that have content and are wanted."""
+    """Yield the sections that have content and are not omitted."""
     omitted = report.configuration.report.omit
     describers = _DESCRIBERS | ({} if report.evaluation.kind == "binary" else _CLASS_DESCRIBERS)
     describers |= {"provenance": partial(describe_provenance_section, templates_sha256=templates_sha256)}
-    wanted = [describe for name, describe in describers.items() if name not in omitted]
+    included = [describe for name, describe in describers.items() if name not in omitted]
     present = []
-    for describe in steps(wanted, len(wanted), "drawing"):
+    for describe in steps(included, len(included), "drawing"):
         if (section := describe(report)) is not None:
             present.append(section.name)
             yield section
@@ -157,7 +157,7 @@ def _number_sections(sections: Sequence[SectionContent]) -> list[dict[str, Any]]
 
 
 def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Number tables and figures through the whole report; return how to refer to them and to sections."""
+    """Number tables and figures through the report; return labels for references to parts and sections."""
     labels = _FIXED_PLACES | {
         f"section_{s['name']}": {"text": f"Section {s['number']}", "id": s["id"]} for s in sections
     }
@@ -172,24 +172,25 @@ def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str
 
 
 def name_report(report: Report) -> str:
-    """The title of the configuration, or one made of the names of the models; of an audit with its period."""
+    """Return the configured title, or one from the names of the models; for an audit with its period."""
     title = report.configuration.report.title or _name_models(report)
     return title if report.trend is None else f"{title}, {report.trend.period.label}"
 
 
 def _name_models(report: Report) -> str:
     names = [result.model for result in report.evaluation.results]
-    if len(names) > _MODELS_IN_A_TITLE or max(map(len, names)) > _LETTERS_IN_A_TITLE:
+    if len(names) > _MODELS_IN_A_TITLE or max(map(len, names)) > _LONGEST_NAME_IN_A_TITLE:
         return f"Evaluation of {format_counted(len(names), 'model')}"
     return f"Evaluation of {join_words(names)}"
 
 
 def _describe_cover(report: Report) -> dict[str, Any]:
-    """What identifies the document, and who answers for it."""
-    told, model, people = report.configuration.report, report.configuration.model, report.configuration.people
+    """Return the facts of the cover: identification of the document, and people responsible."""
+    configuration = report.configuration
+    stated, model, people = configuration.report, configuration.model, configuration.people
     facts = {
-        "Report": told.number,
-        "Version": told.version,
+        "Report": stated.number,
+        "Version": stated.version,
         "Date": format_time(report.provenance.time),
         "Model": ", version ".join(filter(None, (model.name, model.version))),
         "Outcome": report.configuration.data.outcome or report.evaluation.data.outcome,
@@ -198,9 +199,9 @@ def _describe_cover(report: Report) -> dict[str, Any]:
         "Prepared by": _name(people.author),
         "Reviewed by": _name(people.reviewer),
         "Approved by": _name(people.approver),
-        "Confidentiality": told.confidentiality,
+        "Confidentiality": stated.confidentiality,
     }
-    return {"organisation": told.organisation, "subtitle": told.subtitle, "facts": label_facts(facts)}
+    return {"organisation": stated.organisation, "subtitle": stated.subtitle, "facts": label_facts(facts)}
 
 
 def _describe_audit(trend: Trend | None) -> dict[str, str]:
@@ -208,7 +209,7 @@ def _describe_audit(trend: Trend | None) -> dict[str, str]:
 
 
 def _describe_period(trend: Trend | None) -> str:
-    """The days of an audit, in the time zone in which they begin."""
+    """Return the days of an audit with their time zone; empty outside audits."""
     if trend is None:
         return ""
     return f"{trend.period.describe()}{f' ({trend.time_zone})' if trend.time_zone else ''}"
@@ -221,8 +222,13 @@ def _name(person: Person | None) -> str:
 
 
 def _describe_running(report: Report) -> str:
-    """What the head of every page says beside the title."""
-    told = report.configuration.report
+    """Return the text beside the title at the head of every page."""
+    stated = report.configuration.report
     period = "" if report.trend is None else f"{report.trend.audit} {report.trend.period.label}".strip()
-    parts = (told.number, f"version {told.version}" if told.version else "", told.confidentiality, period)
+    parts = (
+        stated.number,
+        f"version {stated.version}" if stated.version else "",
+        stated.confidentiality,
+        period,
+    )
     return ", ".join(filter(None, parts)) or format_time(report.provenance.time)[:10]

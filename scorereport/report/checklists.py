@@ -1,8 +1,8 @@
-"""Checklists of frameworks: which item a report answers, where, and what it still lacks.
+"""Checklists of frameworks: which items a report answers, where, and what is missing.
 
-A list is a TOML file: those that come with the package stand in `templates/checklists`, own ones beside
-the configuration. An item names the sections that answer it and the keys of the configuration they need;
-an item without sections says why a report on predictions cannot answer it.
+A checklist is a TOML file: those of the package are in `templates/checklists`, those of users beside the
+configuration. An item names the sections that answer it and the keys of the configuration they require;
+an item without sections gives the reason why a report on predictions cannot answer it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 
-#: What the sections of a report may lack although they are there, and how that is said.
+#: Evidence that sections may lack, with the reason that is shown.
 EVIDENCE = {
-    "intervals": "the report has no intervals and tests",
-    "verification": "nobody else has computed the numbers",
+    "intervals": "the report has no intervals or tests",
+    "verification": "no other implementation has verified the numbers",
 }
 
 
@@ -44,7 +44,7 @@ class ItemStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistItem:
-    """What is asked for, the sections and keys that answer it, and the reason why a report may have none."""
+    """A requirement, the sections and keys that answer it, and the reason if a report cannot."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -58,7 +58,7 @@ class ChecklistItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checklist:
-    """A list by the name it has in the configuration, with the reference of its framework."""
+    """A checklist with its name in the configuration and the reference of its framework."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -70,7 +70,7 @@ class Checklist:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistLine:
-    """An item as this report answers it; `sections` are those that the report has."""
+    """An item with its status in this report; `sections` are those that the report has."""
 
     number: str
     text: str
@@ -82,16 +82,16 @@ class ChecklistLine:
 
 
 def read_checklists(configuration: Configuration) -> tuple[Checklist, ...]:
-    """All lists that a configuration asks for; items that it calls not applicable must be there."""
+    """Return all checklists of a configuration; items that it declares not applicable must exist."""
     lists = tuple(_read_checklist(name, configuration) for name in configuration.checklist.lists)
     known = {f"{listed.name}:{item.number}" for listed in lists for item in listed.items}
-    strangers = [key for key in configuration.checklist.not_applicable if key not in known]
+    unknown = [key for key in configuration.checklist.not_applicable if key not in known]
     raise_problems(
         configuration.name,
         [
             f"`checklist.not_applicable` names an item that its list does not have: {key!r}; "
-            f"{suggest(key, known) or 'look its number up in the list.'}"
-            for key in strangers
+            f"{suggest(key, known) or 'look up its number in the list.'}"
+            for key in unknown
         ],
     )
     return lists
@@ -103,23 +103,25 @@ def fill_checklist(
     present_sections: Collection[str],
     evidence: Collection[str] = tuple(EVIDENCE),
 ) -> tuple[ChecklistLine, ...]:
-    """Say of each item how far a report with these sections and this evidence answers it."""
+    """Return the status of each item in a report with these sections and this evidence."""
     present = {*present_sections, *FIXED_SECTIONS}
-    excused = configuration.checklist.not_applicable
+    exceptions = configuration.checklist.not_applicable
     return tuple(
-        _fill_item(item, configuration, present, evidence, excused.get(f"{checklist.name}:{item.number}", ""))
+        _fill_item(
+            item, configuration, present, evidence, exceptions.get(f"{checklist.name}:{item.number}", "")
+        )
         for item in checklist.items
     )
 
 
 def parse_checklist(text: str, name: str) -> Checklist:
-    """Check the text of a list; `name` stands in messages."""
+    """Parse and check the text of a checklist; `name` is used in messages."""
     from pydantic import TypeAdapter, ValidationError
 
     raw = parse_toml(text, name)
     problems = list(find_invalid_values(raw))
     if "name" in raw:
-        problems.append("`name` is not known: a list is called by the name of its file.")
+        problems.append("`name` is not a known key: the name of a checklist is that of its file.")
     try:
         checklist = TypeAdapter(Checklist).validate_json(json.dumps({**raw, "name": name}))
     except ValidationError as error:
@@ -149,7 +151,7 @@ def _read_checklist(name: str, configuration: Configuration) -> Checklist:
 
 
 def _describe_error(error: Mapping[str, Any]) -> str:
-    """What pydantic refused, by its place in the list; items are counted from 1."""
+    """Describe an error of pydantic with its place in the checklist; items are counted from 1."""
     path = [str(part + 1) if isinstance(part, int) else part for part in error["loc"]]
     key = join_key(tuple(path))
     if error["type"] == "missing":
@@ -159,8 +161,8 @@ def _describe_error(error: Mapping[str, Any]) -> str:
         known = [field.name for field in fields(kind) if (kind, field.name) != (Checklist, "name")]
         return f"`{key}` is not known; {suggest(path[-1], known) or 'keys are ' + ', '.join(known) + '.'}"
     kinds = {"string_type": "text", "tuple_type": "a list", "dataclass_type": "a table"}
-    way_out = " Put it in quotes." if error["type"] == "string_type" else ""
-    return f"`{key}` must be {kinds[error['type']]}; got {quote_value(error['input'])}.{way_out}"
+    remedy = " To fix: put it in quotes." if error["type"] == "string_type" else ""
+    return f"`{key}` must be {kinds[error['type']]}; got {quote_value(error['input'])}.{remedy}"
 
 
 def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
@@ -179,18 +181,18 @@ def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
 
 
 def _find_unknown_names(key: str, item: ChecklistItem) -> Iterator[str]:
-    """Sections and keys that do not exist."""
+    """Yield a sentence for each section, evidence and key that does not exist."""
     sections = (*FIXED_SECTIONS, *SECTION_NAMES)
     for section in item.sections:
         if section not in sections:
             known = suggest(section, sections) or f"sections are {', '.join(sections)}."
-            yield f"`{key}.sections` names no section: {section!r}; {known}"
+            yield f"`{key}.sections` names a section that does not exist: {section!r}; {known}"
     for name in item.evidence:
         if name not in EVIDENCE:
             yield f"`{key}.evidence` must be one of {join_words(EVIDENCE)}; got {name!r}."
     for need in item.needs:
         if not _is_key(need):
-            yield f"`{key}.needs` names no key of the configuration, such as `model.owner`: {need!r}."
+            yield f"`{key}.needs` must name a key of the configuration, such as `model.owner`; got {need!r}."
 
 
 def _is_key(need: str) -> bool:
@@ -203,10 +205,10 @@ def _fill_item(
     configuration: Configuration,
     present: Collection[str],
     evidence: Collection[str],
-    excuse: str,
+    exception: str,
 ) -> ChecklistLine:
-    if excuse:
-        return _line(item, ItemStatus.NOT_APPLICABLE, reason=excuse)
+    if exception:
+        return _line(item, ItemStatus.NOT_APPLICABLE, reason=exception)
     sections = tuple(section for section in item.sections if section in present)
     if item.reason and not sections:
         return _line(item, ItemStatus.NOT_COVERED, reason=item.reason)

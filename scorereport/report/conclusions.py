@@ -1,7 +1,4 @@
-"""Conclusions in sentences that a manager understands, written from the records.
-
-Every conclusion names the part of the report that shows it.
-"""
+"""Conclusions: findings of a report in plain sentences, each with the part of the report that shows it."""
 
 from __future__ import annotations
 
@@ -50,9 +47,9 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ScoreValue
 
 _TONES = {LimitVerdict.FAIL: "bad", LimitVerdict.INCONCLUSIVE: "open", LimitVerdict.WARN: "open"}
-#: More views than these are counted, not named.
+#: Most views that are named; further ones are counted.
 _MOST_NAMED = 3
-#: How a number of groups with each verdict is told.
+#: Verbs for the number of groups with each verdict.
 _GROUP_VERBS = {
     LimitVerdict.FAIL: "fails",
     LimitVerdict.INCONCLUSIVE: "is inconclusive",
@@ -62,7 +59,7 @@ _GROUP_VERBS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """A sentence, the key of the part that shows it, and how loud it is."""
+    """A sentence, the key of the part that shows it, and its tone."""
 
     text: str
     see: str
@@ -70,7 +67,7 @@ class Conclusion:
 
 
 def draw_conclusions(report: Report) -> list[Conclusion]:
-    """All findings of a report: breached limits first, then what each section comes to."""
+    """Return all findings of a report: breached limits first, then those of each section."""
     evaluation = report.evaluation
     return [
         *_conclude_limits(report.judgements),
@@ -85,22 +82,22 @@ def draw_conclusions(report: Report) -> list[Conclusion]:
 
 
 def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Conclusion]:
-    """Limits that are not met, the worst first; groups are counted for each measure and model."""
-    for light, tone in _TONES.items():
-        found = [judgement for judgement in judgements if judgement.verdict is light]
+    """State the limits that are not met, the worst first; groups are counted by measure and model."""
+    for verdict, tone in _TONES.items():
+        found = [judgement for judgement in judgements if judgement.verdict is verdict]
         for judgement in found:
             if not judgement.group:
                 yield Conclusion(text=judgement.sentence, see="limits", tone=tone)
         counted = dict.fromkeys((j.label, j.model) for j in found if j.group)
         for label, model in counted:
             same = [j for j in judgements if j.group and (j.label, j.model) == (label, model)]
-            bad = sum(j.verdict is light for j in same)
-            text = f"{label} of {model} {_GROUP_VERBS[light]} in {bad} of {len(same)} groups."
+            bad = sum(j.verdict is verdict for j in same)
+            text = f"{label} of {model} {_GROUP_VERBS[verdict]} in {bad} of {len(same)} groups."
             yield Conclusion(text=text, see="limits", tone=tone)
 
 
 def _conclude_performance(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """The model with the best main score, and whether the data can tell it from the others."""
+    """State the model with the best main score, and whether its lead is significant."""
     name = evaluation.main_score
     label = _inside_sentence(score_label(name))
     scores = {m.model: m.scores.score(name) for m in evaluation.results}
@@ -115,29 +112,29 @@ def _conclude_performance(evaluation: Evaluation) -> Iterator[Conclusion]:
         return
     ranks = [r for r in evaluation.comparisons.ranks if r.model == best and r.measure == value.name]
     tied = ranks[0].tied_with if ranks else ()
-    told = f"; the data cannot tell it from {join_words(tied)}" if tied else ""
+    lead = f"; it does not differ significantly from {join_words(tied)}" if tied else ""
     if ranks and not tied:
-        told = "; the difference to every other model is more than chance explains"
-    yield Conclusion(text=f"{best} has the lowest {label}, {number}{told}.{skill}", see="scores")
+        lead = "; the difference from every other model is more than chance explains"
+    yield Conclusion(text=f"{best} has the lowest {label}, {number}{lead}.{skill}", see="scores")
 
 
 def _describe_skill(score: ScoreValue, constant: str) -> str:
-    """The skill in words, with its interval; nothing where it is not defined."""
+    """Describe the skill with its interval; empty where it is not defined."""
     if isnan(score.skill):
         return ""
     interval = score.skill_interval
     bounds = percent_interval_text(interval)
-    told = f" Its skill, compared with always forecasting {constant}, is {format_percent(score.skill)}"
+    text = f" Its skill, compared with always forecasting {constant}, is {format_percent(score.skill)}"
     chance = interval is not None and interval.lower <= 0 <= interval.upper
     return (
-        f"{told}{f', interval {bounds} %' if bounds else ''}{', which chance may explain' if chance else ''}."
+        f"{text}{f', interval {bounds} %' if bounds else ''}{', which chance may explain' if chance else ''}."
     )
 
 
 def _conclude_calibration(
     result: ModelResult | ClassModelResult, evaluation: Evaluation
 ) -> Iterator[Conclusion]:
-    """Whether forecasts come true as often as they say, and in which way they do not."""
+    """State whether there is evidence of miscalibration, and in which way forecasts are wrong."""
     name = evaluation.main_score
     test, part = result.scores.miscalibration_test(name), result.scores.decomposition(name)
     if test is None:
@@ -146,13 +143,15 @@ def _conclude_calibration(
     alpha, models = find_alpha(evaluation), len(evaluation.results)
     decimals = common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    measured = f"(miscalibration {mcb} of a {_inside_sentence(score_label(name))} of {score}, {describe_p_values(test, models)})"
+    label = _inside_sentence(score_label(name))
+    measured = f"(miscalibration {mcb} of a {label} of {score}, {describe_p_values(test, models)})"
     dependence = _find_dependence(result, alpha)
     if isinstance(result, ModelResult) and dependence is not None:
         yield Conclusion(
-            text=f"Residuals of {result.model} depend on each other in time ({describe_autocorrelation(dependence)}): "
-            "intervals, bands and tests that take rows as independent are too confident, among them the test "
-            f"of miscalibration {measured}. {describe_time_tests(result, alpha, models)}",
+            text=f"Residuals of {result.model} depend on each other in time "
+            f"({describe_autocorrelation(dependence)}): intervals, bands and tests that treat rows as "
+            f"independent are too confident, among them the test of miscalibration {measured}. "
+            f"{describe_time_tests(result, alpha, models)}",
             see="tests",
             tone="open",
         )
@@ -161,54 +160,56 @@ def _conclude_calibration(
         more = _describe_miscalibration(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
     elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < models:
-        text, tone = f"{result.model}: the test of calibration cannot tell {measured}.", "open"
+        text, tone = f"{result.model}: the test of calibration is inconclusive {measured}.", "open"
     else:
         known = result.scores.component(name, "miscalibration")
         upper = nan if known is None else known.upper
-        limit = "" if isnan(upper) else f"; overfit-corrected it may be as large as {format_number(upper, 4)}"
+        limit = (
+            "" if isnan(upper) else f"; overfit-corrected, it may be as large as {format_number(upper, 4)}"
+        )
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
     yield Conclusion(text=text, see="reliability", tone=tone)
 
 
 def _find_dependence(result: ModelResult | ClassModelResult, alpha: float) -> HypothesisTest | None:
-    """The test that shows dependence in time, of a binary model."""
+    """Return the test that shows dependence in time; None for class models, or if no test shows it."""
     if not isinstance(result, ModelResult) or result.calibration is None:
         return None
     return find_dependence(result.calibration.tests, alpha)
 
 
 def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Conclusion]:
-    """The same by slope and intercept, where no outcomes were drawn to test all departures at once."""
+    """State the test of slope and intercept, for engines that do not draw outcomes."""
     if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
         text, is_open = describe_line_test(result, find_alpha(evaluation), len(evaluation.results))
         yield Conclusion(text=text, see="reliability", tone="open" if is_open else "plain")
 
 
 def _describe_miscalibration(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> str:
-    """In which way a binary model is wrong; of K classes, where it is shown to be."""
+    """Describe in which way a binary model is wrong, or for which views a class model is."""
     if isinstance(result, ModelResult):
-        told = describe_miscalibration(result)
-        return f": {told}" if told else ""
+        pattern = describe_miscalibration(result)
+        return f": {pattern}" if pattern else ""
     family = result.families[-1]
     tests = [(view.label, view.scores.miscalibration_test("brier")) for view in family.views]
     shown = [label for label, test in tests if test is not None and test.p_value <= find_alpha(evaluation)]
     if not shown:
-        return ", though of no single view of its classes"
+        return ", though for no single view of its classes"
     up_to = "up to " if family.kind == THRESHOLD else ""
     named = [f"“{label}”" for label in shown[:_MOST_NAMED]]
     more = [f"{len(shown) - _MOST_NAMED} more"] if len(shown) > _MOST_NAMED else []
-    return f", shown alone for {up_to}{join_words([*named, *more])}"
+    return f", shown separately for {up_to}{join_words([*named, *more])}"
 
 
 def _conclude_decisions(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """How often the likeliest class of K is right."""
+    """State how often the predicted class of each class model is right."""
     if evaluation.kind == "binary":
         return
     rates = [(m.model, m.scores.score("accuracy")) for m in evaluation.class_models]
-    told = join_words(
+    shares = join_words(
         f"{model} {format_percent(rate.value)}{_bracket_percent(rate.interval)}" for model, rate in rates
     )
-    yield Conclusion(text=f"The class called likeliest is right in: {told}.", see="scores")
+    yield Conclusion(text=f"Share of cases in which the predicted class is right: {shares}.", see="scores")
 
 
 def _bracket_percent(estimate: Estimate | None) -> str:
@@ -217,29 +218,30 @@ def _bracket_percent(estimate: Estimate | None) -> str:
 
 
 def _inside_sentence(label: str) -> str:
-    """A label inside a sentence: names keep their capital letter."""
+    """Return a label as written inside a sentence: names keep their capital letter."""
     return label if label.startswith("Brier") else label[0].lower() + label[1:]
 
 
 def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """How often an event gets the higher forecast."""
+    """State the AUC of each model."""
     areas = [(m.model, s) for m in evaluation.models for s in m.scores.scores if s.name == "roc_auc"]
     known = [(model, area) for model, area in areas if not isnan(area.value)]  # one class only
     if known:
-        told = join_words(
+        areas_text = join_words(
             f"{model} {format_number(area.value, _decimals(area))}{_bracket(area.interval, _decimals(area))}"
             for model, area in known
         )
         yield Conclusion(
-            text=f"AUC, how often an event gets a higher forecast than a non-event: {told}.", see="auc"
+            text=f"AUC, the probability that an event has a higher forecast than a non-event: {areas_text}.",
+            see="auc",
         )
 
 
 def _conclude_groups(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """Columns whose groups differ by more than chance explains, once for each model."""
+    """State the columns whose groups differ by more than chance explains, once for each model."""
     differ: dict[tuple[str, str], list[HypothesisTest]] = {}
     alpha = find_alpha(evaluation)
-    what = "the event happens" if evaluation.kind == "binary" else "each class comes"
+    what = "the event happens" if evaluation.kind == "binary" else "each class occurs"
     for item in evaluation.heterogeneity:
         if adjusted_p_value(item.test) <= alpha:
             differ.setdefault((item.model, item.column), []).append(item.test)
@@ -259,7 +261,7 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Conclusion]:
 
 
 def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """Models that a map would improve, with the one that improves them most."""
+    """State the models that recalibration would improve, with the best map."""
     alpha = find_alpha(evaluation)
     for model in evaluation.models:
         better = [
@@ -274,7 +276,7 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
             yield Conclusion(
                 text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
                 f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
-                f"{len(model.recalibration)} maps; the interval allows for that choice, and for being stated "
+                f"{len(model.recalibration)} maps; the interval allows for this choice, and for being stated "
                 "only where a gain is shown).",
                 see="recalibration",
                 tone="open",
@@ -282,7 +284,7 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
 
 
 def _conclude_trend(report: Report) -> Iterator[Conclusion]:
-    """What has changed since earlier audits, in one sentence."""
+    """State what has changed since earlier audits, in one sentence."""
     if report.trend is None or "trend" in report.configuration.report.omit:
         return
     drifted = [drift for drift in report.trend.drifts if drift.has_drifted]
@@ -313,11 +315,11 @@ def _bracket(estimate: Estimate | None, decimals: int) -> str:
 
 
 def describe_method_line(evaluation: Evaluation) -> str:
-    """How sure the findings are, in a line."""
+    """State the level of intervals and tests, in a line."""
     settings = evaluation.settings
     if settings.resamples == 0:
-        return "No intervals and tests were asked for; the findings are about these cases only."
+        return "No intervals or tests were requested; the findings are about these cases only."
     return (
-        f"Intervals have level {format_level(settings.level)}; evidence means a test at the level of "
-        f"{format_percent(find_alpha(evaluation))}. {find_time_note(evaluation.notes)}"
+        f"Intervals have a confidence level of {format_level(settings.level)}; “evidence” means that a test "
+        f"rejects at the {format_percent(find_alpha(evaluation))} level. {find_time_note(evaluation.notes)}"
     ).rstrip()

@@ -1,7 +1,7 @@
-"""Studies and certificates as plain dictionaries of text that templates place.
+"""Studies and certificates as plain dictionaries of text for templates.
 
 A table has a `caption`, a `look`, `heads` and `bodies`; a body has a `title`, `rows`, and a `note` that
-explains them; a row has an `aside` and `cells` of `text`, with a `kind` that decides how they are set.
+explains them; a row has an `aside` and `cells` of `text`, with a `kind` that determines their layout.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def describe_study(study: Study) -> dict[str, Any]:
-    """The whole validation report."""
+    """Return the context of the validation report."""
     facts = {
         "Date": format_time(study.time),
         "Random cases": f"{format_count(study.cases)}, seed {study.seed}",
@@ -56,7 +56,7 @@ def describe_study(study: Study) -> dict[str, Any]:
 
 
 def describe_certificate(certificate: Certificate) -> dict[str, Any]:
-    """What another implementation says of the numbers, and what kept any of them from being asked."""
+    """Return the context of a certificate: verdict, facts, comparisons, and references that failed."""
     lines = _name_sources(certificate.comparisons)
     facts = {
         "Compared with": certificate.reference or "nothing",
@@ -80,7 +80,7 @@ def describe_certificate(certificate: Certificate) -> dict[str, Any]:
 
 
 def _name_sources(lines: Sequence[Comparison]) -> list[Comparison]:
-    """Lines that say beside the quantity who else than the first of them was asked."""
+    """Add the reference to the quantity of each line whose reference is not that of the first line."""
     main = lines[0].source if lines else ""
     return [line if line.source in {"", main} else _name_source(line) for line in lines]
 
@@ -135,12 +135,12 @@ def _numbered(number: int, title: str, body: Mapping[str, Any]) -> dict[str, Any
 
 
 def _describe_entry(section: Mapping[str, Any]) -> dict[str, str]:
-    """A line of the contents, with what nobody should miss in that section."""
+    """Return a line of the contents, with a remark on unexpected differences in that section."""
     return {name: section.get(name, "") for name in ("id", "number", "title", "remark")}
 
 
 def _describe_attempt(attempt: Attempt) -> dict[str, str]:
-    """An attempt; a remedy that does not tell commands from words is a command as a whole."""
+    """Describe an attempt; a remedy without backticks is a command as a whole."""
     remedy = attempt.remedy
     command = f"`{remedy}`" if remedy and "`" not in remedy else remedy
     return {"reference": attempt.reference, "reason": attempt.reason, "remedy": command}

@@ -1,7 +1,7 @@
-"""How forecasts are miscalibrated, in words: from bands, calibration line and tests.
+"""Describe how forecasts are miscalibrated, from bands, calibration line and tests.
 
-A slope says nothing about a single forecast: low forecasts of a flat line may be right. So each end is
-compared with a simultaneous band, and only what the band shows is stated.
+A slope does not show which forecasts are wrong: with a slope below 1, low forecasts may still be right.
+Therefore ranges of forecasts are compared with a simultaneous band, and only ranges outside it are stated.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 
-#: Where segments are more than these, the rest is counted.
+#: Most segments that are described; further ones are counted.
 _MOST_SEGMENTS = 4
-#: Most decimals of a forecast in percent that is not quite 0 or 100.
+#: Most decimals of a forecast in percent that is close to 0 or 100.
 _MOST_DECIMALS = 4
 _SHAPES: dict[tuple[int, ...], str] = {(1, -1): "too extreme", (-1, 1): "too timid"}
 
@@ -52,9 +52,9 @@ class Segment(NamedTuple):
 
 
 def find_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> tuple[Segment, ...]:
-    """Segments of the forecasts at which a simultaneous band shows that they are wrong, in ascending order.
+    """Return the segments of forecasts that a simultaneous band shows to be wrong, in ascending order.
 
-    A consistency band is held against the curve, a confidence band against the diagonal. Two positions of
+    A consistency band is compared with the curve, a confidence band with the diagonal. Two positions with
     the same sign are in one segment if the curve stays on the same side of the diagonal between them.
     """
     band = _choose_band(bands)
@@ -72,24 +72,24 @@ def find_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> tuple[Segme
 
 
 def describe_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> str:
-    """What is wrong with "forecasts", as a clause that follows this word; empty if no band shows anything."""
+    """Return a clause that follows the word "forecasts": which are too low or too high; empty if none are."""
     segments = find_segments(curve, bands)
     if not segments:
         return ""
     shape = _SHAPES.get(tuple(segment.sign for segment in segments), "")
-    told = [
+    clauses = [
         f"{_name_range(segment)} are too {_direction_word(segment)}" for segment in segments[:_MOST_SEGMENTS]
     ]
     more = len(segments) - _MOST_SEGMENTS
-    told += [f"{more} more ranges leave the band"] if more > 0 else []
+    clauses += [f"{more} more ranges leave the band"] if more > 0 else []
     how = f" ({_name_band(bands)})"
     if not shape:
-        return f"{join_words(told)}{how}"
-    return f"are {shape}: those {' and those '.join(told)}{how}"
+        return f"{join_words(clauses)}{how}"
+    return f"are {shape}: those {' and those '.join(clauses)}{how}"
 
 
 def _choose_band(bands: Sequence[Band]) -> Band | None:
-    """The simultaneous band, the one around the diagonal if there is one: it is narrower."""
+    """Return a simultaneous band, preferably a consistency band, which is narrower."""
     simultaneous = [band for band in bands if band.coverage == "simultaneous"]
     return min(simultaneous, key=lambda band: band.kind != "consistency", default=None)
 
@@ -100,14 +100,14 @@ def _name_band(bands: Sequence[Band]) -> str:
 
 
 def _sign_of(height: FloatArray, band: Band) -> NDArray[np.int_]:
-    """1 where events are shown to happen more often than forecast, -1 where less often, else 0."""
+    """Return 1 where a band shows more events than forecast, -1 where fewer, else 0."""
     if band.kind == "consistency":
         return exceeds(height, band.upper).astype(int) - exceeds(band.lower, height)
     return exceeds(band.lower, band.x).astype(int) - exceeds(band.x, band.upper)
 
 
 def _segment_starts(sign: NDArray[np.int_], side: NDArray[np.int_]) -> list[int]:
-    """Which of the positions with a sign start a segment, by their number."""
+    """Return the indices, among positions with a sign, at which a new segment starts."""
     shown = np.flatnonzero(sign)
     return [
         place
@@ -126,11 +126,11 @@ def _name_range(segment: Segment) -> str:
 
 
 def _format_forecast(value: float) -> str:
-    """A forecast in percent, with decimals enough to tell it from 0 and 100."""
+    """Format a forecast in percent, with enough decimals to distinguish it from 0 and 100."""
     texts = [format_number(100 * value, decimals) for decimals in range(1, _MOST_DECIMALS + 1)]
     is_certain = value in (0, 1)
-    told = next((text for text in texts if is_certain or 0 < float(text) < 100), texts[-1])
-    return f"{told} %"
+    shortest = next((text for text in texts if is_certain or 0 < float(text) < 100), texts[-1])
+    return f"{shortest} %"
 
 
 _LINE_DECIMALS = 2
@@ -139,30 +139,30 @@ UNRELIABILITY = "Unreliability"
 
 
 def describe_miscalibration(result: ModelResult) -> str:
-    """In which way forecasts are wrong, as a clause; empty if nothing is shown.
+    """Return a clause on how forecasts are wrong; empty if nothing is shown.
 
-    Ranges of forecasts are named only where a simultaneous band shows them to be wrong. Where it shows none,
-    slope and average stand alone, with their intervals: they do not say which forecasts are wrong.
+    Ranges of forecasts are named only where a simultaneous band shows them to be wrong. Otherwise the clause
+    gives slope or average with its interval, which do not show which forecasts are wrong.
     """
-    told = describe_segments(result.curves.reliability, result.bands)
-    if told:
-        return f"its forecasts {told}"
+    segments = describe_segments(result.curves.reliability, result.bands)
+    if segments:
+        return f"its forecasts {segments}"
     return "" if result.calibration is None else _describe_line(result.calibration.line)
 
 
 def describe_autocorrelation(test: HypothesisTest) -> str:
-    """How strongly residuals depend in time."""
+    """Describe how strongly residuals depend on each other in time."""
     lag = test.note.removesuffix(".").rpartition(": ")[2].replace("-", "−")
     return f"autocorrelation {lag} at lag 1, p {format_relation(format_p_value(test.p_value))}"
 
 
 def adjusted_p_value(test: HypothesisTest | Difference) -> float:
-    """The p-value that decides: of several models, or pairs of them, the one that allows for their number."""
+    """Return the p-value that decides: adjusted for the number of models, or pairs of models, if several."""
     return test.p_value if test.p_value_holm is None else test.p_value_holm
 
 
 def describe_p_values(test: HypothesisTest, models: int) -> str:
-    """The p-value of a test and, if there are several models, the adjusted one."""
+    """Format the p-value of a test and, with several models, the adjusted p-value."""
     alone = f"p {format_relation(format_p_value(test.p_value))}"
     if test.p_value_holm is None:
         return alone
@@ -170,31 +170,31 @@ def describe_p_values(test: HypothesisTest, models: int) -> str:
 
 
 def describe_time_tests(result: ModelResult, alpha: float, models: int) -> str:
-    """What the test of slope and intercept that allows for time says; without a line, Spiegelhalter's."""
+    """State the test of slope and intercept that allows for time or, without a line, Spiegelhalter's test."""
     for name, what in (
         (UNRELIABILITY, "test of slope and intercept"),
-        (SPIEGELHALTER.name, "test of Spiegelhalter"),
+        (SPIEGELHALTER.name, "Spiegelhalter test"),
     ):
         test = _find_test(result, name)
         if test is not None and not isnan(test.p_value):
             rejects = "rejects" if adjusted_p_value(test) <= alpha else "does not reject"
             return f"The {what} that allows for it {rejects} calibration ({describe_p_values(test, models)})."
-    return "No test that allows for it can be had."
+    return "No test that allows for it is available."
 
 
 def describe_line_test(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
-    """Whether slope and intercept speak against calibration, in a sentence, and whether anything does."""
+    """State the test of slope and intercept, and return whether there is evidence against calibration."""
     test, model, size = _find_test(result, UNRELIABILITY), result.model, _describe_size(result)
     against = [band for band in result.bands if _excludes_diagonal(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""
     if test is None or isnan(test.p_value):
-        return f"{model}: the test of slope and intercept cannot tell ({size}){but}.", True
+        return f"{model}: the test of slope and intercept is inconclusive ({size}){but}.", True
     measured = f"(test of slope and intercept, {describe_p_values(test, models)}; {size})"
     if adjusted_p_value(test) <= alpha:
         how = describe_miscalibration(result)
         evidence = f"There is evidence that {model} is miscalibrated {measured}"
         return f"{evidence}{f': {how}' if how else ''}.", True
-    return f"{model}: no evidence against slope and intercept of calibration {measured}{but}.", bool(against)
+    return f"{model}: no evidence against slope 1 and intercept 0 {measured}{but}.", bool(against)
 
 
 def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:
@@ -203,33 +203,36 @@ def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:
 
 
 def _describe_size(result: ModelResult) -> str:
-    """Miscalibration as it was measured, and what is left of it without overfit."""
+    """Describe the miscalibration as measured and overfit-corrected."""
     part, known = result.scores.decomposition("brier"), result.scores.component("brier", "miscalibration")
     decimals = common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    told = f"miscalibration {mcb} of a Brier score of {score}"
+    measured = f"miscalibration {mcb} of a Brier score of {score}"
     if known is None:
-        return told
+        return measured
     interval = format_interval(known.lower, known.upper, decimals)
-    return f"{told}, less overfit {format_number(known.corrected, decimals)} {interval}".rstrip()
+    return f"{measured}, overfit-corrected {format_number(known.corrected, decimals)} {interval}".rstrip()
 
 
 def _excludes_diagonal(band: Band) -> bool:
-    """Whether a band for the true curve, all along it, does not hold the diagonal."""
+    """Whether a simultaneous confidence band for the true curve excludes the diagonal."""
     return (band.kind, band.coverage) == ("confidence", "simultaneous") and not band.holds(band.x)
 
 
 def format_relation(text: str) -> str:
-    """A p-value as it stands behind its sign: = 0.02, or < 0.001."""
+    """Format a p-value with its relation: "= 0.02" or "< 0.001"."""
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 def _describe_line(line: CalibrationLine) -> str:
-    """What the intervals of the calibration line show, of the slope or else of the average."""
+    """Return a clause on what the intervals of the calibration line show: the slope or else the average."""
     slope, average = line.slope, line.intercept_at_slope_one
     if _is_below(slope, 1) or _is_above(slope, 1):
         side = "below" if slope.value < 1 else "above"
-        return f"its calibration slope {_bracket(slope)} is {side} 1, though no range of forecasts stands out"
+        return (
+            f"its calibration slope {_bracket(slope)} is {side} 1, though no range of forecasts is shown to "
+            "be wrong"
+        )
     if _is_below(average, 0) or _is_above(average, 0):
         side = "low" if average.value > 0 else "high"
         return f"its forecasts are too {side} on average (intercept at slope 1 {_bracket(average)})"

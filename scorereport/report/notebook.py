@@ -1,4 +1,4 @@
-"""An evaluation as a notebook shows it: its main tables and reliability diagrams."""
+"""The view of an evaluation in a notebook: its main tables and reliability diagrams."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render_notebook(evaluation: Evaluation) -> str:
-    """A fragment of HTML with scores, decompositions and reliability diagrams; all else is attributes."""
+    """Return an HTML fragment with the scores, decompositions and reliability diagrams of an evaluation."""
     scores = [result.scores for result in evaluation.results]
     level = format_level(evaluation.settings.level)
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
@@ -37,7 +37,7 @@ def render_notebook(evaluation: Evaluation) -> str:
 
 
 def _draw(evaluation: Evaluation) -> Iterator[Part]:
-    """The diagram of all binary models, or one of the main views of each model of K classes."""
+    """Draw the diagram of all binary models, or one of the main views of each class model."""
     if evaluation.models:
         models, prevalence = evaluation.models, evaluation.data.sample.prevalence
         alt = describe_reliability(models, prevalence=prevalence)

@@ -1,8 +1,8 @@
 """Checks that a page is self-contained: no scripts, and no addresses that a browser would fetch.
 
-A page is parsed as a browser parses it, and may hold only elements and attributes that neither run nor
+A page is parsed as a browser parses it, and may contain only elements and attributes that neither run nor
 fetch anything; their names are those of the HTML standard and unique across HTML, SVG and MathML. A content
-security policy at the start of the page gives the same rules to the browser.
+security policy at the start of the page gives the browser the same rules.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ displaystyle scriptlevel mathvariant mathsize mathcolor mathbackground stretchy 
 rspace form symmetric minsize maxsize largeop movablelimits accent accentunder columnalign rowalign
 columnspacing rowspacing columnlines rowlines frame linethickness notation encoding depth voffset
 """
-#: Whatever their values are, but for `url(...)`, by which drawings refer to parts of the page and to no more.
+#: Allowed with any value; `url(...)` may only refer to parts of the page.
 ALLOWED_ATTRIBUTES = frozenset(f"{_OF_TEXT} {_OF_DRAWINGS} {_OF_FORMULAS}".split())
 
 
@@ -64,26 +64,26 @@ _SPACES = {
 }
 _PREFIXES = ("aria-", "data-")
 _ADDRESSES = ("src", "href", "xlink:href")
-#: Addresses that are fetched by nobody; a link may also lead to the web, or to another page beside.
+#: Addresses that are not fetched; a link may also lead to the web, or to another page.
 _EMBEDDED = ("data:", "#")
 _LINKS = ("http", "https", "mailto", "tel", "")
-#: Functions of style sheets that take addresses as texts.
+#: Functions of style sheets with addresses as strings.
 _FETCHING = frozenset({"url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"})
 _ADDRESS_LENGTH = 80
-#: Browsers leave out these characters of an address: at its ends, and everywhere.
+#: Characters that browsers ignore at the ends of an address, and everywhere in it.
 _BLANKS, _IGNORED = "".join(map(chr, range(0x21))), str.maketrans("", "", "\t\n\r")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
-#: The policy of every page: nothing runs, nothing is fetched, and nothing is sent. Styles
-#: stand in the page, for figures have their sizes as attributes.
+#: The policy of every page: nothing runs, nothing is fetched, and nothing is sent. Inline styles are
+#: allowed because figures have their sizes as attributes.
 _POLICY = (
     "default-src 'none'; script-src 'none'; style-src {styles}'unsafe-inline'; img-src data:; "
     "font-src {fonts}; base-uri 'none'; form-action 'none'"
 )
 PAGE_POLICY = _POLICY.format(styles="", fonts="data:")
-#: The pages of a site share a style sheet and fonts, which are beside them.
+#: The policy of the pages of a site, which share a style sheet and fonts beside them.
 SITE_POLICY = _POLICY.format(styles="'self' ", fonts="'self'")
-#: The begin of a page, without any place for a quote or a comment that would swallow the policy.
+#: The beginning of a page, without room for a quote or a comment that would disable the policy.
 _PAGE_START = re.compile(
     r'\s*<!DOCTYPE html>\s*<html(?:\s+[a-z][a-z-]*="[^"<>]*")*\s*>\s*<head>(?=\s*<meta charset="utf-8">)',
     re.IGNORECASE,
@@ -91,12 +91,12 @@ _PAGE_START = re.compile(
 
 
 def add_policy(html: str, policy: str = PAGE_POLICY) -> str:
-    """A page that forbids its browser scripts and requests, before anything else in it is read."""
+    """Add a security policy at the start of a page that forbids scripts and requests."""
     begin = _PAGE_START.match(html)
     if begin is None:
         raise UsageError(
             'A page must begin with `<!DOCTYPE html>`, `<html lang="en">`, `<head>` and '
-            '`<meta charset="utf-8">`, so that its security policy can come first; '
+            '`<meta charset="utf-8">`, so that its security policy is first; '
             f"got {html.lstrip()[:_ADDRESS_LENGTH]!r}."
         )
     meta = f'\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -104,25 +104,25 @@ def add_policy(html: str, policy: str = PAGE_POLICY) -> str:
 
 
 def check_self_contained(html: str, *, beside: Collection[str] = ()) -> None:
-    """Refuse a page that runs a script or would fetch anything, as a template of a user might make one.
+    """Refuse a page with a script or with addresses that a browser would fetch, from a user's template.
 
-    Style sheets may be `beside` the page, under one of these addresses.
+    Style sheets may be `beside` the page, at one of these addresses.
     """
     import tinyhtml5
 
     root = tinyhtml5.parse(html)
     for found in _find_foreign(root, beside):
-        raise UsageError(f"A report must carry in itself all that it shows; this page has {found}.")
+        raise UsageError(f"A report must contain everything that it shows; this page has {found}.")
 
 
 def check_style(text: str) -> None:
     """Refuse a style sheet that would fetch anything."""
     for found in _check_style(text):
-        raise UsageError(f"A page must carry in itself all that it shows; its style sheet has {found}.")
+        raise UsageError(f"A page must contain everything that it shows; its style sheet has {found}.")
 
 
 def _find_foreign(root: Any, beside: Collection[str]) -> Iterator[str]:
-    """What a page must not hold, in the order of its elements."""
+    """Yield what a page must not contain, in the order of its elements."""
     for element in root.iter():
         if not isinstance(element.tag, str):  # a comment
             continue
@@ -136,7 +136,7 @@ def _find_foreign(root: Any, beside: Collection[str]) -> Iterator[str]:
 
 
 def _plain_name(key: str) -> str:
-    """The name of an attribute as it is written: `xlink:href` for that of the name space of links."""
+    """Return the name of an attribute as written, with the prefix of its namespace, such as `xlink:href`."""
     space, _, local = key.rpartition("}")
     return f"{_SPACES.get(space, space)}:{local}" if space else local
 
@@ -168,15 +168,15 @@ def _check_address(tag: str, name: str, value: str) -> Iterator[str]:
 
 
 def _is_embedded(address: str, tag: str) -> bool:
-    """Whether an address brings its content along; a drawing within another is a part of the page."""
+    """Whether an address contains its content or refers to the page; `use` may only refer to the page."""
     return address.strip(_BLANKS).lower().startswith("#" if tag == "use" else _EMBEDDED)
 
 
-# ---- Elements with rules of their own ----
+# ---- Elements with their own rules ----
 
 
 def _check_link(element: Any, beside: Collection[str]) -> Iterator[str]:
-    """An icon inside the page, or a style sheet beside it; other links make browsers fetch or connect."""
+    """Yield a link unless it is an embedded icon or a style sheet beside the page."""
     relation, address = element.get("rel", "").lower(), element.get("href", "")
     is_fine = _is_embedded(address, "link") if relation == "icon" else address in beside
     if relation not in ("icon", "stylesheet") or not is_fine:
@@ -197,7 +197,7 @@ _CHECKS: dict[str, Callable[[Any, Collection[str]], Iterator[str]]] = {
 
 
 def _check_style(text: str) -> Iterator[str]:
-    """Addresses of a style sheet that are fetched, read as a browser reads them, escapes among them."""
+    """Yield the addresses that a style sheet fetches, parsed like in a browser, including escapes."""
     import tinycss2
 
     for address in _list_addresses(tinycss2.parse_component_value_list(text, skip_comments=True)):
@@ -206,7 +206,7 @@ def _check_style(text: str) -> Iterator[str]:
 
 
 def _list_addresses(tokens: list[Any], *, fetching: bool = False) -> Iterator[str]:
-    """Addresses and, where texts are addresses, these: in some functions, and behind `@import`."""
+    """Yield all addresses: `url(...)`, and strings in some functions and after `@import`."""
     for token in tokens:
         if token.type == "at-keyword":
             fetching = token.lower_value == "import"

@@ -1,4 +1,4 @@
-"""HTML to PDF, the same on every machine: the only place that knows WeasyPrint."""
+"""Rendering of HTML to PDF, identical on every machine; the only module that uses WeasyPrint."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-#: Logs of the renderer, about which whoever reads a report can do nothing.
+#: Loggers of the renderer, whose messages do not help a reader of the report.
 _RENDERER_LOGGERS = ("weasyprint", "fontTools")
 
 
-#: Warnings of the renderer that mean a broken document; errors always do.
+#: Warnings of the renderer that mean a broken document, as errors always do.
 _BROKEN_DOCUMENT = (".notdef glyph", "Font-face")
 
 
 _MESSAGES_SHOWN = 3
-#: A machine without fonts, so that no other than ours are ever used.
+#: Font configuration without system fonts, so that only the fonts of the package are used.
 _NO_SYSTEM_FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig><cachedir>{folder}</cachedir></fontconfig>
 """
-#: The time that fonts in a PDF carry where the library that cuts them writes one: the same in every run.
+#: Time of the fonts in a PDF, which the font library would otherwise set: the same in every run.
 _EPOCH = "0"
-#: What is hidden from the renderer is hidden from the whole process.
+#: Held while rendering, because the environment is changed for the whole process.
 RENDERER_LOCK = threading.Lock()
-#: Longer addresses are cut in messages: some contain a whole picture.
+#: Most characters of an address in messages; some addresses contain a whole image.
 _ADDRESS_SHOWN = 80
 
 
 class _Collector(logging.Handler):
-    """Keeps what is logged."""
+    """Keeps log records."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -57,13 +57,13 @@ class _Collector(logging.Handler):
 
 
 def shorten_addresses(text: str) -> str:
-    """Text in which no address is so long that nobody would read on."""
+    """Shorten long data addresses in a text."""
     return re.sub(rf"(data:[^\s\"']{{{_ADDRESS_SHOWN}}})[^\s\"']+", r"\1…", text)
 
 
 @contextmanager
 def collect_renderer_messages() -> Iterator[list[logging.LogRecord]]:
-    """Keep the logs of the renderer from the terminal, but gather what says that the document is broken."""
+    """Collect the log records of the renderer and keep them from the terminal."""
     handler = _Collector()
     loggers = [logging.getLogger(name) for name in _RENDERER_LOGGERS]
     before = [(logger.propagate, logger.level) for logger in loggers]
@@ -81,7 +81,7 @@ def collect_renderer_messages() -> Iterator[list[logging.LogRecord]]:
 
 
 def check_renderer_messages(records: Sequence[logging.LogRecord]) -> None:
-    """Refuse a document of which the renderer says that it is broken."""
+    """Refuse a document that is broken according to the messages of the renderer."""
     broken = dict.fromkeys(
         shorten_addresses(record.getMessage())
         for record in records
@@ -93,9 +93,9 @@ def check_renderer_messages(records: Sequence[logging.LogRecord]) -> None:
 
 @contextmanager
 def reproducible_environment() -> Iterator[None]:
-    """Hide from the renderer what differs between machines: the time, and the fonts they have."""
+    """Hide the time and the system fonts, which differ between machines, from the renderer."""
     with TemporaryFolder() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of machines without fonts, and files that the renderer leaves open
+        warnings.simplefilter("ignore")  # about missing fonts, and files that the renderer leaves open
         settings = folder / "fonts.conf"
         settings.write_text(_NO_SYSTEM_FONTS.format(folder=folder), encoding="utf-8")
         hidden = {"SOURCE_DATE_EPOCH": _EPOCH, "FONTCONFIG_FILE": str(settings)}
@@ -109,10 +109,10 @@ def reproducible_environment() -> Iterator[None]:
                 os.environ.update({name: value} if value is not None else {})
 
 
-#: For archives, with files inside and tags for those who cannot see; what makes it PDF/UA is added.
+#: PDF/A-3a: an archive format with attachments and accessibility tags; PDF/UA metadata is added.
 _VARIANT = "pdf/a-3a"
 _LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
-#: What says that a document follows PDF/UA-1, and explains these words to readers of PDF/A.
+#: Metadata that declare PDF/UA-1, with the extension schema that PDF/A requires for them.
 _ACCESSIBLE = b"""
 <rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/">
 <pdfuaid:part>1</pdfuaid:part>
@@ -138,7 +138,7 @@ _ACCESSIBLE = b"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file inside a PDF; `relationship` says whether the document shows it or was made from it."""
+    """A file attached to a PDF; `relationship`: "Data" that the document shows, or its "Source"."""
 
     name: str
     content: bytes
@@ -147,16 +147,18 @@ class Attachment:
 
 
 def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: str = "") -> bytes:
-    """Set a page as a PDF that is both PDF/A-3a and PDF/UA-1; the same page gives the same bytes.
+    """Render a page as a PDF that is both PDF/A-3a and PDF/UA-1; the same page gives the same bytes.
 
-    Nothing is fetched but what the page carries in itself, and our fonts; those of the machine are not used.
-    The time `created`, else that of the page, is the time of the document and of its attachments.
+    Only data inside the page and the fonts of the package are read; system fonts are not used. The time
+    `created`, or else that of the page, is the time of the document and of its attachments.
     """
     _check_attachments(attachments)
     pdf, refused = b"", list[str]()
-    with RENDERER_LOCK, reproducible_environment(), collect_renderer_messages() as complaints:
+    with RENDERER_LOCK, reproducible_environment(), collect_renderer_messages() as messages:
         weasyprint = _import_weasyprint()
-        with suppress(weasyprint.urls.FatalURLFetchingError):  # which some parts of the renderer swallow
+        with suppress(
+            weasyprint.urls.FatalURLFetchingError
+        ):  # some parts of the renderer suppress it; `refused` records it
             document = _lay_out(weasyprint, _replace_all_missing(html), refused)
             _check_document(document)
             time = _set_time(document, created)
@@ -166,7 +168,7 @@ def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: st
                 finisher=lambda _, pdf: _finish(pdf, attachments),
             )
     _check_fetched(refused)
-    check_renderer_messages(complaints)
+    check_renderer_messages(messages)
     return pdf
 
 
@@ -175,24 +177,24 @@ def _import_weasyprint() -> Any:
         import weasyprint
     except OSError as error:
         raise UsageError(
-            f"A PDF cannot be made, for libraries of the system are missing ({error}). "
+            f"A PDF cannot be rendered because system libraries are missing ({error}). "
             f"On Debian or Ubuntu: apt install {_LIBRARIES}"
         ) from error
     return weasyprint
 
 
 def _replace_all_missing(html: str) -> str:
-    """A page whose characters can all be shown, also those that it names instead of containing them."""
+    """Replace characters without a glyph, including those written as character references."""
 
     def resolve(reference: re.Match[str]) -> str:
-        letters = entities.unescape(reference[0])
-        return reference[0] if letters.isascii() else letters
+        characters = entities.unescape(reference[0])
+        return reference[0] if characters.isascii() else characters
 
     return replace_missing(re.sub(r"&#?\w+;", resolve, html))
 
 
 def _lay_out(weasyprint: Any, html: str, refused: list[str]) -> Any:
-    """The pages of a document, with our fonts; addresses that are not fetched are added to `refused`."""
+    """Lay out the pages of a document; addresses that are not fetched are added to `refused`."""
     fetcher = _make_fetcher(weasyprint, refused)
     fonts = weasyprint.text.fonts.FontConfiguration()
     faces = weasyprint.CSS(string=font_faces(), font_config=fonts, url_fetcher=fetcher)
@@ -204,7 +206,7 @@ def _make_fetcher(weasyprint: Any, refused: list[str]) -> Any:
     allowed = {font.path.resolve() for font in font_files()}
 
     class Fetcher(weasyprint.urls.URLFetcher):  # type: ignore[misc]  # of a package without types
-        """Reads our fonts, and data inside the page; anything else stops the rendering."""
+        """Reads the fonts of the package, and data inside the page; anything else stops the rendering."""
 
         def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
             refused.append(url)
@@ -222,30 +224,30 @@ def _check_fetched(refused: Sequence[str]) -> None:
     if refused:
         reason = "cannot be read" if refused[0].startswith("data:") else "is not fetched"
         raise UsageError(
-            f"The address {shorten_addresses(refused[0])} {reason}: a report must carry in itself all that it shows. "
-            "In a template, embed('name') makes an address that contains a file beside it."
+            f"The address {shorten_addresses(refused[0])} {reason}: a report must contain everything that "
+            "it shows. To fix: in a template, embed('name') gives an address that contains a file beside it."
         )
 
 
 def _check_document(document: Any) -> None:
-    """What PDF/UA demands of a page, and what would read the clock."""
+    """Refuse a page without a title, which PDF/UA requires, or with attachments that depend on the clock."""
     if not document.metadata.title:
-        raise UsageError("The page has no title; PDF/UA demands a <title>.")
+        raise UsageError("The page has no title; PDF/UA requires a <title>.")
     links = [link[0] for page in document.pages for link in page.links]
     if document.metadata.attachments or "attachment" in links:
         raise UsageError('A page cannot attach files by rel="attachment"; give them to render_pdf.')
 
 
 def _set_time(document: Any, created: str) -> datetime | None:
-    """Give a document one time, in UTC, if any is known."""
-    told = created or document.metadata.created
-    if not told:
+    """Set the time of a document, in UTC, if one is known."""
+    stated = created or document.metadata.created
+    if not stated:
         return None
     try:
-        time = datetime.fromisoformat(told)
+        time = datetime.fromisoformat(stated)
     except ValueError as error:
         raise UsageError(
-            f"The time of a document must be like 2026-11-15T07:30:12+00:00; got {told!r}."
+            f"The time of a document must be like 2026-11-15T07:30:12+00:00; got {stated!r}."
         ) from error
     time = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     document.metadata.created = document.metadata.modified = time.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -259,13 +261,13 @@ def _check_attachments(attachments: Sequence[Attachment]) -> None:
 
 
 def _in_order(attachments: Sequence[Attachment]) -> list[Attachment]:
-    """Attachments by name, as readers of a PDF search them."""
+    """Sort attachments by name, as a PDF requires."""
     return sorted(attachments, key=lambda attachment: attachment.name)
 
 
 def _attach(weasyprint: Any, attachment: Attachment, time: datetime | None) -> Any:
     if time is None:
-        raise UsageError("A document with attachments needs a time: give `created`.")
+        raise UsageError("A document with attachments requires a time: set `created`.")
     return weasyprint.Attachment(
         string=attachment.content,
         name=attachment.name,
@@ -277,18 +279,18 @@ def _attach(weasyprint: Any, attachment: Attachment, time: datetime | None) -> A
 
 
 def _finish(pdf: Any, attachments: Sequence[Attachment]) -> None:
-    """What makes the document conform to both norms, and the same on every machine."""
+    """Make the document conform to both standards, and identical on every machine."""
     stream = _find_object(pdf, pdf.catalog["Metadata"]).stream
     stream[:] = [part.replace(b"</rdf:RDF>", _ACCESSIBLE + b"</rdf:RDF>") for part in stream]
     for item in pdf.objects:
-        if "Interpolate" in getattr(item, "extra", {}):  # which archives forbid
+        if "Interpolate" in getattr(item, "extra", {}):  # PDF/A forbids it
             item.extra["Interpolate"] = "false"
     if attachments:
         _describe_attachments(pdf, attachments)
 
 
 def _describe_attachments(pdf: Any, attachments: Sequence[Attachment]) -> None:
-    """Name each attachment once, as what it is."""
+    """List each attachment once, with its relationship and media type."""
     pdf.catalog["AF"][:] = dict.fromkeys(pdf.catalog["AF"])
     for reference, attachment in zip(pdf.catalog["AF"], _in_order(attachments), strict=True):
         entry = _find_object(pdf, reference)

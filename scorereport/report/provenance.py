@@ -1,8 +1,8 @@
-"""Where a report comes from: time, command, software, and the commit of the user's git repository.
+"""Provenance of a report: time, command, software, and the commit of the user's git repository.
 
-A configuration below `.git` can name programs for nearly every step of git: monitors, filters, hooks,
-transports. So the commit is read from the files, and git compares files with it in a repository of our own:
-an empty one with our configuration, which uses the objects and the index of the other.
+The configuration in `.git` can name programs for nearly every step of git: monitors, filters, hooks,
+transports. Therefore the commit is read from the files, and git compares files with it in a separate, empty
+repository with its own configuration, which uses the objects and the index of the user's repository.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     Git = Callable[..., str]
 
 _SECONDS_FOR_GIT = 10
-#: Files of git are read up to this many bytes: a line with a reference, and the list of all references.
+#: Most bytes read from files of git: a line with a reference, and the list of all references.
 _LINE, _LIST = 4096, 64 << 20
-#: References can refer to references.
+#: Most steps from a reference to a reference.
 _DEEPEST_REFERENCE = 5
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SHA1_LENGTH = 40
-#: Settings of a repository that say how its files are stored, and name no program.
+#: Settings of a repository that determine how its files are stored and do not name a program.
 _STORAGE_SETTINGS = (
     r"^core\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|checkstat|trustctime)$"
 )
-#: Entries of an index that are repositories.
+#: Mode of entries of an index that are submodules.
 _SUBMODULE = "160000"
 
 
@@ -51,7 +51,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Repository:
-    """Where a repository has its files, its references and its objects."""
+    """The folders of a repository: its files, its references and its objects."""
 
     files: Path
     folder: Path  # of this working tree: HEAD and the index
@@ -59,13 +59,13 @@ class _Repository:
 
 
 def read_revision(folder: Path) -> Revision | None:
-    """The commit that a folder is at; None outside a repository, or in one that belongs to another user."""
+    """Return the current commit of a folder; None outside a repository, or in one of another user."""
     try:
         repository = _find_repository(folder.resolve())
         commit = None if repository is None else _read_commit(repository)
         if repository is None or commit is None or not _is_trusted(repository):
             return None
-    except (OSError, ValueError):  # paths that cannot be read, or hold what no path may
+    except (OSError, ValueError):  # paths that cannot be read, or contain invalid characters
         return None
     return Revision(commit=commit, is_changed=_has_changes(repository, commit))
 
@@ -86,7 +86,7 @@ def _find_repository(folder: Path) -> _Repository | None:
 
 
 def _read_commit(repository: _Repository) -> str | None:
-    """Follow HEAD to a commit; None in a repository without commits, or that has its references elsewhere."""
+    """Follow HEAD to a commit; None without commits, or if references are stored in another way."""
     value = _read_line(repository.folder / "HEAD")
     for _ in range(_DEEPEST_REFERENCE):
         if _COMMIT.fullmatch(value):
@@ -120,7 +120,7 @@ def _read_start(path: Path, size: int) -> str:
 
 
 def _has_changes(repository: _Repository, commit: str) -> bool | None:
-    """Whether files differ from the commit, those of submodules too; None if it cannot be determined."""
+    """Whether files, including those of submodules, differ from the commit; None if not known."""
     try:
         with _isolated_git(repository, commit) as git:
             status = git("status", "--porcelain", "-z", "-uno", "--no-renames", "--ignore-submodules=dirty")
@@ -134,7 +134,7 @@ def _has_changes(repository: _Repository, commit: str) -> bool | None:
 
 
 def _judge_changes(git: Git, names: list[str]) -> bool | None:
-    """Whether files differ, of those that seem to; what a filter would have to convert first is not known."""
+    """Whether files that seem to differ do; None if all of them would have to pass a filter first."""
     answer = git("check-attr", "-z", "--stdin", "filter", given="\0".join(names)).split("\0")
     has_filter = [value not in ("unspecified", "unset") for value in answer[2::3]]
     return None if has_filter and all(has_filter) else True
@@ -151,7 +151,7 @@ def _compare_submodules(files: Path, names: list[str]) -> bool | None:
 
 
 def _is_trusted(repository: _Repository) -> bool:
-    """Whether a repository is of this user, or one that git was configured to trust, as git wants it."""
+    """Whether a repository belongs to this user, or git is configured to trust it, as git requires."""
     if not hasattr(os, "geteuid"):
         return True
     owners = {path.stat().st_uid for path in (repository.files, repository.folder, repository.common)}
@@ -165,17 +165,17 @@ def _is_trusted(repository: _Repository) -> bool:
 
 
 def _real_user() -> int:
-    """The user who became root by sudo."""
+    """Return the id of the user who ran sudo, else of the current user."""
     named = os.environ.get("SUDO_UID", "")
     return int(named) if os.geteuid() == 0 and named.isdecimal() else os.geteuid()
 
 
-# ---- Git in a repository of our own ----
+# ---- Git in a separate repository ----
 
 
 @contextmanager
 def _isolated_git(repository: _Repository, commit: str) -> Iterator[Git]:
-    """Git in an empty repository that has the objects and the index of the other, and is at its commit."""
+    """Run git in an empty repository that uses the objects and the index of another, at its commit."""
     with TemporaryFolder("git-") as own:
         for folder in ("objects", "refs"):
             (own / folder).mkdir()
@@ -199,10 +199,10 @@ def _isolated_git(repository: _Repository, commit: str) -> Iterator[Git]:
 
 
 def _read_settings(repository: _Repository, environment: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """How files are stored, of what the user and the repository say of it; nothing else of either."""
+    """Yield the settings of user and repository on how files are stored, and no other settings."""
     local = ("--no-includes", "--file", str(repository.common / "config"))
     for place in ((), local):
-        with suppress(subprocess.CalledProcessError):  # it says nothing of it
+        with suppress(subprocess.CalledProcessError):  # there are no such settings
             found = _run_git(environment, "config", "-z", *place, "--get-regexp", _STORAGE_SETTINGS)
             for entry in filter(None, found.split("\0")):
                 key, _, value = entry.partition("\n")
@@ -217,7 +217,7 @@ def _write_configuration(commit: str, settings: Iterable[tuple[str, str]]) -> st
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The environment with this folder as the repository, and without all that git would do unasked."""
+    """Return the environment with this folder as the repository, without side effects of git."""
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
     return kept | {
         "LC_ALL": "C",
@@ -230,11 +230,13 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _run_git(environment: dict[str, str], *arguments: str, given: str = "") -> str:
-    """What git prints, started in the folder of the repository that the environment names."""
+    """Run git in the folder of the repository that the environment names, and return its output."""
     program = shutil.which("git")
-    if program is None or not Path(program).is_absolute():  # a relative one is of the working folder
+    if (
+        program is None or not Path(program).is_absolute()
+    ):  # a relative path would depend on the working folder
         raise FileNotFoundError("git")
-    answer = subprocess.run(
+    completed = subprocess.run(
         [program, *arguments],
         cwd=environment["GIT_DIR"],
         env=environment,
@@ -243,7 +245,7 @@ def _run_git(environment: dict[str, str], *arguments: str, given: str = "") -> s
         timeout=_SECONDS_FOR_GIT,
         check=True,
     )
-    return os.fsdecode(answer.stdout)
+    return os.fsdecode(completed.stdout)
 
 
 _SOFTWARE = (
@@ -262,7 +264,7 @@ _SOFTWARE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """When, how and with what a report was made."""
+    """Time, command, software and machine of a report."""
 
     time: str
     command: str = ""
@@ -273,7 +275,7 @@ class Provenance:
 
 
 def trace_provenance(*, command: str = "", templates_sha256: str = "", time: str | None = None) -> Provenance:
-    """Note what can be known of this run."""
+    """Return the provenance of this run."""
     return Provenance(
         time=timestamp() if time is None else time,
         command=command,

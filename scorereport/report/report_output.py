@@ -1,4 +1,4 @@
-"""Reports and studies written to files: each file whole or not at all."""
+"""Output of reports and studies to files; each file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def select_checkpoint(
     classes: Sequence[object] | None = None,
     normalize: bool = False,
 ) -> Selection | None:
-    """The choice among the checkpoints of a file, given or configured; None if nobody asks for one.
+    """Select among the checkpoints of a file, given or configured; None if there is no such file.
 
-    A file of the configuration lies beside it. `classes`, and whether rows are to be rescaled, are those
-    of the evaluation, and matter where the file holds predictions.
+    The path of a configured file is relative to the configuration. `classes` and `normalize` are those of
+    the evaluation, and matter if the file contains predictions.
     """
     table = CheckpointsTable() if configuration is None else configuration.checkpoints
     if file is None and not table.file:
         if table != CheckpointsTable():
-            raise UsageError("`checkpoints.file` is missing: name the file that holds the checkpoints.")
+            raise UsageError("`checkpoints.file` is missing. To fix: name the file with the checkpoints.")
         return None
     folder = "" if configuration is None else configuration.folder
     return select(
@@ -85,15 +85,14 @@ def write_report(
 
     Parameters
     ----------
-    evaluation : what to report
-    path : where to; an earlier file is replaced once the new one is complete
-    certificate : of these results, from `certify`
-    selection : how the model was chosen among checkpoints, from `select`; that of the configuration unless
-        given
-    config : a TOML file with what data cannot tell, and the limits; see docs/configuration.md
-    templates : a folder with templates that replace ours of the same name
-    date : the date of the report, now unless given; the same date gives the same bytes
-    sign, password : a PKCS#12 file (.p12) to sign a PDF with, and its password
+    evaluation : the evaluation to report
+    path : the file to write; an existing file is replaced once the new one is complete
+    certificate : the certificate of these results, from `certify`
+    selection : the choice of the model among checkpoints, from `select`; by default that of the configuration
+    config : a TOML file with texts, people and limits; see docs/configuration.md
+    templates : a folder with templates that replace those of the package with the same name
+    date : the date of the report, by default now; the same date gives the same bytes
+    sign, password : a PKCS#12 file (.p12) with which to sign a PDF, and its password
     """
     target = check_name(path)
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
@@ -106,7 +105,7 @@ def write_report(
 
 
 def _select_for_evaluation(evaluation: Evaluation, configuration: Configuration | None) -> Selection | None:
-    """The choice among checkpoints that the configuration asks for, of the classes of the evaluation."""
+    """Return the configured choice among checkpoints, with the classes of the evaluation."""
     classes = evaluation.data.classes
     return select_checkpoint(
         configuration,
@@ -126,7 +125,7 @@ def prepare_report(
     selection: Selection | None = None,
     trend: Trend | None = None,
 ) -> Report:
-    """A report of now, to be rendered with these templates."""
+    """Build a report with the provenance of this run, to be rendered with these templates."""
     return build_report(
         evaluation,
         trace_provenance(command=command, templates_sha256=hash_templates(templates)),
@@ -139,14 +138,14 @@ def prepare_report(
 
 
 def check_signed(certificate: Path, paths: Sequence[Path]) -> Path:
-    """The certificate to sign with, if there is a PDF to sign."""
+    """Return the certificate; refuse it if there is no PDF to sign."""
     if not any(path.suffix.lower() == ".pdf" for path in paths):
         raise UsageError(f"Only a PDF can be signed; got {join_words(path.name for path in paths)}.")
     return certificate
 
 
 def find_templates(configuration: Configuration | None, templates: str | Path | None = None) -> Path | None:
-    """The folder of a user's own templates: that given, or else that of the configuration."""
+    """Return the folder of the user's templates: the one given, or else the configured one."""
     if templates is not None:
         return Path(templates)
     if configuration is None or not configuration.report.templates:
@@ -161,7 +160,7 @@ def write_pages(
     templates: Path | None = None,
     sign: Callable[[bytes], bytes] | None = None,
 ) -> list[Path]:
-    """Write a report in each form that the endings ask for; nothing is written before all is rendered."""
+    """Write a report to all paths, each in the format of its ending, after all formats are rendered."""
     endings = {path.suffix.lower() for path in paths}
     contents = render_report(report, endings, templates=templates)
     if sign is not None and ".pdf" in contents:
@@ -170,7 +169,7 @@ def write_pages(
 
 
 def render_report(report: Report, endings: set[str], *, templates: Path | None = None) -> dict[str, bytes]:
-    """A report in each of the forms asked for: ".json", ".html" and ".pdf"."""
+    """Render a report in each format of `endings`: ".json", ".html" and ".pdf"."""
     results = report.to_json().encode()
     rendered = {".json": results}
     if endings <= rendered.keys():
@@ -188,7 +187,7 @@ def render_report(report: Report, endings: set[str], *, templates: Path | None =
 
 
 def _attach(report: Report, results: bytes) -> list[Attachment]:
-    """The files that a PDF carries: the results, and the configuration if there is one."""
+    """Return the attachments of a PDF: the results, and the configuration if there is one."""
     source = report.configuration_source
     files = [
         Attachment(
@@ -211,19 +210,21 @@ def _attach(report: Report, results: bytes) -> list[Attachment]:
 
 
 def check_name(path: str | Path) -> Path:
-    """The path of a report, if its ending tells what to write and its folder is there."""
+    """Return the path of a report; refuse an unknown ending or a missing folder."""
     target = Path(path)
     if target.suffix.lower() not in _ENDINGS:
         raise UsageError(f"The name of a report must end in .html, .pdf or .json; got {target.name!r}.")
     if not target.parent.is_dir():
-        raise UsageError(f"The folder {target.parent} does not exist; make it, or write elsewhere.")
+        raise UsageError(
+            f"The folder {target.parent} does not exist. To fix: create it, or write to another folder."
+        )
     if target.is_dir():
-        raise UsageError(f"{target} is a folder; name a file.")
+        raise UsageError(f"{target} is a folder; give the name of a file.")
     return target
 
 
 def write_study(study: Study, folder: str | Path) -> list[Path]:
-    """Write validation-report.json, .html and .pdf; a PDF that cannot be made does not cost the others."""
+    """Write validation-report.json, .html and .pdf; the first two even if the PDF cannot be rendered."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     html = render_html("validation.html", describe_study(study))
@@ -231,7 +232,7 @@ def write_study(study: Study, folder: str | Path) -> list[Path]:
     written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
     try:
         pdf = render_pdf(html, created=study.time)
-    except UsageError as error:  # the libraries of the system are not there
-        there = " and ".join(map(str, written))
-        raise UsageError(f"The PDF cannot be made ({error}); {there} are written.") from error
+    except UsageError as error:  # system libraries are missing
+        others = " and ".join(map(str, written))
+        raise UsageError(f"The PDF cannot be rendered ({error}); {others} are written.") from error
     return [*written, write_bytes(target / f"{_STUDY_NAME}.pdf", pdf)]

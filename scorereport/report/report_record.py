@@ -1,4 +1,4 @@
-"""The report as a record: all that its pages show, so that they can be rendered again without the data."""
+"""The report as a record: everything that its pages show, to render them again without the data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION: Literal[1] = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationSource:
-    """The configuration as it was written."""
+    """The configuration as written, with the name of its file."""
 
     name: str = ""
     text: str = ""
@@ -38,11 +38,11 @@ class ConfigurationSource:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
-    """An evaluation with its certificate, the words and limits of its configuration, and the verdicts.
+    """An evaluation with its certificate, the texts and limits of its configuration, and the verdicts.
 
-    `overridden` names settings of the configuration that options took the place of. `origin` is the
-    provenance of results that were reported before, under another configuration. `selection` tells how the
-    model was chosen among checkpoints, if that is to be shown. `trend` compares an audit with earlier ones.
+    `overridden` names settings of the configuration that options replaced. `origin` is the provenance of
+    results that were reported before, under another configuration. `selection` is the choice of the model
+    among checkpoints, if it is to be shown. `trend` compares an audit with earlier ones.
     """
 
     version: Literal[1] = VERSION
@@ -70,7 +70,7 @@ class Report:
         return find_worst_verdict(self.judgements)
 
     def to_json(self) -> str:
-        """The report as a document."""
+        """Return the report as a JSON document."""
         return json_documents.dump(self)
 
     @classmethod
@@ -89,12 +89,12 @@ def build_report(
     selection: Selection | None = None,
     trend: Trend | None = None,
 ) -> Report:
-    """Judge an evaluation by the limits of a configuration, and put together what a report shows.
+    """Judge an evaluation by the limits of a configuration, and return the report.
 
-    The evaluation must be made as the configuration asks, but for settings `overridden` on purpose.
+    The settings of the evaluation must be those of the configuration, except those in `overridden`.
     """
     configuration = configuration or Configuration()
-    asked = set(configuration.evaluation.arguments)
+    configured = set(configuration.evaluation.arguments)
     check_certificate(certificate, evaluation)
     check_configuration(configuration, evaluation, overridden=overridden)
     return Report(
@@ -105,14 +105,14 @@ def build_report(
         results_sha256=evaluation.sha256,
         judgements=judge(evaluation, configuration.limits),
         checklists=read_checklists(configuration) if configuration.text else (),
-        overridden=tuple(sorted(asked.intersection(overridden))),
+        overridden=tuple(sorted(configured.intersection(overridden))),
         selection=selection,
         trend=trend,
     )
 
 
 def reconfigure_report(report: Report, configuration: Configuration, provenance: Provenance) -> Report:
-    """The same results with other words and limits, which are of now, not of when the results were made."""
+    """Return a report of the same results under another configuration, with the provenance of now."""
     again = build_report(
         report.evaluation,
         provenance,
@@ -126,9 +126,9 @@ def reconfigure_report(report: Report, configuration: Configuration, provenance:
 
 
 def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
-    """Read a report document back, or begin one from the document of an evaluation.
+    """Read a report document, or build a report from the document of an evaluation.
 
-    A document whose parts do not belong together is refused.
+    A document whose parts contradict each other is refused.
     """
     try:
         text = Path(path).read_bytes()
@@ -147,7 +147,7 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
     except UsageError as error:
         raise DataError(f"{path} contradicts itself: {error}") from error
     if report.results_sha256 != report.evaluation.sha256:
-        raise DataError(_explain_refusal(path, report, "its results are not those whose hash it has"))
+        raise DataError(_explain_refusal(path, report, "the hash it records is not that of its results"))
     if json_documents.encode(expected) != json_documents.encode(report.judgements):
         raise DataError(
             _explain_refusal(path, report, "its verdicts do not follow from its numbers and limits")
@@ -156,13 +156,13 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
 
 
 def _explain_refusal(path: str | Path, report: Report, contradiction: str) -> str:
-    """Why a document is not rendered; another version has other fields and rules, and can confirm nothing."""
+    """Explain why a document is refused; one of another version cannot be checked by this version."""
     written, here = report.evaluation.software.get("scorereport", ""), version("scorereport")
     if written in ("", here):
         return f"{path} contradicts itself: {contradiction}."
     return (
-        f"{path} was written by scorereport {written}, and version {here} cannot confirm its numbers: render "
-        f"it with {written}, or evaluate the data again."
+        f"{path} was written by scorereport {written}, and version {here} cannot confirm its numbers. To "
+        f"fix: render it with version {written}, or evaluate the data again."
     )
 
 
@@ -170,8 +170,8 @@ def check_certificate(certificate: Certificate | None, evaluation: Evaluation) -
     """Refuse a certificate of other results."""
     if certificate is not None and certificate.results_sha256 != evaluation.sha256:
         raise UsageError(
-            f"The certificate is of other results: it names {certificate.results_sha256[:12]}…, these are "
-            f"{evaluation.sha256[:12]}…. Certify this evaluation."
+            f"The certificate is for other results: it names {certificate.results_sha256[:12]}…, these are "
+            f"{evaluation.sha256[:12]}…. To fix: certify this evaluation."
         )
 
 

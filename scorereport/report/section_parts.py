@@ -1,6 +1,6 @@
-"""The parts of a section: tables, figures and facts, as plain dictionaries that templates place.
+"""Parts of a section: tables, figures and facts, as plain dictionaries for templates.
 
-A part is known by its key until all sections are together; then it gets its number.
+A part has a key; it gets its number once all sections are known.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SectionContent:
-    """A section by the name of its template, with its parts by key and whatever else the template places."""
+    """A section: name, title and template, parts by key, and other values for the template."""
 
     name: str
     title: str
-    template: str = ""  # that of its name, unless given
+    template: str = ""  # by default that of its name
     parts: Mapping[str, Part] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict)
 
 
 def collect_parts(**parts: Part | None) -> dict[str, Part]:
-    """The parts that there are, in the order in which they are numbered."""
+    """Return the parts that are not None, in the order of their numbers."""
     return {key: part for key, part in parts.items() if part is not None}
 
 
 def table_part(table: Table | None, detail: str = "") -> Part | None:
-    """A table as a part, with a detail behind its caption; None if there is none."""
+    """Return a table as a part, with a detail after its caption; None without a table."""
     return None if table is None else {"kind": "table", **describe_table(table), "detail": detail}
 
 
 def describe_time_note(evaluation: Evaluation) -> str:
-    """What tables say whose intervals do not allow for dependence in time; empty without times."""
+    """Return the note for tables whose intervals do not allow for dependence in time; empty without times."""
     note = find_time_note(evaluation.notes)
     units = "clusters" if note == CLUSTERS_INDEPENDENT_IN_TIME else "rows"
-    return f"(intervals and tests for {units} independent in time)" if note else ""
+    return f"(intervals and tests assume {units} that are independent in time)" if note else ""
 
 
 def figure_part(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
-    """Draw a figure; the caption says what is seen and how it was made, the alt text tells it in words."""
+    """Draw a figure; the caption describes what it shows, the alternative text its content in words."""
     from scorereport.plots import render_svg
 
     drawn = plot(*data, **options)
@@ -69,15 +69,15 @@ def figure_part(plot: Callable[..., Figure], alt: str, *data: Any, caption: str,
 
 
 def label_facts(facts: Mapping[str, str]) -> list[dict[str, str]]:
-    """Labels with their texts, without those that have none."""
+    """Return facts as labels and texts, without those that have no text."""
     return [{"label": label, "text": text} for label, text in facts.items() if text]
 
 
 def split_paragraphs(text: str) -> list[str]:
-    """Paragraphs of a text, which an empty line parts."""
+    """Split a text into paragraphs at empty lines."""
     return [part.strip() for part in text.split("\n\n") if part.strip()]
 
 
 def join_software(software: Mapping[str, str]) -> str:
-    """Names and versions in a line."""
+    """Return names and versions in one line."""
     return ", ".join(f"{name} {version}" for name, version in software.items())

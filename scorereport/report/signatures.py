@@ -35,7 +35,7 @@ def sign_pdf(
     name: str | None = None,
     location: str | None = None,
 ) -> bytes:
-    """A PDF with a signature after which no change is allowed, made with the key in a PKCS#12 file."""
+    """Sign a PDF with the key in a PKCS#12 file; the signature allows no later changes."""
     return open_signer(certificate, password=password, reason=reason, name=name, location=location)(pdf)
 
 
@@ -47,24 +47,24 @@ def open_signer(
     name: str | None = None,
     location: str | None = None,
 ) -> Callable[[bytes], bytes]:
-    """What signs a PDF with the key in a PKCS#12 file, which is opened and checked now.
+    """Return a function that signs a PDF with the key in a PKCS#12 file, which is opened and checked now.
 
-    The signature says `reason`, and the SHA-256 of the document before it.
+    The signature contains `reason`, and the SHA-256 of the unsigned document.
     """
     _check_installed()
     signer = _read_signer(certificate, password)
 
     def sign(pdf: bytes) -> bytes:
         record = f"{_RECORD}{hashlib.sha256(pdf).hexdigest()}"
-        told = f"{reason.rstrip('. ')}. {record}" if reason else record
-        with ThreadPoolExecutor(1) as pool:  # a notebook has a loop of events, in which no other may run
-            return pool.submit(_sign, pdf, signer, reason=told, name=name, location=location).result()
+        full_reason = f"{reason.rstrip('. ')}. {record}" if reason else record
+        with ThreadPoolExecutor(1) as pool:  # a notebook already runs an event loop in its own thread
+            return pool.submit(_sign, pdf, signer, reason=full_reason, name=name, location=location).result()
 
     return sign
 
 
 def unsigned_sha256(pdf: bytes) -> str | None:
-    """The SHA-256 that a signature recorded of the document before it; None without such a signature."""
+    """Return the SHA-256 of the unsigned document that a signature records; None without one."""
     _check_installed()
     from pyhanko.pdf_utils.misc import PdfError
     from pyhanko.pdf_utils.reader import PdfFileReader
@@ -72,21 +72,21 @@ def unsigned_sha256(pdf: bytes) -> str | None:
     try:
         signatures = PdfFileReader(BytesIO(pdf)).embedded_signatures
     except PdfError as error:
-        raise UsageError(f"This is no PDF that can be read: {error}.") from error
+        raise UsageError(f"This is not a PDF that can be read: {error}.") from error
     reasons = (str(signature.sig_object.get("/Reason", "")) for signature in signatures)
     found = (re.search(rf"{_RECORD}([0-9a-f]{{64}})", reason) for reason in reasons)
     return next((match[1] for match in found if match), None)
 
 
 def read_password(certificate: Path) -> str | None:
-    """The password of a certificate: from the environment, else from whoever sits at the terminal."""
+    """Return the password of a certificate: from the environment, else by a prompt at the terminal."""
     given = os.environ.get(PASSWORD_VARIABLE)
     if given is not None or not sys.stdin.isatty():
         return given
     return getpass(f"Password of {certificate}: ") or None
 
 
-def _sign(pdf: bytes, signer: Any, **said: str | None) -> bytes:
+def _sign(pdf: bytes, signer: Any, **metadata: str | None) -> bytes:
     from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
     from pyhanko.sign import signers
     from pyhanko.sign.fields import MDPPerm, SigSeedSubFilter
@@ -97,14 +97,14 @@ def _sign(pdf: bytes, signer: Any, **said: str | None) -> bytes:
         subfilter=SigSeedSubFilter.PADES,
         certify=True,
         docmdp_permissions=MDPPerm.NO_CHANGES,
-        **said,  # type: ignore[arg-type]
+        **metadata,  # type: ignore[arg-type]
     )
     signed = signers.sign_pdf(IncrementalPdfFileWriter(BytesIO(pdf)), settings, signer=signer)
     return bytes(signed.getvalue())
 
 
 def _read_signer(path: Path, password: str | None) -> Any:
-    """The key and the certificates of a PKCS#12 file, if they may be used today."""
+    """Return the key and the certificates of a PKCS#12 file, if they are valid today."""
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
     from pyhanko.sign.signers import SimpleSigner
 
@@ -116,18 +116,18 @@ def _read_signer(path: Path, password: str | None) -> Any:
     except ValueError as error:
         fault = "missing" if secret is None else "wrong"
         raise UsageError(
-            f"The certificate {path} cannot be opened: its password is {fault}, or it is no PKCS#12 file "
-            f"(.p12, .pfx). The password is taken from {PASSWORD_VARIABLE}."
+            f"The certificate {path} cannot be opened: its password is {fault}, or it is not a PKCS#12 file "
+            f"(.p12, .pfx). The password is read from {PASSWORD_VARIABLE}."
         ) from error
     if key is None or certificate is None:
         lacking = "private key" if key is None else "certificate that belongs to its key"
-        raise UsageError(f"The certificate {path} cannot sign: there is no {lacking} in it.")
+        raise UsageError(f"The certificate {path} cannot sign: it contains no {lacking}.")
     _check_valid(path, certificate)
     return SimpleSigner.load_pkcs12_data(content, other_certs=(), passphrase=secret)
 
 
 def _check_valid(path: Path, certificate: Any) -> None:
-    """Refuse a certificate that is not valid today: nobody would accept its signature."""
+    """Refuse a certificate that is not valid today, because its signature would not be accepted."""
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if not begin <= datetime.now(UTC) <= end:
         raise UsageError(
@@ -139,4 +139,4 @@ def _check_installed() -> None:
     try:
         import pyhanko.sign  # noqa: F401
     except ImportError as error:
-        raise UsageError('Signatures need pyHanko: pip install "scorereport[sign]"') from error
+        raise UsageError('Signatures require pyHanko: pip install "scorereport[sign]"') from error

@@ -1,4 +1,4 @@
-"""Templates to HTML: the only place that knows Jinja."""
+"""Rendering of templates to HTML; the only module that uses Jinja."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: Kinds of files by their endings; what a machine knows of others must not change the bytes.
+#: Media types by file ending; those of the machine are not used, so that bytes are reproducible.
 _MEDIA_TYPES = {
     ".csv": "text/csv",
     ".gif": "image/gif",
@@ -35,22 +35,22 @@ _MEDIA_TYPES = {
 
 
 def media_type_of(name: str) -> str:
-    """The kind of a file by the ending of its name."""
+    """Return the media type of a file by the ending of its name."""
     return _MEDIA_TYPES.get(Path(name).suffix.lower(), "application/octet-stream")
 
 
-#: Under this name templates of a user find those that they replace: `scorereport/report.html`.
+#: Prefix under which templates of users find those that they replace: `scorereport/report.html`.
 _PACKAGE_PREFIX = "scorereport"
-#: What of a template's language gives another page in every run.
+#: Features of the template language that give another page in every run.
 _RANDOM_FILTER, _RANDOM_GLOBAL = "random", "lipsum"
 
 
 def render_html(template: str, context: Mapping[str, Any], *, templates: Path | None = None) -> str:
-    """Fill a template; text is escaped, and a name that the context lacks is an error.
+    """Render a template; text is escaped, and a name that is not in the context is an error.
 
-    A file of the folder `templates` takes the place of ours of the same name; it may extend that one, which
-    it finds under `scorereport/`. Templates know the context, `version`, and `embed(name)`, the address of a
-    picture beside them that carries the picture in itself.
+    A file in the folder `templates` replaces the one of the package with the same name, and may extend it as
+    `scorereport/<name>`. Templates can use the context, `version`, and `embed(name)`, a data address that
+    contains an image beside them.
     """
     files = _template_files(templates)
     environment = _make_environment(files)
@@ -62,14 +62,14 @@ def render_html(template: str, context: Mapping[str, Any], *, templates: Path | 
 
 
 def embed_fonts(html: str) -> str:
-    """A page that carries its fonts, cut to the characters it uses, so that it needs no other file."""
+    """Embed the fonts of a page, reduced to the characters it uses, so that it requires no other file."""
     style = f"<style>\n{font_faces(entities.unescape(html))}\n</style>\n"
     head, end, body = html.partition("</head>")
     return f"{head}{style}{end}{body}" if end else f"{html}{style}"
 
 
 def hash_templates(folder: Path | None) -> str:
-    """SHA-256 of the names and bytes of all templates: ours, and those of a user before them."""
+    """Return the SHA-256 of the names and bytes of all templates: those of the package and of the user."""
     digest = hashlib.sha256()
     for name, path in sorted(_template_files(folder).items()):
         content = path.read_bytes()
@@ -78,21 +78,21 @@ def hash_templates(folder: Path | None) -> str:
 
 
 def _template_files(folder: Path | None) -> dict[str, Path]:
-    """Templates by the names under which others find them: ours also, and always, under our name."""
-    ours = _list_files(find_package_folder("templates"))
-    named = {f"{_PACKAGE_PREFIX}/{name}": path for name, path in ours.items()}
-    return ours | ({} if folder is None else _list_files(folder)) | named
+    """Return templates by name; those of the package also under the package prefix."""
+    package = _list_files(find_package_folder("templates"))
+    named = {f"{_PACKAGE_PREFIX}/{name}": path for name, path in package.items()}
+    return package | ({} if folder is None else _list_files(folder)) | named
 
 
 def _list_files(folder: Path) -> dict[str, Path]:
-    """Files of a folder and below it by their names; hidden ones, as of version control, do not count."""
+    """Return the files in a folder by relative name, without hidden ones such as those of version control."""
     if not folder.is_dir():
-        raise UsageError(f"The folder of templates {folder} does not exist.")
+        raise UsageError(f"The template folder {folder} does not exist.")
     names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     seen = {name: path for name, path in names.items() if not re.search(r"(^|/)\.", name)}
     for path in seen.values():
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise UsageError(f"The template {path} is a link to {path.resolve()}, outside of its folder.")
+            raise UsageError(f"The template {path} is a link to {path.resolve()}, outside its folder.")
     return seen
 
 
@@ -124,7 +124,7 @@ def _embed(name: str, files: Mapping[str, Path]) -> str:
 
 
 def _describe_failure(error: Exception, files: Mapping[str, Path]) -> str:
-    """What went wrong in which line of which template."""
+    """Describe the error, with the template and the line in which it occurred."""
     from jinja2 import TemplateNotFound, TemplateSyntaxError
 
     known = set(map(str, files.values()))
@@ -135,5 +135,5 @@ def _describe_failure(error: Exception, files: Mapping[str, Path]) -> str:
     where = f"Line {places[-1][1]} of the template {places[-1][0]} fails: " if places else ""
     if isinstance(error, TemplateNotFound):
         return f"{where or 'Rendering fails: '}there is no template {error.name!r}."
-    told = error.message if isinstance(error, TemplateSyntaxError) else str(error)
-    return f"{where}{type(error).__name__}: {(told or 'no more is known').rstrip('.')}."
+    message = error.message if isinstance(error, TemplateSyntaxError) else str(error)
+    return f"{where}{type(error).__name__}: {(message or 'no further details').rstrip('.')}."

@@ -1,4 +1,4 @@
-"""Verdicts as words, symbols and tones: of a comparison, of several, of a certificate and of a study."""
+"""Labels of verdicts: words, symbols and tones for limits, comparisons, certificates and studies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from scorereport.reference.reference_documents import Certificate, Study, StudySection
 
-#: How a verdict is shown beside its word, so that no one needs colours to read it: a tone, and a sign.
+#: Tone and symbol of each verdict on a comparison; with its word, no colour is needed to read it.
 _COMPARISON_LABELS = {
     Verdict.AGREES: ("good", "✓"),
     Verdict.EXPECTED: ("plain", "≈"),
@@ -29,7 +29,7 @@ _COMPARISON_LABELS = {
     Verdict.FAILED: ("bad", "✗"),
     Verdict.ABSENT: ("open", "○"),
 }
-#: The same of limits: tone, sign and word.
+#: Tone, symbol and word of each verdict on a limit.
 VERDICT_LABELS = {
     LimitVerdict.PASS: ("good", "✓", "pass"),
     LimitVerdict.WARN: ("open", "!", "warn"),
@@ -37,23 +37,27 @@ VERDICT_LABELS = {
     LimitVerdict.FAIL: ("bad", "✗", "fail"),
 }
 CERTIFICATE_LABELS = {"certified": ("good", "✓"), "failed": ("bad", "✗"), "not certified": ("open", "○")}
-#: Verdicts on something that nobody looked at.
+#: Verdicts on lines that were not compared.
 NOT_EXAMINED = frozenset({Verdict.NOT_COMPARED, Verdict.ABSENT})
 
 
 def describe_study_verdict(study: Study) -> dict[str, Any]:
-    """What a study comes to; what was not compared does not count as compared, and R must have been."""
+    """Return the verdict on a study; lines that were not compared do not count."""
     lines = [line for section in study.sections for line in section.comparisons]
     missing = [section.title for section in study.sections if _is_absent(section)]
     unexpected = sum(line.is_unexpected for line in lines)
     missed = sum(line.verdict in NOT_EXAMINED for line in lines)
-    made = len(lines) - missed
+    compared = len(lines) - missed
     if unexpected:
         look = "bad", "✗", f"Failed: {format_counted(unexpected, 'unexpected difference')}, listed below"
-    elif made and missing:
-        look = "open", "○", f"Passed in part, without {' and '.join(missing)}"
-    elif made:
-        look = "good", "✓", f"Passed: nothing unexpected in {format_counted(made, 'line')} of comparisons"
+    elif compared and missing:
+        look = "open", "○", f"Partly passed, without {' and '.join(missing)}"
+    elif compared:
+        look = (
+            "good",
+            "✓",
+            f"Passed: no unexpected difference in {format_counted(compared, 'line')} of comparisons",
+        )
     else:
         look = "open", "○", "Not validated: nothing was compared"
     return {
@@ -74,12 +78,12 @@ def _is_absent(section: StudySection) -> bool:
 
 
 def describe_certification(certificate: Certificate) -> dict[str, Any]:
-    """The verdict, never without its word, loud in the first sentence and explained in the others."""
+    """Return the verdict of a certificate, with its word in the first sentence."""
     tone, mark = CERTIFICATE_LABELS[certificate.verdict]
-    told = certificate.sentence
-    if not told.lower().startswith(certificate.verdict):
-        told = f"{certificate.verdict.capitalize()}: {told}"
-    first, stop, others = told.partition(". ")
+    sentence = certificate.sentence
+    if not sentence.lower().startswith(certificate.verdict):
+        sentence = f"{certificate.verdict.capitalize()}: {sentence}"
+    first, stop, others = sentence.partition(". ")
     return {
         "label": "",
         "tone": tone,
@@ -90,13 +94,13 @@ def describe_certification(certificate: Certificate) -> dict[str, Any]:
 
 
 def describe_verdict(verdict: Verdict) -> dict[str, str]:
-    """A verdict with its tone and its sign."""
+    """Return a verdict on a comparison with its tone and symbol."""
     tone, mark = _COMPARISON_LABELS[verdict]
     return {"tone": tone, "mark": mark, "text": verdict.value}
 
 
 def count_verdicts(lines: Iterable[Comparison]) -> list[dict[str, str]]:
-    """How many lines have each verdict that occurs, in a fixed order."""
+    """Count the lines with each verdict that occurs, in a fixed order."""
     counts = Counter(line.verdict for line in lines)
     return [
         describe_verdict(verdict) | {"count": format_count(counts[verdict])}

@@ -15,51 +15,51 @@ from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.report.methods.notation import COVERAGE_STUDY, DIMITRIADIS_2023, Formula
 from scorereport.scores.registry import DIMITRIADIS_2021
 
-#: Methods by the key under which the section asks for them.
+#: Methods of calibration by key.
 CALIBRATION_FORMULAS = {
     "isotonic": Formula(
         name="Reliability curve (CORP)",
         formula="ŷ at the k-th forecast = max over i ≤ k of min over j ≥ k of the mean y of cases from the "
         "i-th to the j-th forecast",
-        convention="Isotonic regression by pooling adjacent violators: no bins to choose. Distinct forecasts "
-        "are counted in ascending order, equal forecasts are pooled first, equal neighbouring blocks are "
-        "one.",
+        convention="Isotonic regression by pooling adjacent violators, which requires no choice of bins. "
+        "Distinct forecasts are numbered in ascending order, equal forecasts are pooled first, and equal "
+        "neighbouring blocks are merged.",
         reference=DIMITRIADIS_2021,
     ),
     "corp": Formula(
         name="Decomposition into MCB, DSC and UNC",
         formula="S(p) = MCB − DSC + UNC; MCB = S(p) − S(ŷ), DSC = S(ȳ) − S(ŷ), UNC = S(ȳ)",
         convention="Miscalibration (lower is better), discrimination (higher is better) and uncertainty of "
-        "the outcome. Raw values add up exactly; of net benefit MCB and DSC have the opposite sign, so that "
-        "they mean the same.",
+        "the outcome. Raw values add up exactly; for net benefit, MCB and DSC have the opposite sign, so "
+        "that they have the same meaning.",
         reference=DIMITRIADIS_2021,
     ),
     "overfit": Formula(
-        name="MCB and DSC less overfit, with intervals",
-        formula="[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; less overfit: max(0, C − O₂)",
-        convention="C is the raw MCB or DSC, and se = sd / √n of what each case adds to it. The fit ŷ "
-        "follows chance, which makes both too large; this overfit is estimated twice. O₁ = Σ w g(ŷ) / n over "
-        "the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; g(ŷ) = ŷ(1 − ŷ) for "
-        "Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 for "
-        "misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve without "
-        "steps. For DSC both are less by g(ȳ)/n, the overfit of ȳ; neither is below 0. The interval of MCB "
-        "starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). Over clusters "
-        "the upper end u of MCB, which reaches r, is u + r²/(4 max(u − r, r/4)). An interval may exclude the "
+        name="Overfit-corrected MCB and DSC, with intervals",
+        formula="[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; corrected value: max(0, C − O₂)",
+        convention="C is the raw MCB or DSC, and se = sd / √n of the contributions of the cases. The fit ŷ "
+        "follows chance, which makes both too large; this overfit is estimated in two ways. O₁ = Σ w g(ŷ) / "
+        "n over the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; g(ŷ) = ŷ(1 − "
+        "ŷ) for Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 "
+        "for misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve "
+        "without steps. For DSC, both are reduced by g(ȳ)/n, the overfit of ȳ; neither is below 0. The "
+        "interval of MCB starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). With clusters, the "
+        "upper end u of MCB is raised to u + r²/(4 max(u − r, r/4)), r = z se. An interval may exclude the "
         "raw value.",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "miscalibration test": Formula(
         name="Test that MCB is 0",
         formula="p-value = (1 + #{MCB* ≥ MCB}) / (B + 1), y* = 1 with probability p",
-        convention="Forecasts are kept, outcomes are drawn from them. It sees any departure, but is weak "
-        "against a mere slope.",
+        convention="Forecasts are kept, and outcomes are drawn from them. The test detects any departure "
+        "from calibration, but has little power against a wrong slope alone.",
         reference=DIMITRIADIS_2021,
     ),
     "line": Formula(
         name="Calibration line",
         formula="logit P(y = 1) = a + b logit p; at slope 1: logit P(y = 1) = a + logit p; estimate ± z se",
-        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts spread too far on the "
-        "whole. Maximum likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
+        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts are spread too far overall. "
+        "Maximum likelihood. With forecasts of exactly 0 or 1 the line is not defined (n/d).",
         reference=COX_1958,
     ),
     "ici": Formula(
@@ -67,7 +67,7 @@ CALIBRATION_FORMULAS = {
         formula="ICI = mean |s(p) − p|, s a smooth curve of y over p; E50, E90, Emax: median, 90 % quantile "
         "and maximum of |s(p) − p|",
         convention="Lower is better. The curve is lowess, local lines of degree 1, cut to [0, 1]; Austin and "
-        "Steyerberg, who proposed the measures, used loess of degree 2, which gives other values.",
+        "Steyerberg, who proposed the measures, used loess of degree 2, which gives different values.",
         reference=f"{AUSTIN_STEYERBERG_2019}; {CLEVELAND_1979}",
     ),
     "ece": Formula(
@@ -81,8 +81,9 @@ CALIBRATION_FORMULAS = {
         name="ECE corrected for noise",
         formula="max(0, 2 ECE − Σ (m / n) E|d + σX|), d = mean y − mean p, σ² = r(1 − r)/m, "
         "r = (m mean y + 1/2)/(m + 1), X standard normal",
-        convention="What noise adds to the observed distances stands for what it added to the true ones. "
-        "With sampling weights or clusters σ is the error over rows or clusters.",
+        convention="The increase that noise adds to the observed distances estimates the increase that it "
+        "has added to the true ones. With sampling weights or clusters, σ is the standard error over rows "
+        "or clusters.",
         reference=KUMAR_2019,
     ),
     "distance interval": Formula(
@@ -90,27 +91,28 @@ CALIBRATION_FORMULAS = {
         formula="λ₁D to max(λ₂D, q): curves p + λ(s(p) − p) + noise are drawn B times; at λ₁ a share "
         "(1 − ℓ)/2 of their distances reaches D, at λ₂ that share is D or less; q is the quantile (1 + ℓ)/2 "
         "at λ = 1",
-        convention="D is the observed distance. λ₁ = 0 if at λ = 0, a calibrated forecast, that share is "
-        "larger. Noise is normal with the variance of the outcomes at the drawn curve or, with clusters, of "
-        "the sums over clusters; curves are drawn for up to 60 cells of neighbouring forecasts. The upper "
-        "end of ICI, Emax and ECE also reaches how far the prevalence may be from the mean forecast. "
-        "Intervals are for what the same curve or bins show in an endless sample.",
+        convention="D is the observed distance. λ₁ = 0 if the share is larger already at λ = 0, a "
+        "calibrated forecast. Noise is normal with the variance of the outcomes at the drawn curve or, with "
+        "clusters, of the sums over clusters; curves are drawn for up to 60 cells of neighbouring "
+        "forecasts. The upper end of ICI, Emax and ECE is at least the largest plausible distance between "
+        "the prevalence and the mean forecast. Intervals are for the value of the same curve or bins in an "
+        "infinite sample.",
         reference=f"{CARPENTER_1999}; {COVERAGE_STUDY}",
     ),
     "flexible": Formula(
         name="Flexible calibration curve",
         formula="logit P(y = 1) = β₀ + β₁x + Σ βₖ hₖ(x), x = logit p, hₖ terms of a restricted cubic spline; "
-        "band: logit ± z se, carried back",
+        "band: logit ± z se, transformed back",
         convention="Maximum likelihood; 5 knots at the quantiles 5, 27.5, 50, 72.5 and 95 % of the "
         "forecasts; 4, 3 or none if there are fewer than 10 events or non-events for each βₖ, k ≥ 1, or if "
-        "knots fall together. Beyond the outer knots the curve is a line in log-odds. Forecasts of exactly 0 "
-        "or 1 are left out, which is then stated. With sampling weights or clusters se is the sandwich’s.",
+        "knots coincide. Beyond the outer knots the curve is a line in log-odds. Forecasts of exactly 0 or "
+        "1 are left out, which is then stated. With sampling weights or clusters, se is the sandwich error.",
         reference=f"{VAN_CALSTER_2016}; {HARRELL_2015}",
     ),
     "Spiegelhalter's z": Formula(
         name="Spiegelhalter’s z",
         formula="z = Σ (y − p)(1 − 2p) / √Σ (1 − 2p)² p(1 − p)",
-        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        convention="It detects forecasts that are too extreme or too timid, but not all shifts.",
         reference=SPIEGELHALTER_1986,
     ),
     "Spiegelhalter's z in clusters": Formula(
@@ -118,20 +120,20 @@ CALIBRATION_FORMULAS = {
         formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of (y − p)(1 − 2p) over a cluster, w "
         "its share "
         "of the cases",
-        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        convention="It detects forecasts that are too extreme or too timid, but not all shifts.",
         reference=f"{SPIEGELHALTER_1986}; {PUSTEJOVSKY_TIPTON}",
     ),
     "Spiegelhalter's z in time": Formula(
         name="Spiegelhalter’s z",
         formula="t = Σ d / √(2 Σ Λ² / B), d = (y − p)(1 − 2p), Λ = Σ D cos(π j (t − ½)/T), D the sums at "
         "each of T times, j = 1, …, B",
-        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts. B = "
+        convention="It detects forecasts that are too extreme or too timid, but not all shifts. B = "
         "¾ T^(1/3), at least 4; t with B degrees of freedom.",
         reference=f"{SPIEGELHALTER_1986}; {LAZARUS_2018}",
     ),
     "Calibration in the large in time": Formula(
         name="Calibration in the large",
-        formula="t = Σ d / √(2 Σ Λ² / B), d = y − p, Λ and B as of Spiegelhalter’s z",
+        formula="t = Σ d / √(2 Σ Λ² / B), d = y − p, Λ and B as in Spiegelhalter’s z",
         convention="t > 0 if forecasts are too low on average. t with B degrees of freedom.",
         reference=f"{VAN_CALSTER_2019}; {LAZARUS_2018}",
     ),
@@ -139,7 +141,7 @@ CALIBRATION_FORMULAS = {
         name="Autocorrelation in time",
         formula="χ² = T(T + 2) Σ r² / (T − l), r the autocorrelations of the sums of y − ŷ at T times, "
         "l = 1, …, 5",
-        convention="A small p: rows depend on each other in time, and intervals, bands and tests that take "
+        convention="A small p: rows depend on each other in time, and intervals, bands and tests that treat "
         "them as independent are too confident.",
         reference=LJUNG_BOX_1978,
     ),
@@ -166,7 +168,7 @@ CALIBRATION_FORMULAS = {
     "Calibration intercept at slope 1": Formula(
         name="Test of the calibration intercept",
         formula="z = a / se(a)",
-        convention="From the calibration line with its slope held at 1.",
+        convention="From the calibration line with its slope fixed at 1.",
         reference=COX_1958,
     ),
     "Unreliability": Formula(
@@ -196,8 +198,7 @@ CALIBRATION_FORMULAS = {
     ),
     "grades": Formula(
         name="Tests by grade",
-        formula="Jeffreys: P(θ ≤ m), θ with law Beta(d + 1/2, n − d + 1/2); binomial: P(X ≥ d), X with law "
-        "Bin(n, m)",
+        formula="Jeffreys: P(θ ≤ m), θ ~ Beta(d + 1/2, n − d + 1/2); binomial: P(X ≥ d), X ~ Bin(n, m)",
         convention="n cases, d events and the mean forecast m of a grade. One-sided: small if the forecast "
         "is too low. Not adjusted for the number of grades.",
         reference=ECB_2019,
@@ -210,15 +211,15 @@ BAND_FORMULAS = {
     "consistency pointwise resampling": Formula(
         name="consistency band",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the curves of redrawn cases, y* = 1 with probability p",
-        convention="Around the diagonal: where the curve of a calibrated forecast would lie at any one "
-        "forecast. Quantiles of type 7.",
+        convention="Around the diagonal: the range of the curve of a calibrated model at any one forecast. "
+        "Quantiles of type 7.",
         reference=DIMITRIADIS_2021,
     ),
     "confidence pointwise resampling": Formula(
         name="confidence band",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the curves of redrawn cases, y* = 1 with probability ŷ",
-        convention="Around the estimate: where the true curve may lie at any one forecast. Quantiles of type "
-        "7; where the estimate is 0 or 1 an exact binomial bound widens it.",
+        convention="Around the estimate: the range of the true curve at any one forecast. Quantiles of type "
+        "7; where the estimate is 0 or 1, an exact binomial bound widens the band.",
         reference=DIMITRIADIS_2021,
     ),
     "consistency pointwise discrete": Formula(
@@ -229,7 +230,7 @@ BAND_FORMULAS = {
     ),
     "consistency pointwise continuous": Formula(
         name="consistency band",
-        formula="p ± q ∛(4p(1 − p) / (n f(p))), q the (1 + ℓ)/2 quantile of Chernoff’s law",
+        formula="p ± q ∛(4p(1 − p) / (n f(p))), q the (1 + ℓ)/2 quantile of Chernoff’s distribution",
         convention="Around the diagonal, for many cases on many forecasts; f is the beta-kernel density of "
         "the forecasts with bandwidth n^(−2/5); exact quantiles; cut to [0, 1].",
         reference=f"{DIMITRIADIS_2021}; Chen (1999), doi:10.1016/S0167-9473(99)00010-9",
@@ -238,18 +239,18 @@ BAND_FORMULAS = {
         name="consistency band",
         formula="m − c e₁ to m + c e₂, m the median of the drawn curves, e₁ and e₂ its distances to their "
         "0.5 % and 99.5 % quantiles",
-        convention="The whole curve of a calibrated forecast stays inside with this probability. Half of the "
+        convention="The whole curve of a calibrated model stays inside with this probability. Half of the "
         "draws give m, e₁ and e₂ (at least a quarter of the usual width), the other half the factor c, so "
         "that the level is exact for independent rows.",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "confidence simultaneous honest": Formula(
         name="confidence band",
-        formula="lower(x) = max Beta(δ; s, m − s + 1) over stretches of forecasts up to x with m cases and s "
-        "events; upper(x) = min Beta(1 − δ; s + 1, m − s) over stretches from x on; δ = (1 − ℓ) / (K(K + 1))",
-        convention="The whole true curve, if it does not fall, stays inside with at least this probability, "
-        "for every n. Beta(δ; …) is the δ quantile. K distinct forecasts, or 6 ∛n cells of about equal count "
-        "if these are fewer.",
+        formula="lower(x) = max Beta(δ; s, m − s + 1) over segments of forecasts up to x with m cases and s "
+        "events; upper(x) = min Beta(1 − δ; s + 1, m − s) over segments from x on; δ = (1 − ℓ) / (K(K + 1))",
+        convention="The whole true curve, if it is nondecreasing, stays inside with at least this "
+        "probability, for every n. Beta(δ; …) is the δ quantile. K distinct forecasts, or 6 ∛n cells of "
+        "about equal count if these are fewer.",
         reference=DIMITRIADIS_2023,
     ),
 }

@@ -51,11 +51,11 @@ SCORE_FORMULAS = {
     ),
     "spherical": (
         "S = 1 − q / √(p² + (1 − p)²), q = p if y = 1, else 1 − p",
-        "Turned round from the usual orientation, so that 0 is perfect.",
+        "Reversed from the usual orientation, so that 0 is perfect.",
     ),
     "bounded_brier": (
-        "S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ being p and y pulled into [a, b]",
-        "The mean regret if the cost is uniform between a and b; half of what the paper prints.",
+        "S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ are p and y clipped to [a, b]",
+        "The mean regret if the cost is uniform between a and b; half of the value in the paper.",
     ),
     "bounded_log_loss": (
         "S = log((1 − |y − y′|) / (1 − |y − p′|)) / (logit b − logit a), p′ and y′ as above",
@@ -71,19 +71,19 @@ SCORE_FORMULAS = {
     ),
 }
 
-#: How scores are compared with that of the prevalence.
+#: Skill: scores compared with that of the prevalence.
 SKILL_FORMULAS = {
     "skill": Formula(
         name="Skill",
-        formula="skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); of the AUC: 2 AUC − 1",
-        convention="0 % is the prevalence forecast, 100 % the perfect one; negative is worse than the "
-        "prevalence. The prevalence is that of the same cases.",
+        formula="skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); for the AUC: 2 AUC − 1",
+        convention="0 % is the prevalence forecast, 100 % the perfect one; a negative skill is worse than "
+        "the prevalence forecast. The prevalence is that of the same cases.",
         reference=FLORES_2025,
     ),
 }
 
 
-#: Methods by the key under which the section asks for them.
+#: Methods by key.
 DECISION_FORMULAS = {
     "roc": Formula(
         name="ROC curve, AR and KS",
@@ -102,7 +102,7 @@ DECISION_FORMULAS = {
         name="Regret",
         formula="R(c) = c FP + (1 − c) FN at the threshold c",
         convention="A false alarm costs c, a miss 1 − c. Lower is better, 0 is perfect foresight; half the "
-        "elementary score but for ties, which decide for action.",
+        "elementary score except at ties, where the decision is to act.",
         reference=FLORES_2025,
     ),
     "net benefit": Formula(
@@ -121,42 +121,43 @@ DECISION_FORMULAS = {
     "decision intervals": Formula(
         name="Intervals of rates and of net benefit",
         formula="NB: lower end NB − √(a² + b² − 2ρab), a = TP − lower(TP), b = w (upper(FP) − FP), "
-        "w = t / (1 − t); upper end likewise with the other limits",
-        convention="Rates, and the shares TP and FP of all cases, have Wilson’s limits; those of net benefit "
-        "are combined from them, ρ = −√(TP FP / ((1 − TP)(1 − FP))) being the correlation of the shares. "
-        "With sampling weights or clusters limits are on log-odds, and errors and ρ come from sums over rows "
-        "or clusters. Each interval holds at its threshold alone.",
+        "w = t / (1 − t); upper end likewise, with the opposite limits",
+        convention="Rates, and the shares TP and FP of all cases, have Wilson’s limits; those of net "
+        "benefit combine them, where ρ = −√(TP FP / ((1 − TP)(1 − FP))) is the correlation of the shares. "
+        "With sampling weights or clusters, limits are computed on log-odds, and errors and ρ from sums "
+        "over rows or clusters. Each interval holds at its own threshold only.",
         reference=f"{WILSON_1927}; {ZOU_DONNER_2008}",
     ),
 }
 
 
-#: Methods by the key under which the section asks for them.
+#: Methods by key.
 COMPARISON_FORMULAS = {
     "Diebold-Mariano": Formula(
         name="Difference of scores",
         formula="D = mean (S of the first − S of the second), D ± z se(D), test by D / se(D)",
-        convention="Paired on the same cases. Negative favours the first model where lower is better.",
+        convention="Paired on the same cases. A negative value favours the first model where lower is "
+        "better.",
         reference=DIEBOLD_MARIANO,
     ),
     "DeLong difference": Formula(
         name="Difference of AUCs",
         formula="D = AUC of the first − AUC of the second, D ± t se(D), test by D / se(D)",
-        convention="Paired on the same cases. Positive favours the first model.",
+        convention="Paired on the same cases. A positive value favours the first model.",
         reference=DELONG,
     ),
     "bracket": Formula(
         name="Difference of MCB or DSC",
-        formula="[D − max(ΔO₁, ΔO₂) − z se, D − min(ΔO₁, ΔO₂) + z se], ΔO the first fit’s overfit less the "
+        formula="[D − max(ΔO₁, ΔO₂) − z se, D − min(ΔO₁, ΔO₂) + z se], ΔO the first fit’s overfit minus the "
         "second’s",
-        convention="Paired as above. If both models order the cases alike, ΔO is 0.",
+        convention="Paired as above. If both models rank the cases identically, ΔO is 0.",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "murphy difference": Formula(
         name="Difference of Murphy curves",
         formula="D(θ) ± c s(θ), s the bootstrap deviation, c the ℓ quantile of max |D* − D| / s* over θ",
-        convention="Simultaneous (sup-t); the pointwise band takes the quantile at each θ. c is at least z, "
-        "and s² contains the square of what one more row would move.",
+        convention="Simultaneous (sup-t); the pointwise band uses the quantile at each θ. c is at least z, "
+        "and s² includes the squared effect of one additional row.",
         reference=f"{EHM_2016}; {MONTIEL_OLEA_2019}",
     ),
     "holm": Formula(
@@ -167,14 +168,14 @@ COMPARISON_FORMULAS = {
     ),
     "ranks": Formula(
         name="Ranks",
-        formula="rank = 1 + number of models told to be better by this measure",
+        formula="rank = 1 + number of models that are significantly better by this measure",
         convention="",
         reference=HOLM_1979,
     ),
 }
 
 
-#: Methods by the key under which the section asks for them.
+#: Methods by key.
 GROUP_FORMULAS = {
     "groups": Formula(
         name="Subgroups and periods",
@@ -186,9 +187,8 @@ GROUP_FORMULAS = {
         name="Cochran’s Q",
         formula="Q = Σ (v − m)² / se², m = Σ (v / se²) / Σ (1 / se²); I² = max(0, 1 − df / Q)",
         convention="v is the score of a group. χ² with df = number of groups − 1 for AUCs, whose errors are "
-        "taken at the common AUC; else, and over clusters, Welch’s F, with the degrees of freedom of each "
-        "error "
-        "(cases of the rarest class less 1, or those of its clusters).",
+        "computed at the common AUC; otherwise, and with clusters, Welch’s F, with the degrees of freedom of "
+        "each error (cases of the rarest class minus 1, or those of its clusters).",
         reference=f"{COCHRAN}; {HIGGINS_2002}; {WELCH}",
     ),
     "Calibration by group": Formula(
@@ -199,19 +199,20 @@ GROUP_FORMULAS = {
     ),
     "Calibration by group by Wald": Formula(
         name="Calibration by group",
-        formula="T² = dᵀV⁻¹d, d the coefficients of the groups less those of the first, V their covariance",
+        formula="T² = dᵀV⁻¹d, d the coefficients of the groups minus those of the first, V their covariance",
         convention="By the intercept at slope 1, and by intercept and slope. V is bias-reduced (CR2).",
         reference=f"{COX_1958}; {PUSTEJOVSKY_TIPTON}",
     ),
     "recalibration": Formula(
         name="Recalibration tried",
-        formula="intercept: logit p′ = a + logit p; logistic: logit p′ = a + b logit p; isotonic: p′ = ŷ; "
-        "D = mean (S(p′, y) − S(p, y)); interval of −D: the wider end of that of the mean and of "
-        "u (√(G/u) ± c)² − u k F/(F − 1)",
-        convention="G is the gain of the map fitted to all cases, k its parameters (1 or 2), u = tr(HV)/(2k) "
-        "with H the curvature of the expected score and V the covariance of the fit, F the folds; c is the "
-        "root of the quantile of χ² with k degrees of freedom below, the normal quantile above. Isotonic: "
-        "the variance of D plus 2 O²/K, O the closed form of the overfit and K its parameters.",
+        formula="intercept: logit p′ = a + logit p; logistic: logit p′ = a + b logit p; isotonic: p′ = ŷ; D "
+        "= mean (S(p′, y) − S(p, y)); interval of −D: at each end, the wider of the interval of the mean "
+        "and of u (√(G/u) ± c)² − u k F/(F − 1)",
+        convention="G is the gain of the map fitted to all cases, k the number of its parameters (1 or 2), "
+        "u = tr(HV)/(2k) with H the curvature of the expected score and V the covariance of the fit, F the "
+        "number of folds; c is, at the lower end, the square root of the quantile of χ² with k degrees of "
+        "freedom, at the upper end the normal quantile. Isotonic: the variance of D plus 2 O²/K, O the "
+        "overfit in closed form and K its number of parameters.",
         reference=f"{COX_1958}; {STONE_1974}; {BATES_2024}",
     ),
 }
@@ -219,25 +220,22 @@ GROUP_FORMULAS = {
 
 _NEWCOMBE = (
     "v(θ) = θ(1 − θ)(1 + ((n₁ + n₀) / 2 − 1)((1 − θ) / (2 − θ) + θ / (1 + θ))) / (n₁n₀); V the share of "
-    "the other "
-    "class that a case is ordered rightly against"
+    "the other class against which a case is ranked correctly"
 )
 _SMALL_RATIO = (
-    "If s is below 1, it is 1 − (1 − s)w / (w + 5) instead, w = 4 AUC(1 − AUC) min(n₁, n₀). Where nothing "
-    "varies "
-    "s is 1, which is Newcombe’s interval."
+    "If s is below 1, it is replaced by 1 − (1 − s)w / (w + 5), w = 4 AUC(1 − AUC) min(n₁, n₀). Where "
+    "nothing varies, s is 1, which gives Newcombe’s interval."
 )
-#: Intervals by the beginning of what the records call their method.
+#: Intervals by the beginning of their method in records.
 INTERVAL_FORMULAS = {
     "BCa bootstrap": Formula(
         name="BCa bootstrap",
         formula="quantiles Φ(z₀ + (z₀ ± z) / (1 − a(z₀ ± z))) of the B replicates",
         convention="z₀ is the normal quantile of the share of replicates below the value (ties count half), "
-        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples. Over "
-        "clusters both bounds are moved away from the value by t se / (z s), s the deviation of the "
-        "replicates "
-        "and se the bias-reduced error, and at least to those of t; on the log scale of a score or of 1 − "
-        "skill.",
+        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples. With "
+        "clusters, the distances of both bounds from the value are multiplied by t se / (z s), s the "
+        "standard deviation of the replicates and se the bias-reduced error, and both bounds reach at least "
+        "as far as those of t; on the log scale of a score or of 1 − skill.",
         reference=EFRON_1987,
     ),
     "percentile bootstrap": Formula(
@@ -250,21 +248,22 @@ INTERVAL_FORMULAS = {
         name="Rare events, non-events and surprises",
         formula="value − √((m(π) − m(π₁))² + z²(se² − e²)) and value + √((m(π₂) − m(π))² + z²(se² − e²)), "
         "m(π) = π m₁ + (1 − π) m₀",
-        convention=f"Where fewer than {FEW_CASES} cases are events, non-events, or on the other side of 1/2 "
-        "than their forecasts, the interval of a mean score reaches at least that far. π is the share of "
-        "these cases, [π₁, π₂] its exact interval, m₁ and m₀ the mean scores of these and of the others with "
-        "one more case at the mean of what it would score, e the part of the standard error that comes from "
-        "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error "
-        "would if forecasts were the probabilities of events.",
+        convention=f"Where fewer than {FEW_CASES} cases are events, are non-events, or have an outcome on "
+        "the other side of 1/2 than their forecast, the interval of a mean score reaches at least this far. "
+        "π is the share of these cases, [π₁, π₂] its exact interval, m₁ and m₀ the mean scores of these and "
+        "of the other cases, each with one additional case at its expected score, e the part of the "
+        "standard error that is due to π. Weighted and clustered rows count by their effective number. The "
+        "interval of a skill reaches at least as far as with the error that holds if the forecasts are the "
+        "true probabilities.",
         reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_2008}; {COVERAGE_STUDY}",
     ),
     "few values": Formula(
         name="Components of few distinct forecasts",
         formula="P(a χ²(f, λ) ≤ Σ s d(x, r)) = (1 − ℓ)/2 at the upper end MCB = a λ",
         convention=f"For forecasts with 2 to {MOST_VALUES} distinct values x; s are shares of the cases, r "
-        "event rates, d what x loses against r in the mean, a and f scale and degrees of freedom after "
-        "Satterthwaite. With one value MCB = d(x, q) has the exact interval of the rate q. DSC in the same "
-        "way, with the prevalence for x. Intervals reach at least that far.",
+        "event rates, d the mean loss of x compared with r, a and f scale and degrees of freedom after "
+        "Satterthwaite. With one value, MCB = d(x, q) has the exact interval of the rate q. DSC likewise, "
+        "with the prevalence for x. Intervals reach at least this far.",
         reference=f"{CLOPPER_PEARSON_1934}; {KENT_HAINSWORTH_1995}; {COVERAGE_STUDY}",
     ),
     "Wilson": Formula(
@@ -275,10 +274,9 @@ INTERVAL_FORMULAS = {
     ),
     "normal on log-odds": Formula(
         name="Interval of a rate on log-odds",
-        formula="logit r ± z se(r) / (r(1 − r)), carried back to r",
-        convention="For rates r of clustered or weighted rows. With clusters se is bias-reduced (CR2), "
-        "and z the "
-        "quantile of t with Satterthwaite’s degrees of freedom.",
+        formula="logit r ± z se(r) / (r(1 − r)), transformed back to r",
+        convention="For rates r of clustered or weighted rows. With clusters, se is bias-reduced (CR2), and "
+        "z is the quantile of t with Satterthwaite’s degrees of freedom.",
         reference=f"{LIANG_ZEGER}; {PUSTEJOVSKY_TIPTON}",
     ),
     "DeLong": Formula(
@@ -298,17 +296,18 @@ INTERVAL_FORMULAS = {
 }
 
 
-#: Methods by the key under which the section asks for them.
+#: Methods by key.
 VERDICT_FORMULAS = {
     "limits": Formula(
         name="Limits",
-        formula="fail: the whole interval lies beyond the limit; inconclusive: a part of it; warn: none of "
-        "it, but a part is beyond the warning limit; pass: none of it",
-        convention="A number on a limit meets it. A number without an interval is judged alone; one that is "
-        "not defined is inconclusive. MCB and DSC are judged on the overfit-corrected interval; a limit on "
-        f"MCB is a test of equivalence at (1 − ℓ)/2. With fewer than {FEWEST_CASES} events or non-events "
-        "(clusters that have some, or the effective number of weighted rows) only an exact bound settles a "
-        "limit: that of a rate, or that of the mean of scores with a least and a largest value.",
+        formula="fail: the whole interval lies beyond the limit; inconclusive: a part of it does; warn: none "
+        "of it does, but a part lies beyond the warning limit; pass: none of it lies beyond either",
+        convention="A number equal to a limit meets it. A number without an interval is judged by its "
+        "value; a number that is not defined is inconclusive. MCB and DSC are judged by the "
+        "overfit-corrected interval; a limit on MCB is a test of equivalence at (1 − ℓ)/2. With fewer than "
+        f"{FEWEST_CASES} events or non-events (counted as clusters that contain some, or as the effective "
+        "number of weighted rows), only an exact bound decides: that of a rate, or that of the mean of a "
+        "score with a smallest and a largest value.",
         reference=f"rule of this software; {CLOPPER_PEARSON_1934}; {HOEFFDING_1963}",
     ),
     "certificate": Formula(
@@ -320,7 +319,7 @@ VERDICT_FORMULAS = {
 }
 
 
-#: Everything that is no score, by the key under which the section asks for it.
+#: All methods except scores, by key.
 BINARY_CATALOGUE = (
     SKILL_FORMULAS
     | CALIBRATION_FORMULAS

@@ -1,4 +1,4 @@
-"""Methods of inference: intervals, comparisons, and what engines do that never hold all rows in memory."""
+"""Methods of inference: intervals, comparisons, and engines without all rows in memory."""
 
 from __future__ import annotations
 
@@ -37,51 +37,51 @@ if TYPE_CHECKING:
 
 
 _EXACT = (
-    "Counts, blocks, quantiles, bins, AUC and every point of the curves are exact; sums are those of rows in "
-    f"memory up to rounding (relative difference {format_difference(1e-12)})."
+    "Counts, blocks, quantiles, bins, AUC and every point of the curves are exact; sums equal those of rows "
+    f"in memory up to rounding (relative difference {format_difference(1e-12)})."
 )
-_LINES = "Calibration lines took a few more readings, by Newton’s method, until they stood still."
+_LINES = "Calibration lines took a few more passes over the rows, by Newton’s method, until convergence."
 
 
 def list_engine_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """Who sorted the rows, and what is exact; nothing if they were in memory."""
+    """Yield the method by which an engine sorted the rows; nothing if they were in memory."""
     if evaluation.settings.engine != "memory":
         yield method_entry(evaluation.settings.engine, _EXACT, *_state_inference(evaluation))
 
 
 def _state_inference(evaluation: Evaluation) -> Iterator[str]:
-    """What else intervals, bands and tests needed."""
+    """State what intervals, bands and tests required in addition."""
     models = evaluation.models
     if any(model.calibration is not None for model in models):
         yield _LINES
     many = [model for model in models if model.forecasts.n_distinct > MOST_DISTINCT]
     if any(band.method == "continuous" for model in many for band in model.bands):
         yield (
-            f"Of more than {format_count(MOST_DISTINCT)} distinct forecasts the density f in a continuous "
-            f"band is that of at least {format_count(SMOOTH_CELLS)} cells of about equal count."
+            f"With more than {format_count(MOST_DISTINCT)} distinct forecasts, the density f in a continuous "
+            f"band is computed from at least {format_count(SMOOTH_CELLS)} cells of about equal count."
         )
 
 
 def state_engine_conventions(evaluation: Evaluation) -> Iterator[str]:
-    """What was decided once for all intervals, of which none is drawn; nothing if there are none."""
+    """State the conventions of intervals of engines, which draw nothing; nothing without intervals."""
     if evaluation.settings.resamples == 0:
         return
     bands = ", bands from asymptotic theory or exact bounds" if _has_bands(evaluation) else ""
-    yield f"Nothing is drawn at random: intervals come from sums over buckets or from closed forms{bands}."
+    yield f"Nothing is drawn at random: intervals are from sums over buckets or in closed form{bands}."
     clusters = evaluation.data.clusters
     if clusters is not None:
         yield (
-            f"Rows depend on each other within {format_counted(clusters, 'cluster')}, which are dealt out to "
-            "buckets whole; standard errors are those of sums over buckets, and z is a quantile of t with "
-            "Satterthwaite’s degrees of freedom, but for tests of calibration."
+            f"Rows depend on each other within {format_counted(clusters, 'cluster')}, which are assigned to "
+            "buckets as a whole; standard errors are those of sums over buckets, and z is a quantile of t "
+            "with Satterthwaite’s degrees of freedom, except in tests of calibration."
         )
 
 
 def state_engine_levels(evaluation: Evaluation) -> str:
-    """The levels of intervals and, if there are any, of bands."""
+    """State the levels of intervals and, if there are any, of bands."""
     settings = evaluation.settings
-    bands = f", bands {format_level(settings.band_level)}" if _has_bands(evaluation) else ""
-    return f"Intervals have the level {format_level(settings.level)}{bands}."
+    bands = f", bands of {format_level(settings.band_level)}" if _has_bands(evaluation) else ""
+    return f"Intervals have a confidence level of {format_level(settings.level)}{bands}."
 
 
 def _has_bands(evaluation: Evaluation) -> bool:
@@ -89,12 +89,12 @@ def _has_bands(evaluation: Evaluation) -> bool:
 
 
 def state_group_buckets(evaluation: Evaluation) -> str:
-    """How many buckets groups have, if there are any."""
+    """State the number of buckets of groups, if there are any."""
     grouped = evaluation.groups or evaluation.windows
-    return f"In groups and periods at most {GROUP_BUCKETS} buckets." if grouped else ""
+    return f"Groups and periods have at most {GROUP_BUCKETS} buckets." if grouped else ""
 
 
-#: Methods of intervals, by how records call them, the longer of two beginnings first.
+#: Methods of intervals by the beginning of their name in records, the longer of two first.
 _INTERVALS = (
     "BCa bootstrap",
     "percentile bootstrap",
@@ -117,21 +117,25 @@ _DIFFERENCES = {
 }
 
 
-#: Degrees of freedom of t, by how records call the method, the longer of two beginnings first.
+#: Degrees of freedom of t by the beginning of the method in records, the longer of two first.
 _FREEDOM = {
     "DeLong with bias-reduced": "t with Satterthwaite’s degrees of freedom.",
-    "DeLong": "t with Welch’s degrees of freedom, of the mean differences among events and among non-events.",
+    "DeLong": (
+        "t with Welch’s degrees of freedom, for the mean differences among events and among non-events."
+    ),
     "AUC influence, errors in time": "t with one degree of freedom for each cosine.",
-    "AUC influence, HAC": "t with one degree of freedom less than times.",
+    "AUC influence, HAC": "t with one degree of freedom fewer than there are times.",
 }
-#: Beginnings of methods of components, of which overfit is taken off.
+#: Beginnings of the methods of overfit-corrected components.
 _BRACKETS = ("bracket", "raw value less")
 _SKILL = " skill"
-_OF_PREVALENCE = "An uncertainty takes its values over the interval of the prevalence."
+_OF_PREVALENCE = (
+    "The interval of an uncertainty (UNC) is the range of its values over the interval of the prevalence."
+)
 
 
 def list_interval_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """Each method once, with what it was used for; details are those of all rows together."""
+    """Yield each method of intervals once, with its measures; details are those of all rows together."""
     overall = list(_estimates(evaluation.data.sample, [model.scores for model in evaluation.results]))
     others = [
         estimate
@@ -144,11 +148,11 @@ def list_interval_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
         if anywhere:
             methods = (estimate.method.removesuffix(f", {WIDENED}") for estimate in here)
             recorded = distinct(method.removeprefix(f"{key}, ") for method in methods)
-            told = [capitalize(f"{text}.") for text in recorded if text != key]
+            details = [capitalize(f"{text}.") for text in recorded if text != key]
             of_prevalence = _OF_PREVALENCE if any(e.measure == "prevalence" for e in anywhere) else ""
             more = state_group_buckets(evaluation) if key == "grouped jackknife" else ""
             yield method_entry(
-                key, of_prevalence, _name_measures(anywhere, "" if here else " in groups"), *told, more
+                key, of_prevalence, _name_measures(anywhere, "" if here else " in groups"), *details, more
             )
     if any(estimate.method.endswith(WIDENED) for estimate in (*overall, *others)):
         yield method_entry("rare cases")
@@ -176,7 +180,7 @@ def _name_measures(estimates: Sequence[Estimate], where: str) -> str:
 
 
 def list_comparison_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """Differences between models, their adjustment, and the ranks."""
+    """Yield the methods of differences between models, of their adjustment, and of ranks."""
     compared = evaluation.comparisons
     defined = [d for d in compared.differences if is_defined(d)]
     for key in dict.fromkeys(_DIFFERENCES.values()):
@@ -198,13 +202,13 @@ def list_comparison_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
         alpha = format_number(1 - evaluation.settings.level, 3).rstrip("0").rstrip(".")
         yield method_entry(
             "ranks",
-            f"Told: Holm’s p is at most {alpha}, or the difference is infinite. Models that are not told "
-            "apart are tied (=).",
+            f"Significantly: Holm’s p is at most {alpha}, or the difference is infinite. Models that do not "
+            "differ significantly are tied (=).",
         )
 
 
 def _without_bracket(differences: Iterable[Difference]) -> list[Difference]:
-    """Only the errors of a bracket interval; the rest of it stands where it is first explained."""
+    """Keep only the errors of a bracket interval, which is explained in full elsewhere."""
     return [
         replace(d, method=d.method.rpartition("; ")[2]) if d.method.startswith(_BRACKETS) else d
         for d in differences
@@ -216,13 +220,13 @@ def _method_start(difference: Difference) -> str:
 
 
 def _name_freedom(difference: Difference) -> str:
-    """The degrees of freedom of t by which AUCs are compared; empty for other differences."""
+    """Return the degrees of freedom of t for a difference of AUCs; empty for other differences."""
     method = difference.method
     return next((text for start, text in _FREEDOM.items() if method.startswith(start)), "")
 
 
 def _find_adjusted(evaluation: Evaluation) -> Iterator[str]:
-    """Over what p-values were adjusted."""
+    """Yield the families of tests over which p-values were adjusted."""
     if any(d.p_value_holm is not None for d in evaluation.comparisons.differences):
         yield "the pairs of models, for each measure"
     of_models = [test for m in evaluation.results for test in m.scores.miscalibration_tests]
@@ -232,4 +236,4 @@ def _find_adjusted(evaluation: Evaluation) -> Iterator[str]:
     if any(test.p_value_holm is not None for model in grouped for test in model.miscalibration_tests):
         yield "the groups or periods of a column, for the tests that MCB is 0"
     if any(model.recalibration for model in evaluation.models):
-        yield "the ways to recalibrate a model"
+        yield "the recalibration maps of a model"

@@ -1,4 +1,4 @@
-"""Methods of what is measured: scores, decisions, calibration, bands, groups, recalibration and verdicts."""
+"""Methods of measures: scores, decisions, calibration, bands, groups, recalibration and verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def list_calibration_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """The isotonic fit, the decomposition, and all tests and measures of calibration."""
+    """Yield the isotonic fit, the decomposition, and all tests and measures of calibration."""
     models, is_binary = evaluation.models, evaluation.kind == "binary"
     of_kind = "ordinal" if evaluation.kind == "ordinal" else "class"
     yield method_entry("isotonic" if is_binary else f"{of_kind} views")
@@ -59,7 +59,7 @@ def list_calibration_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
 
 
 def _describe_overfit(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """How components were freed of overfit: in closed form and by drawing, or in closed form alone."""
+    """Yield how components were corrected for overfit: in closed form and by draws, or only the former."""
     components = [part for model in evaluation.results for part in model.scores.components]
     if not components:
         return
@@ -105,7 +105,7 @@ def _describe_tests(tests: Sequence[HypothesisTest]) -> Iterator[MethodEntry]:
 
 
 def _catalogue_key(test: HypothesisTest) -> str:
-    """Under which key the catalogue has a test, which clusters, fractional weights and engines may change."""
+    """Return the catalogue key of a test, which depends on clusters, weights, times and engine."""
     if f"{test.name} in buckets" in METHOD_CATALOGUE and "buckets" in test.method:
         return f"{test.name} in buckets"
     if f"{test.name} in clusters" in METHOD_CATALOGUE and "cluster" in test.method:
@@ -122,8 +122,8 @@ def _describe_grades(known: Sequence[ModelCalibration]) -> Iterator[MethodEntry]
     if grades:
         yield method_entry(
             "grades",
-            f"Light by the Jeffreys test: red below {grades[0].red:g}, yellow below {grades[0].yellow:g}, "
-            "else green.",
+            f"Traffic light by the p-value of the Jeffreys test: red below {grades[0].red:g}, yellow below "
+            f"{grades[0].yellow:g}, else green.",
         )
 
 
@@ -132,17 +132,17 @@ def _state_hypothesis(test: HypothesisTest) -> str:
 
 
 def list_band_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """Each band once, with the names of its models where these have different ones."""
+    """Yield each band once, with the names of its models where bands differ between models."""
     drawn = [pair for pair in _list_bands(evaluation) if _is_shown(pair[1])]
     models = distinct(model for model, _ in drawn)
     for label in distinct(band.label for _, band in drawn):
         of = [(model, band) for model, band in drawn if band.label == label]
         whose = distinct(model for model, _ in of)
-        yield _describe_band(of[0][1], "" if whose == models else f"Of {join_words(whose)}.")
+        yield _describe_band(of[0][1], "" if whose == models else f"For {join_words(whose)}.")
 
 
 def _list_bands(evaluation: Evaluation) -> Iterator[tuple[str, Band]]:
-    """The bands of each binary model, or of the views of each model of K classes."""
+    """Yield the bands of each binary model, or of the views of each class model."""
     for model in evaluation.models:
         yield from ((model.model, band) for band in model.bands)
     for result in evaluation.class_models:
@@ -158,28 +158,28 @@ def _describe_band(band: Band, whose: str) -> MethodEntry:
 
 
 def _is_shown(band: Band) -> bool:
-    """Whether a report draws a band or judges by it; a pointwise confidence band is for the document."""
+    """Whether a report shows or uses a band; pointwise confidence bands are only in the results document."""
     return band.kind == "consistency" or band.coverage == "simultaneous"
 
 
 def list_score_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
-    """Each score with its traits, and the skill."""
+    """Yield each score with its properties, and the skill."""
     for score in evaluation.results[0].scores.scores:
         yield _describe_score(score.name, evaluation.settings.cost_interval)
     if evaluation.kind == "binary":
         yield method_entry("skill")
         return
-    of_kappa = "Kappa is a skill already." if evaluation.kind == "ordinal" else ""
+    of_kappa = "Kappa is already a skill." if evaluation.kind == "ordinal" else ""
     yield method_entry("class skill", of_kappa, _state_costs(evaluation))
 
 
 def _state_costs(evaluation: Evaluation) -> str:
-    """Which costs the expected cost has."""
+    """State the costs of the expected cost."""
     if evaluation.settings.cost_matrix is not None:
-        return "Costs are those of the cost matrix asked for."
+        return "Costs are those of the cost matrix set for this evaluation."
     if evaluation.kind == "ordinal":
-        return "Costs are ((i − j) / (K − 1))², unless others are asked for."
-    return "Costs are 1 for every wrong decision, unless others are asked for."
+        return "Costs are ((i − j) / (K − 1))², the default."
+    return "Costs are 1 for every wrong decision, the default."
 
 
 def _describe_score(name: str, costs: tuple[float, float] | None) -> MethodEntry:
@@ -200,7 +200,7 @@ def _with_minus_signs(text: str) -> str:
 
 
 def list_decision_methods(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[MethodEntry]:
-    """Curves and measures of discrimination and of decisions, of those sections that are not omitted."""
+    """Yield curves and measures of discrimination and decisions, for sections that are not omitted."""
     if evaluation.kind != "binary":
         if "retention" not in omitted and any(m.retention for m in evaluation.class_models):
             yield method_entry("retention")
@@ -219,13 +219,13 @@ def list_decision_methods(evaluation: Evaluation, omitted: Collection[str] = ())
 
 
 def _describe_limits(evaluation: Evaluation) -> Iterator[str]:
-    """How limits of shares were made here, and why there are none."""
+    """State how limits of shares were computed here, or why there are none."""
     bands = [m.curves.decision.band for m in evaluation.models if m.curves.decision.band is not None]
     yield from distinct(f"Here: {band.note or band.method.partition(': ')[2]}." for band in bands)
 
 
 def list_group_methods(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[MethodEntry]:
-    """Groups, tests whether they differ, and recalibration."""
+    """Yield groups, tests whether they differ, and recalibration."""
     if (evaluation.groups and "groups" not in omitted) or (evaluation.windows and "time" not in omitted):
         yield method_entry("groups", *_state_group_rules(evaluation))
     tests = [] if "groups" in omitted else [h.test for h in evaluation.heterogeneity if is_defined(h.test)]
@@ -243,10 +243,10 @@ def list_group_methods(evaluation: Evaluation, omitted: Collection[str] = ()) ->
     if trials and "recalibration" not in omitted:
         yield method_entry(
             "recalibration",
-            f"{trials[0].folds} folds, seed {trials[0].seed}: each case by a map fitted to the other folds, "
-            "which are dealt without a look at outcomes; a row stays in one fold with its whole weight. "
-            "D < 0: recalibration helps. Intervals and tests are of the mean of D on new cases for maps "
-            "fitted to a sample of this size.",
+            f"{trials[0].folds} folds, seed {trials[0].seed}: each case is recalibrated by a map fitted to "
+            "the other folds; folds are assigned independently of outcomes, and a row stays in one fold "
+            "with its whole weight. D < 0: recalibration helps. Intervals and tests are for the mean of D "
+            "on new cases with maps fitted to a sample of this size.",
             join_methods(trial.brier for trial in trials if is_defined(trial.brier)),
         )
 
@@ -254,17 +254,17 @@ def list_group_methods(evaluation: Evaluation, omitted: Collection[str] = ()) ->
 def _state_group_rules(evaluation: Evaluation) -> Iterator[str]:
     groups = (*evaluation.groups, *evaluation.windows)
     smallest = evaluation.settings.smallest_group
-    yield f"Groups of fewer than {format_counted(smallest, 'row')} are counted, not scored."
+    yield f"Groups of fewer than {format_counted(smallest, 'row')} are counted but not scored."
     left_out = sum(not group.models for group in groups)
     if left_out:
-        yield f"Here that holds for {format_count(left_out)} of {format_count(len(groups))}."
+        yield f"Here these are {format_count(left_out)} of {format_count(len(groups))} groups."
     if evaluation.windows:
         window = evaluation.settings.window
-        yield f"Periods: by {window}." if window else "Periods: the shortest that make no more than 24."
+        yield f"Periods: by {window}." if window else "Periods: the shortest that give at most 24."
 
 
 def list_scale_methods(report: Report) -> Iterator[MethodEntry]:
-    """The probability scale, the intervals of retention, and the choice of a checkpoint."""
+    """Yield the probability scale, the intervals of retention, and the choice of a checkpoint."""
     omitted, evaluation = report.configuration.report.omit, report.evaluation
     has_draws = evaluation.settings.resamples > 0
     if has_draws and "retention" not in omitted and any(m.retention for m in evaluation.class_models):
@@ -280,7 +280,7 @@ def list_scale_methods(report: Report) -> Iterator[MethodEntry]:
 
 
 def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
-    """How limits were judged, and who computed the numbers again."""
+    """Yield how limits were judged, and the certificate."""
     if report.judgements:
         yield method_entry("limits")
     if report.certificate is not None and report.certificate.comparisons:
@@ -292,7 +292,7 @@ def _describe_certificate(certificate: Certificate) -> MethodEntry:
     ends = distinct(format_difference(end) for end in (*tolerances[:1], *tolerances[-1:]))
     return method_entry(
         "certificate",
-        "Another implementation computed scores, components, bins and bands again.",
-        f"Tolerance {' to '.join(ends)}, line by line in the certificate." if ends else "",
+        "Another implementation recomputed scores, components, bins and bands.",
+        f"Tolerance {' to '.join(ends)}, given for each line in the certificate." if ends else "",
         reference=certificate.reference or certificate.sentence,
     )

@@ -1,4 +1,4 @@
-"""An entry of the methods: name, formula, convention and reference; and phrases that entries share."""
+"""Entries of the section on methods: name, formula, convention and reference; and shared phrases."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 #: The methods of all kinds of models, and of all engines.
 METHOD_CATALOGUE = BINARY_CATALOGUE | CLASS_CATALOGUE | ENGINE_CATALOGUE
-#: Texts by "name", "formula", "convention" and "reference".
+#: A method: texts under the keys "name", "formula", "convention" and "reference".
 MethodEntry = dict[str, str]
 
-#: How records call the errors of independent rows.
+#: The name of errors of independent rows in records, and in the report.
 _INDEPENDENT = ("iid errors", "errors of independent rows")
 
 
@@ -28,7 +28,7 @@ _NAMES = ("Brier", "AUC")
 
 
 def method_entry(key: str, *more: str, reference: str = "") -> MethodEntry:
-    """A method of the catalogue, with what is known of its use here."""
+    """Return a method of the catalogue, with further sentences on its use in this report."""
     known = METHOD_CATALOGUE[key]
     return {
         "name": known.name,
@@ -39,26 +39,26 @@ def method_entry(key: str, *more: str, reference: str = "") -> MethodEntry:
 
 
 def join_methods(found: Iterable[HypothesisTest | Difference]) -> str:
-    """The methods of some records, each once."""
+    """Return the methods of some records as sentences, each once."""
     methods = distinct(record.method.replace(*_INDEPENDENT) for record in found)
     return " ".join(capitalize(f"{method}.") for method in methods)
 
 
 def is_defined(found: HypothesisTest | Difference | Estimate) -> bool:
-    """Whether there is a number, so that its method was used."""
+    """Whether a record has a number, so that its method was used."""
     return not math.isnan(found.p_value if isinstance(found, HypothesisTest) else found.value)
 
 
 def inside_sentence(label: str) -> str:
-    """A label as it stands inside a sentence."""
+    """Return a label as written inside a sentence."""
     return label if label.startswith(_NAMES) else label[0].lower() + label[1:]
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
-    """Each text once, in the order of their first places."""
+    """Return each text once, in order of first occurrence."""
     return list(dict.fromkeys(texts))
 
 
 def capitalize(text: str) -> str:
-    """Text with a capital letter, unless it begins with a symbol such as χ²."""
+    """Capitalize the first letter, unless the text begins with a symbol such as χ²."""
     return text[:1].upper() + text[1:] if text[:1].isascii() else text

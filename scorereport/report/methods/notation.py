@@ -1,4 +1,4 @@
-"""What formulas are written with: the record of a formula, symbols, and references to the literature."""
+"""Notation of the methods: the record of a formula, symbols, and references to the literature."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """A method by name: its formula, what the software decided where there was a choice, and who says so."""
+    """A method: its name, formula, conventions chosen by the software, and reference."""
 
     name: str
     formula: str
@@ -21,7 +21,7 @@ class Formula:
 
 
 def bind_operators(formula: str) -> str:
-    """A formula whose lines do not break at signs that hold two sides together.
+    """Return a formula whose lines do not break around relations and fraction bars.
 
     >>> [len(word) for word in bind_operators("D / se(D) = a + b").split(" ")]
     [13, 1, 1]
@@ -29,7 +29,7 @@ def bind_operators(formula: str) -> str:
     return re.sub(r" ([/=<>≤≥±]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", formula)
 
 
-#: What stands for what, in every formula.
+#: Symbols of the formulas of binary models.
 SYMBOLS = {
     "p, y": "the forecast of a case and its outcome, 1 if the event happened, else 0",
     "n, ȳ": "the number of cases and the prevalence, the share of events",
@@ -40,13 +40,13 @@ SYMBOLS = {
     "and non-events with p < threshold",
     "logit p": "log(p / (1 − p)), the log-odds",
 }
-#: Symbols of every interval.
+#: Symbols of intervals.
 SYMBOLS_OF_INTERVALS = {
     "ℓ, z": "the level of an interval or band, and its two-sided normal quantile",
     "se, sd": "standard error and standard deviation",
 }
-#: Symbols of what is drawn and tested.
-SYMBOLS_OF_INFERENCE = SYMBOLS_OF_INTERVALS | {"B, *": "the number of draws, and what was drawn"}
+#: Symbols of random draws and tests.
+SYMBOLS_OF_INFERENCE = SYMBOLS_OF_INTERVALS | {"B, *": "the number of random draws, and a drawn value"}
 
 
 BATES_2024 = "Bates, Hastie, Tibshirani (2024), J. Am. Stat. Assoc. 119, doi:10.1080/01621459.2023.2197686"
@@ -72,13 +72,13 @@ WILSON_1927 = "Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.
 YOUDEN_1950 = "Youden (1950), Cancer 3, doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3"
 
 
-#: A work of the literature, by authors and year; more authors than these are et al.
+#: A work of the literature by authors and year; with more authors than these, "et al." follows the first.
 _WORK_PATTERN = re.compile(r"(?P<authors>[^()]+) \((?P<year>\d{4})\), ")
 _MOST_AUTHORS = 2
 
 
 def cite(reference: str) -> str:
-    """Authors and year of each work; what is no work of the literature stays as it is.
+    """Shorten each work to authors and year; a reference that is not a work of the literature is kept.
 
     >>> cite("Brier (1950), Rev. 78; Gneiting, Raftery (2007), doi:10.1; A, B, C (2021), X 1; a rule")
     'Brier (1950); Gneiting, Raftery (2007); A et al. (2021); a rule'
@@ -96,6 +96,6 @@ def _shorten(work: str) -> str:
 
 
 def list_works(references: Iterable[str]) -> list[str]:
-    """All works of the literature, each once, in the order of the alphabet."""
+    """Return all works of the literature, each once, in alphabetical order."""
     works = {work for reference in references for work in reference.split("; ")}
     return sorted((work for work in works if _WORK_PATTERN.match(work)), key=str.casefold)

@@ -1,4 +1,4 @@
-"""Whether the sample was large enough: the precision reached, and which counts are too small."""
+"""Sample size: the precision of the main intervals, and counts that are too small."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import DataSummary, ModelResult, SampleSummary
 
-#: A rule of thumb asks for this many events and this many non-events.
+#: A rule of thumb requires this many events and this many non-events.
 _ENOUGH = 100
-#: More classes than these are counted, not named.
+#: Most classes that are named; further ones are counted.
 _MOST_NAMED = 4
-#: Intervals that are narrower have no width but for rounding.
+#: Narrower intervals have a width only because of rounding.
 _NO_WIDTH = 1e-12
-#: An effective number of cases this near to a whole one is whole.
+#: An effective number of cases this close to a whole number counts as whole.
 _ROUNDING = 1e-6
 
 
 def precision_table(evaluation: Evaluation) -> Table | None:
-    """Half the width of the main intervals; None without intervals."""
+    """Table of half the width of the main intervals; None without intervals."""
     if evaluation.results[0].scores.scores[0].interval is None:
         return None
     is_binary = evaluation.kind == "binary"
@@ -60,13 +60,13 @@ def precision_table(evaluation: Evaluation) -> Table | None:
 
 
 def _half_width(estimate: Estimate | None) -> float:
-    """Half the width of an interval; NaN where nothing varies, which is no sign of precision."""
+    """Return half the width of an interval; NaN where nothing varies, which does not show precision."""
     width = float("nan") if estimate is None else estimate.upper - estimate.lower
     return width / 2 if width > _NO_WIDTH else float("nan")
 
 
 def describe_size(evaluation: Evaluation) -> list[str]:
-    """Cases of each kind, what was too little, and how well the prevalence is known."""
+    """Describe the cases of each class, counts that are too small, and the precision of the prevalence."""
     sentences = _describe_classes(evaluation) if evaluation.data.classes else _describe_events(evaluation)
     small = _count_small(evaluation)
     return [*sentences, small] if small else sentences
@@ -88,7 +88,7 @@ def _labels(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _count_cases(sample: SampleSummary, data: DataSummary) -> tuple[float, ...]:
-    """Cases of each class, or events and non-events: effective numbers where weights are not counts."""
+    """Return cases of each class, or events and non-events; effective numbers if weights are not counts."""
     known = sample.independent
     if known is None or (known.unit != "row" and data.weight_kind != "sampling"):
         return sample.classes or (sample.events, sample.total - sample.events)
@@ -96,7 +96,7 @@ def _count_cases(sample: SampleSummary, data: DataSummary) -> tuple[float, ...]:
 
 
 def _are_effective(data: DataSummary) -> bool:
-    """Whether cases are counted by effective numbers, because sums of weights do not count them."""
+    """Whether cases are counted by effective numbers, because weights are sampling weights."""
     return data.weight_kind == "sampling" and data.sample.independent is not None
 
 
@@ -119,41 +119,47 @@ def _describe_events(evaluation: Evaluation) -> list[str]:
 
 
 def _describe_sums(data: DataSummary, events: float, others: float) -> str:
-    """Events and non-events; sums of sampling weights with the number of cases that they count as."""
+    """Describe events and non-events; sampling weights with their sums and effective numbers."""
     sums = data.sample.events, data.sample.total - data.sample.events
     if not _are_effective(data):
         weighed = " (sums of weights)" if data.weighted else ""
-        return f"The sample has {format_counted(sums[0], 'event')} and {format_counted(sums[1], 'non-event')}{weighed}."
+        return (
+            f"The sample has {format_counted(sums[0], 'event')} and "
+            f"{format_counted(sums[1], 'non-event')}{weighed}."
+        )
     draws = (
         format_counted(data.sample.rows, "row")
         if data.clusters is None
         else format_counted(data.clusters, "cluster")
     )
-    cases = f"{format_counted(_round_down(events), 'event')} and {format_counted(_round_down(others), 'non-event')}"
+    cases = (
+        f"{format_counted(_round_down(events), 'event')} and "
+        f"{format_counted(_round_down(others), 'non-event')}"
+    )
     return (
         f"The weights of events sum to {format_count(sums[0])} and those of non-events to "
-        f"{format_count(sums[1])}; allowing for weights that vary, the {draws} count as {cases}."
+        f"{format_count(sums[1])}; allowing for varying weights, the {draws} count as {cases}."
     )
 
 
 def _round_down(cases: float) -> float:
-    """Whole cases, so that 99.97 does not look like the 100 that are asked for."""
+    """Round down to whole cases, so that 99.97 does not look like the required 100."""
     return math.floor(cases + _ROUNDING)
 
 
 def _judge_size(counts: dict[str, float], cases_of: str = "") -> str:
     few = [what for what, n in counts.items() if n < _ENOUGH - _ROUNDING]
-    rule = f"A rule of thumb asks for at least {_ENOUGH} of each [{cite(VERGOUWE_2005)}]"
+    rule = f"A rule of thumb requires at least {_ENOUGH} of each [{cite(VERGOUWE_2005)}]"
     if few:
         return (
             f"{rule}: there are too few {cases_of}{_name_few(few)}. Intervals are wide, and a lack of "
-            "evidence against calibration says little."
+            "evidence against calibration means little."
         )
-    return f"{rule}. The sample has them, which alone does not make intervals narrow [{cite(SNELL_2021)}]."
+    return f"{rule}. The sample meets it, but this alone does not make intervals narrow [{cite(SNELL_2021)}]."
 
 
 def _name_few(few: list[str]) -> str:
-    """What there is too little of; of many classes only how many."""
+    """Name the classes with too few cases; if there are many, only their number."""
     if len(few) <= _MOST_NAMED:
         return join_words(few)
     return f"{format_count(len(few))} classes"

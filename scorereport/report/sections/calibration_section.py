@@ -1,4 +1,4 @@
-"""Calibration: reliability diagrams, bands, tests, line and grades, for binary outcomes and K classes."""
+"""The section on calibration: reliability diagrams, bands, tests, line and grades; binary and K classes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 def describe_calibration_section(report: Report) -> SectionContent:
-    """The signature of the report: what forecasts promised, and what came true."""
+    """Describe the calibration of binary models: diagrams, errors, line, tests and grades."""
     evaluation = report.evaluation
     bands = [band for model in evaluation.models for band in model.bands]
     known = [(m.model, m.calibration) for m in evaluation.models if m.calibration is not None]
@@ -99,12 +99,12 @@ def _is_outline(band: Band) -> bool:
 
 
 def _explain_absence(evaluation: Evaluation) -> str:
-    """Why there are no bands although there are intervals; empty if that is not so."""
+    """Explain why there are no bands although there are intervals; empty otherwise."""
     if evaluation.settings.resamples == 0 or any(model.bands for model in evaluation.models):
         return ""
     return (
-        "There are no bands here: those that can be had without rows in memory need rows that are "
-        "independent, without weights or with frequency weights."
+        "There are no bands here: without rows in memory, bands require independent rows, unweighted or with "
+        "frequency weights."
     )
 
 
@@ -120,7 +120,7 @@ def _draw_diagrams(evaluation: Evaluation) -> Part:
 
 
 def _draw_flexible(evaluation: Evaluation) -> Part | None:
-    """The flexible curves, if any model has one."""
+    """Draw the flexible curves; None if no model has one."""
     models = [m for m in evaluation.models if has_flexible(m)]
     if not models:
         return None
@@ -130,13 +130,13 @@ def _draw_flexible(evaluation: Evaluation) -> Part | None:
         describe_flexible(evaluation.models),
         evaluation.models,
         caption="Flexible calibration curves: logistic regression on a restricted cubic spline of the "
-        f"log-odds of the forecast. Light: pointwise {level} confidence band; where the diagonal lies "
-        "outside, the data speak against calibration at that forecast alone.",
+        f"log-odds of the forecast. Light area: pointwise {level} confidence band; where the diagonal lies "
+        "outside, there is evidence against calibration at that forecast, taken alone.",
     )
 
 
 def _explain_curves(models: Sequence[ModelResult]) -> list[str]:
-    """Why a model has no flexible curve, or which forecasts it leaves out."""
+    """Explain why a model has no flexible curve, or which forecasts the curve leaves out."""
     found = [(m.model, m.calibration.flexible) for m in models if m.calibration is not None]
     return [
         f"{model}, flexible curve: {curve.note}"
@@ -145,39 +145,39 @@ def _explain_curves(models: Sequence[ModelResult]) -> list[str]:
     ]
 
 
-#: What the bands of a diagram show, by their coverage.
+#: Descriptions of the bands of a diagram, by their coverage.
 _BANDS = {
-    "pointwise": "Shaded: {}; at any one forecast the curve of a calibrated model lies inside with that "
+    "pointwise": "Shaded: {}; at any one forecast, the curve of a calibrated model lies inside with that "
     "probability.",
     "simultaneous": "Dashed: {}; the whole curve of a calibrated model stays inside with that probability.",
 }
 
 
 def _describe_drawing(models: Sequence[ModelResult]) -> str:
-    """What the lines and areas are, and how they were made."""
+    """Describe the lines and areas of a diagram, and how they were computed."""
     bands = [(m.model, band) for m in models for band in m.bands if band.kind == "consistency"]
     seeds = sorted({band.seed for _, band in bands if band.seed is not None})
-    told = [
+    described = [
         text.format(_name_bands([pair for pair in bands if pair[1].coverage == coverage]))
         for coverage, text in _BANDS.items()
         if any(band.coverage == coverage for _, band in bands)
     ]
     return " ".join(
         [
-            *told,
+            *described,
             *(f"Seed {seed}." for seed in seeds),
-            "Thick segments are bins of the isotonic fit; bars show the distribution of the forecasts.",
+            "Thick segments: blocks of the isotonic fit. Bars: distribution of the forecasts.",
         ]
     )
 
 
 def _name_bands(bands: Sequence[tuple[str, Band]]) -> str:
-    """The bands by their labels, with the models if these have different ones."""
+    """Return the labels of the bands, with the names of the models if labels differ."""
     labels = list(dict.fromkeys(band.label for _, band in bands))
     if len(labels) == 1:
         return labels[0]
     return "; ".join(
-        f"{label} of {join_words(model for model, band in bands if band.label == label)}" for label in labels
+        f"{label} for {join_words(model for model, band in bands if band.label == label)}" for label in labels
     )
 
 
@@ -201,7 +201,7 @@ def _brier_table(models: Sequence[ModelResult]) -> Table:
 
 
 def describe_class_calibration_section(report: Report) -> SectionContent | None:
-    """What forecasts of classes promised, and what came true; None of binary models."""
+    """Describe the calibration of models of K classes; None for binary models."""
     evaluation = report.evaluation
     if not evaluation.class_models:
         return None
@@ -225,13 +225,13 @@ def describe_class_calibration_section(report: Report) -> SectionContent | None:
 
 
 def _choose_kinds(evaluation: Evaluation) -> list[str]:
-    """The kinds of views, the main one first; of two ordered classes the threshold tells all."""
+    """Return the kinds of views, the main one first; with two ordered classes, the one threshold suffices."""
     families = evaluation.class_models[0].families[::-1]
     return [family.kind for family in (families[:1] if len(families[0].views) == 1 else families)]
 
 
 def _draw_figures(models: Sequence[ClassModelResult], kind: str, *, is_main: bool) -> dict[str, Part]:
-    """A figure for each model; the first of the main kind is the one that texts refer to."""
+    """Draw a figure for each model; texts refer to the first one of the main kind."""
     name = "reliability" if is_main else "class_reliability"
     return {
         f"{name}_{place}" if place > 1 else name: figure_part(
@@ -242,33 +242,37 @@ def _draw_figures(models: Sequence[ClassModelResult], kind: str, *, is_main: boo
 
 
 def _caption(model: ClassModelResult, kind: str) -> str:
-    """What is seen and how it was made."""
+    """Describe what a figure shows and how it was computed."""
     family = next(family for family in model.families if family.kind == kind)
     views = choose_views(family)
     each = (
-        "for each threshold: the probability of a class up to the one named"
+        "one for each threshold: the probability of a class up to the one named"
         if kind == THRESHOLD
-        else "for each class against all others"
+        else "one for each class against all others"
     )
-    told = [f"CORP reliability diagrams of {model.model}, {each}."]
+    described = [f"CORP reliability diagrams of {model.model}, {each}."]
     if len(views) < len(family.views):
-        told.append(f"Shown are the {len(views)} of {len(family.views)} with the largest miscalibration.")
-    return " ".join(filter(None, [*told, describe_axes(views), *_describe_symbols(model, family)]))
+        described.append(
+            f"The {len(views)} of {len(family.views)} with the largest miscalibration are shown."
+        )
+    return " ".join(filter(None, [*described, describe_axes(views), *_describe_symbols(model, family)]))
 
 
 def _describe_symbols(model: ClassModelResult, family: ViewFamily) -> list[str]:
-    """What is drawn in a panel; in short if the same was drawn for the main kind of views."""
+    """Describe what a panel shows; in short if it is the same as for the main kind of views."""
     bands, main = (list(_describe_bands(choose_views(f))) for f in (family, model.families[-1]))
     if family.kind != model.families[-1].kind and bands == main:
-        return ["Bands, segments, bars and triangles as in the diagrams of the thresholds."]
+        return [
+            "Bands, segments, bars and triangles have the same meaning as in the diagrams of the thresholds."
+        ]
     return [
         *bands,
-        "Thick segments are bins of the isotonic fit, bars the distribution of the forecasts, triangles the "
-        "share of cases.",
+        "Thick segments: blocks of the isotonic fit. Bars: distribution of the forecasts. Triangles: "
+        "observed share.",
     ]
 
 
-#: What the bands of a diagram show, by their coverage.
+#: Short descriptions of the bands of a diagram, by their coverage.
 _VIEW_BANDS = {
     "pointwise": "Shaded: {}, at one forecast.",
     "simultaneous": "Dashed: {}, for the whole curve.",
@@ -286,7 +290,7 @@ def _describe_bands(views: Sequence[ViewResult]) -> Iterator[str]:
 
 
 def _describe_findings(evaluation: Evaluation, kind: str) -> Iterator[str]:
-    """Which curves leave their bands, and where miscalibration is shown, if many tests are allowed for."""
+    """State which curves leave their bands, and where adjusted tests show miscalibration."""
     for model in evaluation.class_models:
         of_kind = replace(model, families=tuple(f for f in model.families if f.kind == kind))
         yield from describe_view_bands(of_kind)
@@ -295,7 +299,7 @@ def _describe_findings(evaluation: Evaluation, kind: str) -> Iterator[str]:
 
 
 def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> Iterator[str]:
-    """Where the test of miscalibration rejects, adjusted for the number of views; nothing without draws."""
+    """State where the test of miscalibration rejects, adjusted for the number of views."""
     tests = [(view, view.scores.miscalibration_test("brier")) for view in family.views]
     known = [(view, test.p_value) for view, test in tests if test is not None]
     if not known:
@@ -307,18 +311,18 @@ def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> I
         for (view, _), p in zip(known, adjusted, strict=True)
         if p <= alpha
     ]
-    told = "no evidence of it"
+    result = "no evidence of miscalibration"
     if shown:
-        told = f"there is evidence of it for {name_some(shown)}"
+        result = f"evidence of miscalibration for {name_some(shown)}"
     elif len(known) / (evaluation.settings.resamples + 1) > alpha:
-        told = "too few draws to show it"
-    yield f"{model}, test of miscalibration{_adjusted_for(family)}: {told}."
+        result = "too few draws to show miscalibration"
+    yield f"{model}, test of miscalibration{_adjusted_for(family)}: {result}."
 
 
 def _describe_where(view: ViewResult) -> str:
-    """Which forecasts of a view are wrong, as far as its band shows it."""
-    told = describe_segments(view.reliability, view.bands)
-    return f": forecasts {told}" if told else ""
+    """State which forecasts of a view are wrong, as far as its band shows it."""
+    segments = describe_segments(view.reliability, view.bands)
+    return f": forecasts {segments}" if segments else ""
 
 
 def _adjusted_for(family: ViewFamily) -> str:

@@ -1,4 +1,4 @@
-"""The choice of a checkpoint: how scores run over training, and which checkpoint each would keep."""
+"""The section on the choice of a checkpoint: scores during training, and the checkpoint that each selects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PENALISED = ("penalized_brier", "penalized_log_loss")
 
 
 def describe_checkpoints_section(report: Report) -> SectionContent | None:
-    """Scores over checkpoints, choices and correlations; None if no checkpoint was chosen."""
+    """Describe scores over checkpoints, choices and correlations; None if no checkpoint was chosen."""
     selection: Selection | None = report.selection
     if selection is None:
         return None
@@ -39,7 +39,7 @@ def describe_checkpoints_section(report: Report) -> SectionContent | None:
 
 
 def _describe_choice(selection: Selection) -> dict[str, Any]:
-    """What the template says of this selection."""
+    """Return the values that the template shows."""
     scores = {track.score for track in selection.tracks}
     return {
         "count": format_counted(len(selection.checkpoints), "checkpoint"),
@@ -55,45 +55,47 @@ def _describe_choice(selection: Selection) -> dict[str, Any]:
 
 
 def _describe_selection(selection: Selection) -> list[str]:
-    """The choice in sentences, written from the table."""
+    """Describe the chosen checkpoint, and the one that early stopping keeps, in sentences."""
     chosen = selection.chosen
-    told = [
+    sentences = [
         f"The {inside_sentence(score_label(chosen.score))} chooses checkpoint {chosen.best}, where it is "
         f"{format_number(chosen.value, 4)}.{_describe_loss(chosen.macro_f1, chosen.macro_f1_loss)}"
     ]
     if chosen.stop is not None:
-        ends = "would not end training early" if chosen.stop.at is None else f"ends at {chosen.stop.at}"
-        told.append(
+        ends = (
+            "would not end training early" if chosen.stop.at is None else f"ends training at {chosen.stop.at}"
+        )
+        sentences.append(
             f"Early stopping by the same score {ends} and keeps checkpoint {chosen.stop.kept}."
             f"{_describe_loss(chosen.stop.macro_f1, chosen.stop.macro_f1_loss)}"
         )
-    return told
+    return sentences
 
 
 def _describe_loss(f1: float, loss: float) -> str:
     if math.isnan(f1):
         return ""
-    lost = f", {format_number(loss, 4)} below the best" if loss > 0 else ", the best of all"
+    lost = f", {format_number(loss, 4)} below the best" if loss > 0 else ", the best of all checkpoints"
     return f" Its macro F1 is {format_number(f1, 4)}{lost}."
 
 
 def _penalty(selection: Selection) -> str:
-    """The penalties for this number of classes; empty if it is not known."""
+    """State the penalties for this number of classes; empty if it is not known."""
     if not selection.classes:
         return ""
     k = len(selection.classes)
     return (
-        f"With {format_count(k)} classes it is {format_number((k - 1) / k, 4)} for the Brier score and "
-        f"log {k} = {format_number(math.log(k), 4)} for the log score."
+        f"With {format_count(k)} classes, the penalty is {format_number((k - 1) / k, 4)} for the Brier "
+        f"score and log {k} = {format_number(math.log(k), 4)} for the log score."
     )
 
 
 def _caption(selection: Selection) -> str:
     grey = " Grey line: the best macro F1." if selection.correlations else ""
     stop = (
-        " Dashed line: where early stopping ends training, with a diamond on the checkpoint that it keeps if "
-        "that is not the best."
+        " Dashed line: where early stopping ends training; a diamond marks the checkpoint that it keeps, "
+        "unless that is the best one."
         if selection.patience is not None
         else ""
     )
-    return f"Each score over the checkpoints; a dot marks its best value.{stop}{grey}"
+    return f"Each score against the checkpoints; a dot marks its best value.{stop}{grey}"

@@ -1,4 +1,4 @@
-"""The end of a report: certificate, limitations, provenance, signatures, and the annex of checklists."""
+"""The closing sections: certificate, limitations, provenance, sign-off, and the annex of checklists."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "ap
 
 
 def describe_limitations_section(report: Report) -> SectionContent:
-    """What the author says, what the evaluation noticed, and what nobody else has checked."""
-    told, certificate = report.configuration.texts, report.certificate
+    """Describe the author's limitations, the notes of the evaluation, and what the certificate leaves out."""
+    texts, certificate = report.configuration.texts, report.certificate
     return SectionContent(
         name="limitations",
         title="Limitations and interpretation",
         content={
-            "limitations": split_paragraphs(told.limitations),
+            "limitations": split_paragraphs(texts.limitations),
             "notes": list(report.evaluation.notes),
             "left_out": "" if certificate is None else "; ".join(certificate.left_out),
         },
@@ -48,12 +48,12 @@ def describe_limitations_section(report: Report) -> SectionContent:
 
 
 def describe_provenance_section(report: Report, templates_sha256: str = "") -> SectionContent:
-    """Where the numbers and the pages come from, so that somebody else can make them again."""
+    """Describe the origin of numbers and pages, so that others can reproduce them."""
     evaluation = report.evaluation
     facts = {
         **_describe_run(report.provenance, templates_sha256),
         **_describe_origin(report.origin),
-        "Certificate made": "" if report.certificate is None else format_time(report.certificate.time),
+        "Certificate computed": "" if report.certificate is None else format_time(report.certificate.time),
         "Data": evaluation.data.source,
         "SHA-256 of the file": evaluation.data.file_sha256,
         "SHA-256 of the columns used": evaluation.data.sha256,
@@ -77,7 +77,7 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
 
 
 def _describe_engine(settings: EvaluationSettings) -> dict[str, str]:
-    """Where draws start or, if nothing is drawn, who sorted the rows."""
+    """Return the seed or, for an engine that draws nothing at random, how the rows were sorted."""
     if settings.engine == "memory":
         return {"Seed": str(settings.seed)}
     return {"Engine": f"{_ENGINES[settings.engine]}; nothing is drawn at random"}
@@ -93,12 +93,12 @@ def _describe_run(trace: Provenance, templates_sha256: str) -> dict[str, str]:
 
 
 def _describe_origin(origin: Provenance | None) -> dict[str, str]:
-    """Where results come from that were reported before, under another configuration."""
+    """Describe the first report of results that were reported before, under another configuration."""
     if origin is None:
         return {}
     return {
         "Results first reported": f"{format_time(origin.time)}, under another configuration",
-        "by the command": f"`{origin.command}`" if origin.command else "",
+        "First reported by": f"`{origin.command}`" if origin.command else "",
     }
 
 
@@ -108,7 +108,7 @@ def _earlier_templates(trace: Provenance, templates_sha256: str) -> str:
 
 
 def _describe_audit(trend: Trend | None) -> dict[str, str]:
-    """What was audited; and the last record before it, by which one can tell whether it was changed since."""
+    """Describe the audit, and the hash of the record before it, which reveals later changes to it."""
     if trend is None:
         return {}
     before = f"record {trend.last_id}, SHA-256 {trend.last_sha256}" if trend.last_id else "no records"
@@ -126,7 +126,7 @@ def _describe_revision(revision: Revision) -> str:
 
 
 def describe_sign_off_section(report: Report) -> SectionContent:
-    """Places for three names, dates and signatures."""
+    """Describe the places for three names, dates and signatures."""
     people = report.configuration.people
     rows: list[dict[str, Any]] = []
     for label, role in _ROLES.items():
@@ -138,7 +138,7 @@ def describe_sign_off_section(report: Report) -> SectionContent:
 
 
 def describe_checklists_section(report: Report, present: Sequence[str]) -> SectionContent | None:
-    """All checklists of the report, each item with the sections that answer it; None if there are none."""
+    """Describe all checklists, each item with the sections that answer it; None if there are none."""
     if not report.checklists:
         return None
     names, evidence = report.configuration.checklist.names, _find_evidence(report)
@@ -165,14 +165,14 @@ def describe_checklists_section(report: Report, present: Sequence[str]) -> Secti
 
 
 def _explain(line: ChecklistLine, engine: str) -> ChecklistLine:
-    """Say why there is no recalibration, if it could not be tried."""
+    """Add the reason why there is no recalibration, if the engine could not try it."""
     if engine == "memory" or "recalibration" not in line.missing_sections:
         return line
-    return replace(line, reason=f"{line.reason}; it can be tried only on rows in memory")
+    return replace(line, reason=f"{line.reason}; recalibration can be tried only on rows in memory")
 
 
 def _move_decisions(checklist: Checklist) -> Checklist:
-    """Of K classes the worth of decisions, their cost, stands in the section on performance."""
+    """Refer decisions to the section on performance, which has their costs with K classes."""
     items = [
         replace(item, sections=tuple("performance" if name == "decision" else name for name in item.sections))
         for item in checklist.items
@@ -181,7 +181,7 @@ def _move_decisions(checklist: Checklist) -> Checklist:
 
 
 def _find_evidence(report: Report) -> list[str]:
-    """What the sections really have to offer."""
+    """Return the kinds of evidence that the report contains: intervals, verification."""
     certificate = report.certificate
     has_intervals = report.evaluation.settings.resamples > 0
     is_verified = certificate is not None and certificate.verdict != "not certified"
@@ -199,13 +199,13 @@ def _describe_line(line: ChecklistLine) -> dict[str, Any]:
 
 
 _BY_VIEWS = (
-    "It was asked whether each class comes and, if classes are ordered, whether the outcome lies up to each "
-    "of them; these are binary questions, which together make the scores of all classes."
+    "The comparison covers binary views: each class against the rest and, if classes are ordered, the "
+    "classes up to each threshold; together these views make up the scores of all classes."
 )
 
 
 def describe_certificate_section(report: Report) -> SectionContent | None:
-    """The certificate: what differs in full, what agrees in a summary; None if nobody was asked."""
+    """Describe the certificate: differences in full, agreement in a summary; None without a certificate."""
     if report.certificate is None:
         return None
     described = describe_certificate(report.certificate)
@@ -229,13 +229,14 @@ def describe_certificate_section(report: Report) -> SectionContent | None:
 
 
 def _introduce(certificate: Certificate, *, has_classes: bool) -> str:
-    """What was done, and no more."""
+    """State what the certificate covers."""
     if certificate.verdict == "not certified":
         return (
-            "No other software has computed the numbers of this report on these data; this section says why."
+            "No other software has recomputed the numbers of this report on these data; this section gives "
+            "the reason."
         )
-    told = (
-        "Other software has computed scores, components, bins and bands of this report again, on the same "
-        "data; what it has not looked at is named below."
+    text = (
+        "Other software has recomputed scores, components, bins and bands of this report on the same data; "
+        "quantities that it has not recomputed are listed below."
     )
-    return f"{told} {_BY_VIEWS}" if has_classes else told
+    return f"{text} {_BY_VIEWS}" if has_classes else text

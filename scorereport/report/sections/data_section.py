@@ -1,4 +1,4 @@
-"""The model and the data: what the model is for, the source of the data, and which rows remained."""
+"""The sections on model and data: intended use, source of the data, rows kept, forecasts."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import DataSummary, SampleSummary
 
 
-#: Forecasts class by class would fill more than a page with more rows.
+#: Most rows in the table of forecasts by class, which would otherwise fill more than a page.
 _MOST_ROWS = 60
 
 
 def describe_class_data_section(report: Report) -> SectionContent | None:
-    """Facts of the configuration beside those of the data themselves; None of binary models."""
-    evaluation, told = report.evaluation, report.configuration.data
+    """Describe the data of class models, as configured and as read; None for binary models."""
+    evaluation, stated = report.evaluation, report.configuration.data
     data, classes, models = evaluation.data, evaluation.data.classes, evaluation.class_models
     if classes is None:
         return None
     has_room = len(classes.counts) * len(models) <= _MOST_ROWS
     facts = {
-        "Source": told.source,
+        "Source": stated.source,
         "File": data.source,
-        "Period": told.period,
-        "Population": told.population,
-        "Eligibility": told.eligibility,
-        "Outcome": told.outcome,
-        "Horizon": told.horizon,
+        "Period": stated.period,
+        "Population": stated.population,
+        "Eligibility": stated.eligibility,
+        "Outcome": stated.outcome,
+        "Horizon": stated.horizon,
         "Classes": f"{data.outcome}, {len(classes.counts)} {'ordered ' * classes.ordered}classes",
         "Cases": _describe_class_size(data),
     }
@@ -87,25 +87,25 @@ def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
     if not rescaled.rows:
         return f"{rescaled.model}: the probabilities of every row sum to 1 within {SUM_TOLERANCE:g}."
     return (
-        f"{rescaled.model}: in {format_count(rescaled.rows)} of {format_counted(rows, 'row')} the probabilities did "
-        f"not sum to 1 within {SUM_TOLERANCE:g}, the furthest to {format_number(rescaled.furthest_sum, 6)}; "
-        "they were divided by their sum, as asked for."
+        f"{rescaled.model}: in {format_count(rescaled.rows)} of {format_counted(rows, 'row')} the "
+        f"probabilities did not sum to 1 within {SUM_TOLERANCE:g} (furthest sum: "
+        f"{format_number(rescaled.furthest_sum, 6)}); they were divided by their sum, as requested."
     )
 
 
 def describe_data_section(report: Report) -> SectionContent:
-    """Facts of the configuration beside those of the data themselves."""
-    evaluation, told = report.evaluation, report.configuration.data
+    """Describe the data of binary models, as configured and as read."""
+    evaluation, stated = report.evaluation, report.configuration.data
     data, models = evaluation.data, evaluation.models
     rule = models[0].curves.histogram.rule
     facts = {
-        "Source": told.source,
+        "Source": stated.source,
         "File": data.source,
-        "Period": told.period,
-        "Population": told.population,
-        "Eligibility": told.eligibility,
-        "Outcome": told.outcome,
-        "Horizon": told.horizon,
+        "Period": stated.period,
+        "Population": stated.population,
+        "Eligibility": stated.eligibility,
+        "Outcome": stated.outcome,
+        "Horizon": stated.horizon,
         "Event": f"{data.outcome} = {data.positive}",
         "Cases": _describe_size(report),
         "Events": _describe_events(data.sample),
@@ -121,7 +121,7 @@ def describe_data_section(report: Report) -> SectionContent:
                 plot_distributions,
                 describe_distributions(models),
                 models,
-                caption=f"Distribution of the forecasts, events apart from non-events ({rule}).",
+                caption=f"Distribution of the forecasts, separately for events and non-events ({rule}).",
             ),
         ),
         content={"facts": label_facts(facts), "nothing_dropped": not data.row_flow.dropped},
@@ -143,23 +143,23 @@ def _describe_events(sample: SampleSummary) -> str:
 
 
 def describe_model_section(report: Report) -> SectionContent | None:
-    """What the configuration tells of the model; None if it tells nothing."""
-    told = report.configuration.model
+    """Describe the model as configured; None if the configuration has nothing on it."""
+    stated = report.configuration.model
     facts = label_facts(
         {
-            "Model": told.name,
-            "Version": told.version,
-            "Owner": told.owner,
-            "Developer": told.developer,
+            "Model": stated.name,
+            "Version": stated.version,
+            "Owner": stated.owner,
+            "Developer": stated.developer,
             "Validated by": _name_validator(report.configuration),
-            "Tier": told.tier,
+            "Tier": stated.tier,
         }
     )
     texts = {
-        "Intended use": told.intended_use,
-        "Users": told.users,
-        "Not to be used for": told.out_of_scope,
-        "How the predictions were made": told.predictions,
+        "Intended use": stated.intended_use,
+        "Users": stated.users,
+        "Not to be used for": stated.out_of_scope,
+        "How the predictions were made": stated.predictions,
     }
     uses = [{"label": label, "paragraphs": split_paragraphs(text)} for label, text in texts.items() if text]
     described = _description_table(report)
@@ -179,12 +179,14 @@ def _name_validator(configuration: Configuration) -> str:
 
 
 def _description_table(report: Report) -> Table | None:
-    told = report.configuration.model.descriptions
-    if not told:
+    descriptions = report.configuration.model.descriptions
+    if not descriptions:
         return None
     return Table(
-        caption="Models in this report, by their columns in the data",
+        caption="Models in this report, by column in the data",
         heads=("model", "description"),
-        rows=tuple((result.model, told.get(result.model, "")) for result in report.evaluation.results),
+        rows=tuple(
+            (result.model, descriptions.get(result.model, "")) for result in report.evaluation.results
+        ),
         n_labels=2,
     )

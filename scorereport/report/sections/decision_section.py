@@ -1,4 +1,4 @@
-"""Decisions: what acting on the forecasts costs and gains, and what recalibration would change."""
+"""The sections on decisions and recalibration: costs and benefits of acting on forecasts, gains of maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def describe_decision_section(report: Report) -> SectionContent:
-    """Regret, net benefit and thresholds over the costs that matter."""
+    """Describe regret, net benefit and thresholds over the relevant costs."""
     evaluation = report.evaluation
     models, costs = evaluation.models, evaluation.settings.cost_interval
     shaded = "" if costs is None else f" Shaded: costs between {costs[0]:g} and {costs[1]:g}."
@@ -37,8 +37,8 @@ def describe_decision_section(report: Report) -> SectionContent:
                 describe_regret(models, costs),
                 models,
                 costs,
-                caption="Regret curves: mean loss beyond that of perfect foresight, against the cost "
-                f"ratio c: a false alarm costs c, a miss 1 − c. Lower is better.{shaded}",
+                caption="Regret curves: mean loss in excess of perfect foresight, against the cost ratio c: "
+                f"a false alarm costs c, a miss 1 − c. Lower is better.{shaded}",
             ),
             decision=figure_part(
                 plot_decision,
@@ -46,7 +46,8 @@ def describe_decision_section(report: Report) -> SectionContent:
                 models,
                 costs,
                 caption="Decision curves: net benefit of acting if the forecast is at least the threshold, "
-                f"beside acting always and never. Higher is better.{_describe_band(evaluation)}{shaded}",
+                "compared with acting always and never. Higher is "
+                f"better.{_describe_band(evaluation)}{shaded}",
             ),
             thresholds=table_part(
                 threshold_decision_table(models, format_level(evaluation.settings.level)),
@@ -58,12 +59,12 @@ def describe_decision_section(report: Report) -> SectionContent:
 
 
 def _describe_band(evaluation: Evaluation) -> str:
-    """What the light areas are, if there are any."""
+    """Describe the light areas, if there are any."""
     bands = [model.curves.decision.band for model in evaluation.models]
     if not any(band is not None and not band.note for band in bands):
         return ""
     level = format_level(evaluation.settings.level)
-    return f" Light areas: {level} intervals at each threshold by itself."
+    return f" Light areas: {level} intervals at each threshold separately."
 
 
 def _bounded(evaluation: Evaluation) -> Table | None:
@@ -76,7 +77,7 @@ def _bounded(evaluation: Evaluation) -> Table | None:
 
 
 def describe_recalibration_section(report: Report) -> SectionContent | None:
-    """The effect of each map on each model; None if none was tried."""
+    """Describe the effect of each map on each model; None if none was tried."""
     evaluation = report.evaluation
     table = recalibration_table(evaluation.models, format_level(evaluation.settings.level))
     if table is None:

@@ -1,4 +1,4 @@
-"""Decomposition: miscalibration against discrimination, for all scores, costs and classes."""
+"""The section on decomposition: miscalibration and discrimination of all scores and classes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def describe_class_decomposition_section(report: Report) -> SectionContent | None:
-    """The components of the scores in sum and view by view; None of binary models."""
+    """Describe the components of class scores, in total and by view; None for binary models."""
     evaluation = report.evaluation
     models, level = evaluation.class_models, format_level(evaluation.settings.level)
     if not models:
@@ -68,9 +68,9 @@ def _draw_components(evaluation: Evaluation, level: str) -> Part:
     kind = models[0].families[-1].kind
     is_ordered = evaluation.kind == "ordinal"
     where, why = (
-        ("threshold", "how many cases lie on either side of a threshold")
+        ("threshold", "how many cases lie on each side of a threshold")
         if is_ordered
-        else ("class", "how often a class comes")
+        else ("class", "how often a class occurs")
     )
     lines = f" Lines: {level} intervals of the true components." if models[0].scores.components else ""
     return figure_part(
@@ -78,14 +78,14 @@ def _draw_components(evaluation: Evaluation, level: str) -> Part:
         describe_view_components(models, kind),
         models,
         kind,
-        caption="Where models lose and gain: miscalibration, which should be small, and discrimination, "
-        f"which should be large, of each {where}.{lines} Discrimination also depends on {why}: compare "
-        "models in a row, not rows.",
+        caption="Miscalibration, which should be small, and discrimination, which should be large, for each "
+        f"{where}.{lines} Discrimination also depends on {why}: compare models within a row, not across "
+        "rows.",
     )
 
 
 def _describe_crossing(evaluation: Evaluation) -> Iterator[str]:
-    """Models whose recalibrated thresholds contradict each other, and in how many cases."""
+    """Name the models whose recalibrated thresholds cross, and in how many cases they do."""
     total = evaluation.data.sample.total
     for model in evaluation.class_models:
         crossing = model.families[-1].crossing
@@ -95,7 +95,7 @@ def _describe_crossing(evaluation: Evaluation) -> Iterator[str]:
 
 
 def describe_decomposition_section(report: Report) -> SectionContent:
-    """The components of every score, as a table and as pictures."""
+    """Describe the components of every score, in a table and in figures."""
     evaluation = report.evaluation
     models, level = evaluation.models, format_level(evaluation.settings.level)
     whiskers = (
@@ -112,15 +112,16 @@ def describe_decomposition_section(report: Report) -> SectionContent:
                 plot_components,
                 describe_components(models),
                 models,
-                caption="Miscalibration and discrimination of the Brier score. Better is up and to the left; "
-                f"along each slanted line the Brier score is the same.{whiskers}",
+                caption="Miscalibration and discrimination of the Brier score. Better models lie further up "
+                f"and to the left; along each slanted line, the Brier score is constant.{whiskers}",
             ),
             murphy=figure_part(
                 plot_murphy,
                 describe_murphy(models),
                 models,
-                caption="Murphy diagram: the mean elementary score against the cost ratio θ of whoever acts "
-                "on the forecast. Lower is better; every proper score weighs the values of θ in its own way.",
+                caption="Murphy diagram: the mean elementary score against the cost ratio θ of the "
+                "decision. Lower is better; every proper score is a mixture of elementary scores with its "
+                "own weights over θ.",
             ),
         ),
         content={"has_intervals": bool(models[0].scores.components)},

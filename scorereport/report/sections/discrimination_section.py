@@ -1,4 +1,4 @@
-"""Discrimination: how well models separate events from non-events, or K classes from each other."""
+"""The section on discrimination: how well models separate events from non-events, or K classes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ClassSummary
 
 
-#: More models than these do not fit into a figure of one page.
+#: Most models in a figure that fits on one page.
 _MODELS_OF_A_FIGURE = 6
 
 
 def describe_class_discrimination_section(report: Report) -> SectionContent | None:
-    """Confusion tables as pictures, and precision, recall and AUC class by class; None of binary models."""
+    """Describe confusion matrices, and precision, recall and AUC by class; None for binary models."""
     evaluation = report.evaluation
     models, classes = evaluation.class_models, evaluation.data.classes
     if classes is None:
@@ -53,7 +53,7 @@ def describe_class_discrimination_section(report: Report) -> SectionContent | No
 
 
 def _draw_figures(models: Sequence[ClassModelResult], classes: ClassSummary) -> Iterator[tuple[str, Part]]:
-    """As many figures as the models need; the first is the one that texts refer to."""
+    """Draw as many figures as the models need; texts refer to the first one."""
     for start in range(0, len(models), _MODELS_OF_A_FIGURE):
         shown = models[start : start + _MODELS_OF_A_FIGURE]
         key = f"confusion_{start // _MODELS_OF_A_FIGURE + 1}" if start else "confusion"
@@ -63,20 +63,20 @@ def _draw_figures(models: Sequence[ClassModelResult], classes: ClassSummary) -> 
 
 def _caption(classes: ClassSummary) -> str:
     cells = (
-        "Numbers are percent of the row"
+        "Numbers are percentages of the row"
         if len(classes.counts) <= MOST_NUMBERED
         else "The darker a cell, the larger its share of the row"
     )
     is_absent = any(count.weight == 0 for count in classes.counts)
-    line = " A line through a row marks a class that never came." if is_absent else ""
+    line = " A line through a row marks a class that was never observed." if is_absent else ""
     return (
-        "Confusion tables: of the cases in which each class came (rows), the share in which each class was "
-        f"called likeliest (columns). {cells}; on the diagonal the call is right.{line}"
+        "Confusion matrices: for the cases of each observed class (rows), the share with each predicted "
+        f"class, the likeliest one (columns). {cells}; on the diagonal, the prediction is correct.{line}"
     )
 
 
 def describe_discrimination_section(report: Report) -> SectionContent | None:
-    """ROC curves and the measures that sum them up; None where all outcomes are the same."""
+    """Describe ROC curves and their summary measures; None if all outcomes are the same."""
     evaluation = report.evaluation
     if evaluation.data.sample.prevalence in (0.0, 1.0):
         return None
@@ -93,8 +93,9 @@ def describe_discrimination_section(report: Report) -> SectionContent | None:
                 plot_roc,
                 describe_roc(models),
                 models,
-                caption="ROC curves: the share of events found against the share of non-events flagged, at "
-                "every threshold. Thin: their concave hulls, which isotonic recalibration attains here.",
+                caption="ROC curves: share of events found against share of non-events flagged, at every "
+                "threshold. Thin lines: their concave hulls, the ROC curves of the forecasts after isotonic "
+                "recalibration on these cases.",
             ),
         ),
     )

@@ -1,4 +1,4 @@
-"""Groups and periods: whether the models are equally good in all groups and at all times."""
+"""The sections on subgroups and periods: whether models are equally good in all of them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from scorereport.report.section_parts import Part
     from scorereport.results.model_records import GroupResult
 
-#: More groups than these are in the results document; a page cannot show them all.
+#: Most groups on a page; the results document has all of them.
 MOST_GROUPS = 40
 
 
 def describe_groups_section(report: Report) -> SectionContent | None:
-    """Results by subgroup, each column with its table and figure; None if there are no subgroups."""
+    """Describe the results by subgroup, a table and a figure for each column; None without subgroups."""
     evaluation = report.evaluation
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))
     if not columns:
         return None
     level = format_level(evaluation.settings.level)
-    what = "the event happens" if evaluation.kind == "binary" else "each class comes"
+    what = "the event happens" if evaluation.kind == "binary" else "each class occurs"
     blocks, parts = [], {}
     for place, column in enumerate(columns, start=1):
         members = [group for group in evaluation.groups if group.column == column]
@@ -66,7 +66,7 @@ def describe_groups_section(report: Report) -> SectionContent | None:
 
 
 def describe_time_section(report: Report) -> SectionContent | None:
-    """Results by period; None if the data have no dates."""
+    """Describe the results by period; None if the data have no dates."""
     evaluation = report.evaluation
     if not evaluation.windows:
         return None
@@ -99,7 +99,7 @@ def _draw(
     what: str,
     level: str,
 ) -> Part | None:
-    """A figure of those groups that were scored; None if none was."""
+    """Draw the groups that were scored; None if none was."""
     scored = [model for group in shown for model in group.models]
     if not scored:
         return None
@@ -108,12 +108,16 @@ def _draw(
         plot,
         describe(shown),
         shown,
-        caption=f"{what}{whiskers}. Lower is better, but it also depends on how often "
-        f"{'each class comes' if shown[0].sample.classes else 'the event happens'} in a group.",
+        caption=f"{what}{whiskers}. Lower is better, but the score also depends on how often "
+        f"{'each class occurs' if shown[0].sample.classes else 'the event happens'} in a group.",
     )
 
 
 def _count_left_out(groups: Sequence[GroupResult]) -> str:
-    """What a page does not show."""
+    """State how many groups the page leaves out; empty if none."""
     more = len(groups) - MOST_GROUPS
-    return f"{format_counted(more, 'more group')} of it are in the results document." if more > 0 else ""
+    return (
+        f"{format_counted(more, 'more group')} {'is' if more == 1 else 'are'} in the results document."
+        if more > 0
+        else ""
+    )

@@ -1,4 +1,4 @@
-"""Methods: only what was used, each with formula, convention and reference; and the precision reached."""
+"""The section on methods: those that were used, with formula, convention and reference; and precision."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def describe_methods_section(report: Report) -> SectionContent:
-    """The methods of this report, and whether the sample was large enough for them."""
+    """Describe the methods of this report, and the precision that the sample allows."""
     evaluation = report.evaluation
     families = describe_families(report)
     return SectionContent(
@@ -53,7 +53,7 @@ def describe_methods_section(report: Report) -> SectionContent:
         content={
             "symbols": label_facts(_choose_symbols(evaluation)),
             "conventions": list(_state_conventions(evaluation)),
-            "families": [_set_type(family) for family in families],
+            "families": [_format_family(family) for family in families],
             "sizes": describe_size(evaluation),
             "references": _list_references(families),
         },
@@ -61,14 +61,14 @@ def describe_methods_section(report: Report) -> SectionContent:
 
 
 def _choose_symbols(evaluation: Evaluation) -> dict[str, str]:
-    """Symbols that some formula of the report has."""
+    """Return the symbols that formulas of the report use."""
     symbols = {"binary": SYMBOLS, "multiclass": CLASS_SYMBOLS, "ordinal": CLASS_SYMBOLS | ORDINAL_SYMBOLS}
     known = SYMBOLS_OF_INFERENCE if evaluation.settings.engine == "memory" else SYMBOLS_OF_BUCKETS
     return {**symbols[evaluation.kind], **(known if evaluation.settings.resamples > 0 else {})}
 
 
 def describe_families(report: Report) -> list[dict[str, Any]]:
-    """All methods that were used, in families with a title; families without any are left out."""
+    """Return all methods that were used, in families with a title; empty families are left out."""
     evaluation, omitted = report.evaluation, report.configuration.report.omit
     families: dict[str, Iterable[MethodEntry]] = {
         "How the rows were read": list_engine_methods(evaluation),
@@ -87,12 +87,12 @@ def describe_families(report: Report) -> list[dict[str, Any]]:
 
 
 def _name_groups(evaluation: Evaluation) -> str:
-    """The title of a family; rows that are not in memory cannot be recalibrated on trial."""
+    """Return the title of a family; recalibration is tried only on rows in memory."""
     return "Subgroups and recalibration" if evaluation.settings.engine == "memory" else "Subgroups"
 
 
-def _set_type(family: dict[str, Any]) -> dict[str, Any]:
-    """The family as it is printed: authors and years, which the list of references completes."""
+def _format_family(family: dict[str, Any]) -> dict[str, Any]:
+    """Format a family for print: references by authors and year, which the list of references completes."""
     methods = [
         {**method, "formula": bind_operators(method["formula"]), "reference": cite(method["reference"])}
         for method in family["methods"]
@@ -101,24 +101,24 @@ def _set_type(family: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list_references(families: Iterable[dict[str, Any]]) -> list[str]:
-    """All works that are cited."""
+    """Return all works that are cited."""
     cited = [method["reference"] for family in families for method in family["methods"]]
     return list_works([*cited, VERGOUWE_2005, SNELL_2021])
 
 
 def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
-    """What was decided once for all methods."""
+    """State the conventions that hold for all methods."""
     settings, data = evaluation.settings, evaluation.data
-    yield "Lower scores are better unless ↑ or a text says otherwise. Logarithms are natural."
+    yield "Lower scores are better unless ↑ or the text states otherwise. Logarithms are natural."
     yield (
-        "A score is proper if no forecast does better on average than the true probability, and strictly "
-        "proper if every other forecast does worse."
+        "A score is proper if no forecast has a better mean score than the true probability, and strictly "
+        "proper if every other forecast has a worse one."
     )
     if evaluation.kind == "binary":
         yield "A decision is positive if and only if p ≥ threshold."
     else:
-        yield "The decision is the likeliest class; of those that tie, the first in the stated order."
-    yield "What is 0/0 is not defined (n/d), never 0; what is infinite stays ∞."
+        yield "The decision is the likeliest class; among ties, the first class in the stated order."
+    yield "A value of 0/0 is not defined (n/d), never 0; an infinite value stays ∞."
     if settings.resamples > 0:
         yield _state_levels(evaluation)
     if data.weighted:
@@ -127,50 +127,55 @@ def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _state_weights(kind: str) -> str:
-    """What weights are, and what follows for errors, tests and bands."""
+    """State what weights mean, and how errors, tests and bands allow for them."""
     mean = "Means and sums are weighted: mean S = Σ w S / Σ w."
     if kind == "frequency":
-        return f"{mean} Weights are frequencies: a row counts as often as its weight says."
+        return f"{mean} Weights are frequencies: a row counts as often as its weight states."
     if kind == "sampling":
         return (
             f"{mean} Weights are sampling weights: each row was drawn once and stands for others. Standard "
-            "errors, tests and bands are design-based: they allow for weights that vary, and for weights "
-            "that depend on the outcome, as where events were sampled more often than non-events."
+            "errors, tests and bands are design-based: they allow for varying weights, and for weights that "
+            "depend on the outcome, for example where events were sampled more often than non-events."
         )
-    return f"{mean} Whole weights count as repeated rows; a row with a fractional weight was drawn once."
+    return (
+        f"{mean} Whole-number weights count as repeated rows; a row with a fractional weight was drawn once."
+    )
 
 
 def _state_levels(evaluation: Evaluation) -> str:
-    """The levels of intervals and bands and, if anything was drawn, where draws start."""
+    """State the levels of intervals and bands and, if anything was drawn, the seed."""
     settings = evaluation.settings
     if settings.engine != "memory":
         return state_engine_levels(evaluation)
     return (
-        f"Intervals have the level {format_level(settings.level)}, bands "
-        f"{format_level(settings.band_level)}. Random draws start at seed {settings.seed}, each with a "
-        "stream of its own, so that they can be repeated."
+        f"Intervals have a confidence level of {format_level(settings.level)}, bands of "
+        f"{format_level(settings.band_level)}. Random draws start from seed {settings.seed}, each with its "
+        "own stream, so that they are reproducible."
     )
 
 
 def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
-    """What rows that depend on each other change, and how errors are made without draws."""
+    """State how errors allow for dependent rows, or how they are computed without draws."""
     if evaluation.settings.engine != "memory":
         yield from state_engine_conventions(evaluation)
         return
     if evaluation.data.clusters is not None:
         yield (
-            f"Rows depend on each other within {format_counted(evaluation.data.clusters, 'cluster')}, which are "
-            "drawn whole; standard errors are those of sums over clusters, and z is a quantile of t with one "
-            "degree of freedom less than there are clusters, but for AUC and calibration line."
+            f"Rows depend on each other within {format_counted(evaluation.data.clusters, 'cluster')}, which "
+            "are resampled as a whole; standard errors are those of sums over clusters, and z is a quantile "
+            "of t with one degree of freedom fewer than there are clusters, except for AUC and calibration "
+            "line."
         )
     if any("errors in time" in d.method for d in evaluation.comparisons.differences):
         yield (
             "Differences between models, the calibration line and its tests have standard errors for rows "
-            "that depend in time, from the slowest cosines over the times; their z is a quantile of t with "
-            "as many degrees of freedom as cosines. Other intervals and tests take rows as independent."
+            "that depend on each other in time, from the slowest cosines over the times; their z is a "
+            "quantile of t with as many degrees of freedom as cosines. Other intervals and tests treat rows "
+            "as independent."
         )
     elif any("HAC" in d.method for d in evaluation.comparisons.differences):
         yield (
-            "Times are too few to show how rows depend on each other: differences between models take times "
-            "as independent, and their z is a quantile of t with one degree of freedom less than times."
+            "There are too few times to show how rows depend on each other: differences between models "
+            "treat times as independent, and their z is a quantile of t with one degree of freedom fewer "
+            "than there are times."
         )

@@ -1,4 +1,4 @@
-"""Overall performance: scores with intervals and skill, costs of class decisions, model comparisons."""
+"""The sections on performance and comparison: scores, skills, costs of class decisions, differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def describe_class_performance_section(report: Report) -> SectionContent | None:
-    """Scores of all models, what penalties add to them, and what decisions cost; None of binary models."""
+    """Describe scores, penalties and costs of decisions of class models; None for binary models."""
     evaluation = report.evaluation
     classes, costs = evaluation.data.classes, find_decision_costs(evaluation)
     if classes is None or costs is None:
@@ -59,7 +59,7 @@ def describe_class_performance_section(report: Report) -> SectionContent | None:
 
 
 def describe_performance_section(report: Report) -> SectionContent:
-    """Scores of all models over all costs."""
+    """Describe the scores of all binary models."""
     evaluation = report.evaluation
     models = [result.scores for result in evaluation.models]
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
@@ -76,7 +76,7 @@ def describe_performance_section(report: Report) -> SectionContent:
 
 
 def describe_comparison_section(report: Report) -> SectionContent | None:
-    """Paired differences of all models; None if nothing was compared."""
+    """Describe the paired differences between models; None if nothing was compared."""
     evaluation = report.evaluation
     compared, level = evaluation.comparisons, format_level(evaluation.settings.level)
     if not compared.differences:
@@ -91,10 +91,10 @@ def describe_comparison_section(report: Report) -> SectionContent | None:
                 plot_murphy_differences,
                 describe_murphy_differences(curves),
                 curves,
-                caption="Difference of mean elementary scores against the cost ratio; below zero the first "
-                f"model is better. Bands of level {format_level(curves[0].level)}: dark at each cost, light "
-                f"at all costs together ({curves[0].resamples} draws, seed {curves[0].seed})"
-                f"{', of each pair alone' if len(curves) > 1 else ''}.",
+                caption="Difference of mean elementary scores against the cost ratio; below zero, the first "
+                f"model is better. {format_level(curves[0].level)} bands: dark, pointwise; light, "
+                f"simultaneous over all costs ({curves[0].resamples} draws, seed "
+                f"{curves[0].seed}){', for each pair separately' if len(curves) > 1 else ''}.",
             )
             if curves
             else None,

@@ -1,4 +1,4 @@
-"""Retention: which score finds the cases that a model gets wrong."""
+"""The section on retention curves: which score identifies the cases that a model gets wrong."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from scorereport.report.section_parts import Part
     from scorereport.results.class_records import ClassModelResult
 
-#: More models than these would not fit into a figure of one page.
+#: Most models in a figure that fits on one page.
 _MODELS_OF_A_FIGURE = 4
 
 
 def describe_retention_section(report: Report) -> SectionContent | None:
-    """Curves of each metric as cases are set aside, and the areas under them; None if there are none."""
+    """Describe the retention curves of each metric and the areas under them; None if there are none."""
     models = [model for model in report.evaluation.class_models if model.retention]
     if not models:
         return None
@@ -55,7 +55,7 @@ def describe_retention_section(report: Report) -> SectionContent | None:
 
 
 def _draw_figures(models: Sequence[ClassModelResult]) -> Iterator[tuple[str, Part]]:
-    """As many figures as the models need; the first is the one that texts refer to."""
+    """Draw as many figures as the models need; texts refer to the first one."""
     for start in range(0, len(models), _MODELS_OF_A_FIGURE):
         shown = models[start : start + _MODELS_OF_A_FIGURE]
         key = f"retention_{start // _MODELS_OF_A_FIGURE + 1}" if start else "retention"
@@ -68,13 +68,13 @@ def _caption(models: Sequence[ClassModelResult]) -> str:
         f" Shaded: pointwise {format_level(band.level)} bands, {band.area.method}." if band.resamples else ""
     )
     return (
-        "Retention curves: each metric of the cases that are left after those with the worst score were set "
-        f"aside, one line for each score; lines that coincide lie upon each other.{shaded}"
+        "Retention curves: each metric on the cases that remain after those with the worst score are set "
+        f"aside, one line for each score; lines that coincide overlap.{shaded}"
     )
 
 
 def _describe_window(band: RetentionBand) -> dict[str, str]:
-    """The fractions in words: first, last, and what lies between them."""
+    """Return the fractions as text: the first, the last and their distance."""
     first, last = float(band.fraction[0]), float(band.fraction[-1])
     return {
         "first": f"{100 * first:g} %",
@@ -86,7 +86,7 @@ def _describe_window(band: RetentionBand) -> dict[str, str]:
 
 
 def _list_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
-    """What was not defined, once for each model and metric."""
+    """Return the notes of the curves, once for each model and metric."""
     for model in models:
         notes = dict.fromkeys((band.metric, band.note) for band in model.retention if band.note)
         yield from (f"{model.model}, {score_label(metric)}: {note}" for metric, note in notes)

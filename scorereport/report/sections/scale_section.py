@@ -1,4 +1,4 @@
-"""The probability scale: what models gave to what was observed, against how often it was observed."""
+"""The section on the probability scale: probabilities of observed outcomes against their frequencies."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
-#: More panels than these are too small to read on one page.
+#: With more panels on one page, they would be too small to read.
 _MODELS_OF_A_FIGURE = 6
 
 
 def describe_scale_section(report: Report) -> SectionContent | None:
-    """Decisiveness, accuracy and robustness of model and source, and their angle; None if there are none."""
+    """Describe decisiveness, accuracy, robustness and their angle; None if no model has them."""
     models = [result for result in report.evaluation.results if result.scale]
     if not models:
         return None
@@ -62,7 +62,7 @@ def describe_scale_section(report: Report) -> SectionContent | None:
 
 
 def _describe_angle(model: ScaledModel) -> Iterator[str]:
-    """What the angle says in CORP blocks, and in equal-count bins if that is another verdict."""
+    """Describe the verdict in CORP blocks, and in equal-count bins if that verdict differs."""
     cut, fitted = model.scale[:2]
     for result in (fitted, cut) if cut.verdict != fitted.verdict else (fitted,):
         sentence = result.sentence
@@ -70,7 +70,7 @@ def _describe_angle(model: ScaledModel) -> Iterator[str]:
 
 
 def _slices(models: Sequence[ScaledModel], key: str) -> Iterator[tuple[str, int, Sequence[ScaledModel]]]:
-    """Models in as many figures as they need; the first figure is the one that texts refer to."""
+    """Split models over as many figures as needed; texts refer to the first figure."""
     for start in range(0, len(models), _MODELS_OF_A_FIGURE):
         name = f"{key}_{start // _MODELS_OF_A_FIGURE + 1}" if start else key
         yield name, start, models[start : start + _MODELS_OF_A_FIGURE]
@@ -81,8 +81,8 @@ def _draw_scales(models: Sequence[ScaledModel]) -> Iterator[tuple[str, Part]]:
         window = describe_window(shown)
         caption = (
             "Model against source probability, all classes together. Filled bubbles are bins with equal "
-            "numbers of pairs of case and class, outlined ones CORP blocks; their area is their share of "
-            "what came. Dark marks, joined by a line whose angle is written beside: robustness, accuracy and "
+            "numbers of pairs of case and class, outlined bubbles CORP blocks; their area is their share of "
+            "the observed outcomes. Dark points, joined by a line with its angle: robustness, accuracy and "
             f"decisiveness in equal-count bins.{f' {window}' if window else ''}"
         )
         yield key, figure_part(plot_scale, describe_scale(shown), shown, first=first, caption=caption)
@@ -91,15 +91,15 @@ def _draw_scales(models: Sequence[ScaledModel]) -> Iterator[tuple[str, Part]]:
 def _draw_spectra(models: Sequence[ScaledModel]) -> Iterator[tuple[str, Part]]:
     for key, first, shown in _slices(models, "scale_spectrum"):
         caption = (
-            "Generalised mean of the probabilities of what came over its exponent m: small m heeds small "
-            "probabilities. Solid: model; dashed: source in equal-count bins. Dots: the three marks, at "
-            "m = −2/3, 0 and 1."
+            "Generalised mean of the probabilities of the observed outcomes against its exponent m: a small "
+            "m gives more weight to small probabilities. Solid: model; dashed: source in equal-count bins. "
+            "Dots: robustness, accuracy and decisiveness, at m = −2/3, 0 and 1."
         )
         yield key, figure_part(plot_spectrum, describe_spectrum(shown), shown, first=first, caption=caption)
 
 
 def _list_notes(models: Sequence[ScaledModel]) -> Iterator[str]:
-    """What was unusual, once for each class, whatever the bins."""
+    """Return the notes of all results, once for each class, whatever the bins."""
     notes = dict.fromkeys((r.target, r.note) for model in models for r in model.scale if r.note)
     for target, note in notes:
         if not any(target == other and note != longer and note in longer for other, longer in notes):
@@ -107,11 +107,11 @@ def _list_notes(models: Sequence[ScaledModel]) -> Iterator[str]:
 
 
 def _list_missing_intervals(models: Sequence[ScaledModel]) -> Iterator[str]:
-    """Whose robustness has no interval, because few small probabilities rule it."""
+    """Name the models whose robustness has no interval because few small probabilities dominate it."""
     missing = [m.model for m in models if any(r.robustness.model.note == WITHOUT_TAIL for r in m.scale)]
     if missing:
         yield (
             "Some intervals of the robustness and its divergence, here or for single classes, are left out "
-            f"({join_words(missing)}): few very small probabilities of what came rule these means, others "
-            "like them may come, and no interval could be relied on."
+            f"({join_words(missing)}): a few observed outcomes with very small probabilities dominate these "
+            "means, more such outcomes may occur, and no interval would be reliable."
         )

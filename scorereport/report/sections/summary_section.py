@@ -1,4 +1,4 @@
-"""The summary: the verdict on each model, its reasons in plain sentences, and all limits in one table."""
+"""The summary section: the verdict on each model, findings in plain sentences, and a table of limits."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 
-#: More measures than these are counted, not named.
+#: Most measures that are named; further ones are counted.
 _MOST_LABELS = 3
 
 
 def describe_cards(report: Report) -> list[dict[str, str]]:
-    """A card for each model with its verdict and the reason, and one for the certificate."""
+    """Describe a card for each model with its verdict and the reason, and one for the certificate."""
     cards = [_describe_card(report, result) for result in report.evaluation.results]
     return [*cards, _describe_certificate_card(report)]
 
 
 def _describe_card(report: Report, result: ModelResult | ClassModelResult) -> dict[str, str]:
     judged = [j for j in report.judgements if j.model == result.model]
-    for light in (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, LimitVerdict.PASS):
-        found = [j for j in judged if j.verdict is light]
+    for verdict in (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, LimitVerdict.PASS):
+        found = [j for j in judged if j.verdict is verdict]
         if found:
-            tone, _, word = VERDICT_LABELS[light]
+            tone, _, word = VERDICT_LABELS[verdict]
             many = f"{len(found)} of {len(judged)} limits" if len(judged) > 1 else "its limit"
             return {
                 "label": result.model,
@@ -62,12 +62,12 @@ def _name_labels(judgements: Sequence[Judgement]) -> str:
 def _describe_certificate_card(report: Report) -> dict[str, str]:
     certificate = report.certificate
     if certificate is None:
-        text = "no other implementation was asked"
+        text = "not verified by another implementation"
         return {"label": "R certificate", "tone": "plain", "word": "None", "text": text}
     compared = len(certificate.comparisons)
     text = f"{compared - len(certificate.unexpected)} of {compared} comparisons as expected"
     if certificate.verdict == "not certified":
-        text = "these numbers were not computed again"
+        text = "these numbers were not recomputed"
     return {
         "label": "R certificate",
         "tone": CERTIFICATE_LABELS[certificate.verdict][0],
@@ -78,20 +78,22 @@ def _describe_certificate_card(report: Report) -> dict[str, str]:
 
 _SENTENCES = {
     LimitVerdict.PASS: "Pass: {total} of {total} limits are met",
-    LimitVerdict.WARN: "Warning: all limits are met, {n} of {total} without the margin asked for",
-    LimitVerdict.INCONCLUSIVE: "Inconclusive: of {n} of {total} limits the data cannot tell whether they are met",
+    LimitVerdict.WARN: "Warning: all limits are met, but {n} of {total} without the required margin",
+    LimitVerdict.INCONCLUSIVE: (
+        "Inconclusive: for {n} of {total} limits, the data do not show whether {they_are} met"
+    ),
     LimitVerdict.FAIL: "Fail: {n} of {total} limits {are} breached",
 }
 _DEPENDENT = (
-    "(rows are shown to depend on each other in time; only intervals of the calibration line allow for it)"
+    "(tests show that rows depend on each other in time; only intervals of the calibration line allow for it)"
 )
-#: Of the verdicts on groups so many are shown, the worst first.
+#: Most verdicts on groups that are shown, the worst first.
 _MOST_GROUP_LINES = 40
 _ORDER = (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, LimitVerdict.PASS)
 
 
 def describe_summary_section(report: Report) -> SectionContent:
-    """Verdict, cards of the models, findings, and the table of limits."""
+    """Describe the verdict, the cards of the models, findings, and the table of limits."""
     return SectionContent(
         name="summary",
         title="Summary",
@@ -115,27 +117,28 @@ def describe_summary_section(report: Report) -> SectionContent:
 
 
 def describe_limits_origin(limits: LimitsTable) -> str:
-    """Who set the limits, and when."""
+    """State who set the limits, and when."""
     when = f" on {limits.set_on}" if limits.set_on else ""
-    return f"Limits set by {limits.set_by or 'somebody not named'}{when}."
+    return f"Limits set by {limits.set_by or 'a person not named'}{when}."
 
 
 def describe_overall_verdict(report: Report) -> dict[str, Any]:
-    """The verdict over all limits as the first thing a reader sees."""
-    light = report.verdict
-    if light is None:
-        told = "No verdict: no limits were set, so nothing could be met or breached"
-        return {"label": "Verdict", "tone": "plain", "mark": "○", "sentence": told, "details": []}
-    tone, mark, _ = VERDICT_LABELS[light]
-    n = sum(judgement.verdict is light for judgement in report.judgements)
-    told = _SENTENCES[light].format(n=n, total=len(report.judgements), are="is" if n == 1 else "are")
-    return {"label": "Verdict", "tone": tone, "mark": mark, "sentence": told, "details": []}
+    """Describe the verdict over all limits, the first thing a reader sees."""
+    verdict = report.verdict
+    if verdict is None:
+        sentence = "No verdict: no limits were set"
+        return {"label": "Verdict", "tone": "plain", "mark": "○", "sentence": sentence, "details": []}
+    tone, mark, _ = VERDICT_LABELS[verdict]
+    n = sum(judgement.verdict is verdict for judgement in report.judgements)
+    are, they_are = ("is", "it is") if n == 1 else ("are", "they are")
+    sentence = _SENTENCES[verdict].format(n=n, total=len(report.judgements), are=are, they_are=they_are)
+    return {"label": "Verdict", "tone": tone, "mark": mark, "sentence": sentence, "details": []}
 
 
 def _count_judgements(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
     return [
-        dict(zip(("tone", "mark", "text"), VERDICT_LABELS[light], strict=True)) | {"count": format_count(n)}
-        for light, n in count_limit_verdicts(judgements).items()
+        dict(zip(("tone", "mark", "text"), VERDICT_LABELS[verdict], strict=True)) | {"count": format_count(n)}
+        for verdict, n in count_limit_verdicts(judgements).items()
         if n
     ]
 
@@ -150,14 +153,17 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
     kinds = ("text", "text", "number ranged", "number ranged", "verdict")
     is_dependent = any(judgement.sentence.endswith(DEPENDENCE_CAUTION) for judgement in judgements)
     rest = (
-        f"; {format_counted(hidden, 'more verdict')} on groups are in the results document" if hidden else ""
+        f"; {format_counted(hidden, 'more verdict')} on groups {'is' if hidden == 1 else 'are'} in the "
+        "results document"
+        if hidden
+        else ""
     )
     return {
         "kind": "table",
-        "caption": "Limits and how they were judged, on the whole interval of each number: inconclusive "
-        f"where the limit lies inside it, or where events or non-events are fewer than {FEWEST_CASES} and no "
-        "exact bound decides. Intervals of MCB and DSC are of the true component, without the overfit of the "
-        f"fit, and may exclude the measured value{rest}",
+        "caption": "Limits and verdicts, judged by the whole interval of each number: inconclusive where the "
+        f"limit lies inside the interval, or where there are fewer than {FEWEST_CASES} events or non-events "
+        "and no exact bound decides. Intervals of MCB and DSC are overfit-corrected, for the true component, "
+        f"and may exclude the measured value{rest}",
         "detail": _DEPENDENT if is_dependent else "",
         "look": f"evaluation roomy {length_class(len(shown))}",
         "heads": [table_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],

@@ -1,4 +1,4 @@
-"""An audit among earlier audits: how its numbers develop, and whether anything has changed."""
+"""The section on drift: an audit compared with earlier audits, over time and by tests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
-#: More periods than these are named by the first and the last.
+#: With more periods, only the first and the last are named.
 _MOST_NAMED = 4
 
 
 def describe_trend_section(report: Report) -> SectionContent | None:
-    """Numbers over time and tests of drift; None if this is no audit, little if it is the first."""
+    """Describe numbers over time and tests of drift; None if the report is not an audit."""
     trend: Trend | None = report.trend
     if trend is None:
         return None
@@ -44,28 +44,28 @@ def describe_trend_section(report: Report) -> SectionContent | None:
 
 
 def _draw(report: Report, trend: Trend, level: str) -> Part | None:
-    """The figure; None if there is no earlier audit to show."""
+    """Return the figure; None if there is no earlier audit to show."""
     if len(trend.snapshots) == 1:
         return None
     models = len(name_models(trend))
-    left_out = f" The first {MOST_MODELS} of {models} models." if models > MOST_MODELS else ""
+    left_out = f" Only the first {MOST_MODELS} of {models} models are shown." if models > MOST_MODELS else ""
     has_limits = any(not judgement.group for judgement in report.judgements)
-    limits = " Dashed lines: limits as they are now; an arrow points to one beyond a panel." * has_limits
+    limits = " Dashed lines: current limits; an arrow points to a limit outside a panel." * has_limits
     has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference)
-    marks = " Of the other marks the larger ones are audits that it is tested against." * has_marks
-    where = "at the last day" if trend.snapshots[-1].period.start is None else "in the middle"
+    marks = " Medium-sized points: the audits that it is tested against." * has_marks
+    where = "at the last day" if trend.snapshots[-1].period.start is None else "at the middle"
     return figure_part(
         plot_trend,
         describe_trend(trend, report.judgements),
         trend,
         report.judgements,
-        caption=f"Numbers of {format_counted(len(trend.snapshots), 'audit')} {where} of each period, with "
-        f"{level} intervals. Large marks: this audit.{marks}{limits}{left_out}",
+        caption=f"Numbers of {format_counted(len(trend.snapshots), 'audit')}, each {where} of its period, "
+        f"with {level} intervals. Large points: this audit.{marks}{limits}{left_out}",
     )
 
 
 def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
-    """What the template says of this comparison."""
+    """Return the values that the template shows."""
     current, tested = trend.snapshots[-1], [drift for drift in trend.drifts if not drift.note]
     return {
         "is_first": len(trend.snapshots) == 1,
@@ -79,7 +79,7 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
         "stable": [_without_caution(drift) for drift in trend.drifts if not drift.has_drifted],
         "alpha": format_level(trend.alpha),
         "looks": format_counted(trend.looks, "audit"),
-        "what": "the event happens" if kind == "binary" else "each class comes",
+        "what": "the event happens" if kind == "binary" else "each class occurs",
         "sizes": {name: [format_level(size) for size in sizes] for name, sizes in DRIFT_SIZES.items()},
         "index": DRIFT_SIZES["forecasts"],
         "fewest": format_count(FEW_EVENTS),
@@ -89,12 +89,12 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
 
 
 def _without_caution(drift: Drift) -> str:
-    """The sentence on a drift without the caution, which stands at the table for all of them."""
+    """Return the sentence on a drift without its caution, which the table states once for all."""
     return drift.sentence.removesuffix(drift.caution).rstrip()
 
 
 def _name_periods(trend: Trend) -> str:
-    """The periods that are tested against, by name or by the first and the last."""
+    """Return the names of the reference periods, or of the first and the last if there are many."""
     labels = trend.reference
     if len(labels) <= _MOST_NAMED:
         return join_words(labels) if labels else ""

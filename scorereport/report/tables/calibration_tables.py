@@ -1,4 +1,4 @@
-"""Tests and measures of calibration as tables."""
+"""Tables of calibration: line, calibration errors, tests and rating grades."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def calibration_tables(
     models: Sequence[ModelResult], level: str, *, has_smooth: bool = True
 ) -> Iterator[Table]:
-    """The calibration line, errors and tests of each model, and its rating grades if there are any."""
+    """Yield the tables of calibration line, errors, tests and, if there are any, rating grades."""
     known = [(m.model, m.calibration) for m in models if m.calibration is not None]
     if known:
         yield line_table(known, level)
@@ -37,7 +37,7 @@ def calibration_tables(
 
 
 def line_table(known: Sequence[tuple[str, ModelCalibration]], level: str) -> Table:
-    """Slope and intercepts of the calibration line."""
+    """Table of slope and intercepts of the calibration line."""
     lines = []
     for model, calibration in known:
         line = calibration.line
@@ -52,16 +52,16 @@ def line_table(known: Sequence[tuple[str, ModelCalibration]], level: str) -> Tab
     )
 
 
-#: Distances to a smooth curve, with their heads.
+#: Distances to a smooth curve, with their column heads.
 _SMOOTH = {"ici": "ICI", "e50": "E50", "e90": "E90", "emax": "Emax"}
 
 
 def distance_table(
     known: Sequence[tuple[str, ModelCalibration]], level: str, *, has_smooth: bool = True
 ) -> Table:
-    """Distances between forecasts and what happened: to a smooth curve, and in bins.
+    """Table of distances between forecasts and observed frequencies: to a smooth curve, and in bins.
 
-    Smooth curves need the rows in memory; without them there are no columns for their distances.
+    Smooth curves require rows in memory; without these, their columns are left out.
     """
     smooth = _SMOOTH if has_smooth else {}
     found = [calibration.binned for _, calibration in known]
@@ -89,11 +89,13 @@ def distance_table(
 
 def _describe_distances(level: str, *, has_smooth: bool, bounded: bool, corrected: bool) -> str:
     of_curve = (
-        "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
+        "by the lowess curve with local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
         "Emax), and "
     )
-    noise = "; noise makes it too large, the last column corrects for that"
-    intervals = f", with {level} intervals, which hold 0 unless the data speak against it; lower is better"
+    noise = "; noise makes it too large, which the last column corrects"
+    intervals = (
+        f", with {level} intervals, which contain 0 unless there is evidence against 0; lower is better"
+    )
     return (
         f"Distance between forecasts and observed frequencies {of_curve * has_smooth}in 10 bins (ECE, which "
         f"depends on the bins{noise * corrected}){intervals if bounded else '; lower is better'}"
@@ -113,17 +115,18 @@ def _corrected(found: ModelCalibration) -> str:
 
 
 def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Table:
-    """All tests of calibration of all models; of several, also with p-values adjusted for their number."""
+    """Table of all tests of calibration; with several models, also with adjusted p-values."""
     is_adjusted = len(known) > 1
     tests = [
         (test.name, model, format_number(test.statistic, 2), *_p_values(test, is_adjusted=is_adjusted))
         for of_test in zip(*(c.tests for _, c in known), strict=True)
         for (model, _), test in zip(known, of_test, strict=True)
     ]
-    adjusted = f" (Holm: adjusted for the {len(known)} models)" if is_adjusted else ""
+    adjusted = f" (Holm's p: adjusted for the {len(known)} models)" if is_adjusted else ""
     return Table(
-        caption=f"Tests of calibration; a small p speaks against it{adjusted}{_describe_time_tests(known)}",
-        heads=("test", "model", "statistic", "p", *(["Holm p"] if is_adjusted else [])),
+        caption="Tests of calibration; a small p is evidence against "
+        f"it{adjusted}{_describe_time_tests(known)}",
+        heads=("test", "model", "statistic", "p", *(["Holm's p"] if is_adjusted else [])),
         rows=tuple(tests),
         n_labels=2,
         section=section_size(known),
@@ -138,17 +141,17 @@ def _p_values(test: HypothesisTest, *, is_adjusted: bool) -> tuple[str, ...]:
 
 
 def _describe_time_tests(known: Sequence[tuple[str, ModelCalibration]]) -> str:
-    """Which tests allow for dependence in time; nothing without times."""
+    """State which tests allow for dependence in time; empty without times."""
     tests = known[0][1].tests
     if not any(test.name == AUTOCORRELATION for test in tests):
         return ""
     others = [test.name for test in tests if test.note.endswith(INDEPENDENT)]
-    told = f". Tests allow for dependence in time, but for {join_words(others)}" if others else ""
-    return f"{told}; that of autocorrelation asks whether rows depend in time"
+    others_text = f". Tests allow for dependence in time, except {join_words(others)}" if others else ""
+    return f"{others_text}; the test of autocorrelation is one of dependence in time"
 
 
 def grade_tables(known: Sequence[tuple[str, ModelCalibration]]) -> Iterator[Table]:
-    """A table for each model whose rating grades were tested."""
+    """Yield a table for each model whose rating grades were tested."""
     for model, calibration in known:
         if calibration.grades:
             yield _grade_table(model, calibration.grades)
@@ -169,7 +172,7 @@ def _grade_table(model: str, grades: Iterable[GradeTest]) -> Table:
         for g in grades
     ]
     return Table(
-        caption=f"{model} by grade: is the forecast too low? (one-sided)",
+        caption=f"{model} by grade: one-sided tests whether the forecast is too low",
         heads=("grade", "n", "d", "forecast", "observed", "Jeffreys p", "binomial p", "light"),
         rows=tuple(rows),
     )

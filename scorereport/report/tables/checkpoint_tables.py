@@ -1,4 +1,4 @@
-"""Tables of checkpoints: the choice that each score makes, and how scores correlate."""
+"""Tables of checkpoints: the checkpoint that each score selects, and correlations of scores."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.selection.selection_records import CheckpointValue, ScoreChoice, Selection
 
-#: Heads of a table of choices beside the score and the checkpoint.
+#: Column heads of a table of choices, after the score and the checkpoint.
 _CHOICE_HEADINGS = ("value", "macro F1", "accuracy", "F1 lost")
 _DECIMALS = 4
-#: More scores than these make a matrix that does not fit a page.
+#: Most scores in a matrix that fits on a page.
 _WIDEST_MATRIX = 8
-_SIGN = "with the opposite sign where lower is better: near 1 if both call the same checkpoints good"
-#: Scores as the heads of narrow columns.
+_SIGN = "with the opposite sign where lower is better: near 1 if both favour the same checkpoints"
+#: Names of scores as heads of narrow columns.
 _SHORT = {
     "multiclass_brier": "Brier",
     "multiclass_log_loss": "log",
@@ -31,10 +31,10 @@ _SHORT = {
 
 
 def choice_table(selection: Selection) -> Table:
-    """The checkpoint that each score chooses, what its labels are worth, and what early stopping keeps."""
+    """Table of the checkpoint that each score selects, its F1 and accuracy, and what early stopping keeps."""
     caption = (
-        "The checkpoint that each score chooses, the score there (lower is better; ↑ higher is better), and "
-        "what is lost of the best macro F1 of all checkpoints"
+        "Checkpoint that each score selects, value of the score there (lower is better; ↑ higher is better), "
+        "and loss in macro F1 compared with the best of all checkpoints"
     )
     if selection.patience is None:
         return Table(
@@ -44,8 +44,9 @@ def choice_table(selection: Selection) -> Table:
             n_labels=2,
         )
     return Table(
-        caption=f"{caption}. Early stopping ends training after {format_counted(selection.patience, 'checkpoint')} "
-        "in a row without a better score and keeps the best so far",
+        caption=f"{caption}. Early stopping ends training after "
+        f"{format_counted(selection.patience, 'checkpoint')} in a row without a better score and keeps the "
+        "best so far",
         heads=("score", "rule", "checkpoint", "stops at", *_CHOICE_HEADINGS),
         rows=tuple(row for choice in selection.choices for row in _rules(choice)),
         n_labels=4,
@@ -74,7 +75,7 @@ def _format_worth(worth: CheckpointValue) -> tuple[str, ...]:
 
 
 def correlation_table(selection: Selection) -> Table | None:
-    """The correlations of every two scores or, if these are too many, of each with macro F1.
+    """Table of the correlations between scores or, if there are many, of each score with macro F1.
 
     None if there is nothing to correlate.
     """
@@ -85,8 +86,8 @@ def correlation_table(selection: Selection) -> Table | None:
     if not selection.correlations:
         return None
     return Table(
-        caption=f"Correlation of each score with macro F1 over the checkpoints, {_SIGN}. Pearson's is of the "
-        "values, Spearman's of their ranks",
+        caption=f"Correlation of each score with macro F1 over the checkpoints, {_SIGN}. Pearson: of values; "
+        "Spearman: of ranks",
         heads=("score", "Pearson", "Spearman"),
         rows=tuple(
             (score_label(pair.first), format_number(pair.pearson, 3), format_number(pair.spearman, 3))
@@ -96,14 +97,14 @@ def correlation_table(selection: Selection) -> Table | None:
 
 
 def _matrix(selection: Selection) -> Table:
-    """Pearson's correlations and, in the last column, Spearman's with macro F1 if it is known."""
+    """Table of Pearson's correlations and, in the last column, Spearman's with macro F1 if it is known."""
     names = [track.score for track in selection.tracks]
     pearson = {(pair.first, pair.second): pair.pearson for pair in selection.pairwise}
     pearson |= {(second, first): value for (first, second), value in pearson.items()}
     ranks = {pair.first: format_number(pair.spearman, 3) for pair in selection.correlations}
-    last = " and, in the last column, Spearman's of their ranks with macro F1" if ranks else ""
+    last = " and, in the last column, Spearman's rank correlation with macro F1" if ranks else ""
     return Table(
-        caption=f"Pearson's correlation of every two scores over the checkpoints{last}, {_SIGN}",
+        caption=f"Pearson's correlation of each pair of scores over the checkpoints{last}, {_SIGN}",
         heads=(
             "score",
             *(_SHORT.get(name, score_label(name)) for name in names),

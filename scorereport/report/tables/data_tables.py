@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def class_table(classes: ClassSummary, level: str) -> Table:
-    """How many cases are of each class, and their share with its interval."""
+    """Table of the classes: cases, share and its interval."""
     has_intervals = any(count.interval is not None for count in classes.counts)
-    order = "from the lowest to the highest" if classes.ordered else "which have no order"
+    order = "from lowest to highest" if classes.ordered else "unordered"
     with_intervals = f", with {level} intervals" if has_intervals else ""
     return Table(
-        caption=f"The {len(classes.counts)} classes of the outcome, {order}: cases and their share"
+        caption=f"The {len(classes.counts)} classes of the outcome, {order}: number and share of cases"
         f"{with_intervals}",
         heads=("class", "cases", "share", *(["interval"] if has_intervals else [])),
         rows=tuple(
@@ -47,7 +47,7 @@ def class_table(classes: ClassSummary, level: str) -> Table:
 
 
 def class_forecast_table(models: Sequence[ClassModelResult], classes: ClassSummary) -> Table:
-    """The forecasts of each class: mean, smallest, median and largest, beside the share that came."""
+    """Table of the forecasts of each class: mean, smallest, median and largest, with the observed share."""
     rows = [
         (
             count.label,
@@ -59,9 +59,9 @@ def class_forecast_table(models: Sequence[ClassModelResult], classes: ClassSumma
         for model, view in zip(models, views, strict=True)
     ]
     return Table(
-        caption="Forecasts of each class: their mean, which should be near the share of cases in which the "
-        "class came, the smallest, the median and the largest",
-        heads=("class", "model", "came", "mean", "smallest", "median", "largest"),
+        caption="Forecasts of each class: mean, which should be close to the observed share of the class, "
+        "smallest, median and largest",
+        heads=("class", "model", "observed", "mean", "smallest", "median", "largest"),
         rows=tuple(rows),
         n_labels=2,
         section=section_size(models),
@@ -80,7 +80,7 @@ def _summarise(view: ViewResult) -> tuple[float, float, float, float]:
 
 
 def label_table(models: Sequence[ClassModelResult], classes: ClassSummary, level: str) -> Table:
-    """Precision, recall and F1 of each class, from the confusion tables, and its AUC against the rest."""
+    """Table of precision, recall and F1 of each class, and its AUC against the rest."""
     has_intervals = models[0].scores.scores[0].interval is not None
     found = [_rates(np.array(model.confusion.counts)) for model in models]
     rows = [
@@ -92,10 +92,10 @@ def label_table(models: Sequence[ClassModelResult], classes: ClassSummary, level
     means = [("mean over classes", model.model, "", "", _macro_f1(model), *blank) for model in models]
     with_intervals = f", with {level} intervals" if has_intervals else ""
     return Table(
-        caption="Class by class, if the likeliest class is decided for: precision (calls of the class "
-        "that are right), recall (cases of it that are found), F1 (the harmonic mean of both; its mean is "
-        "macro F1), and the AUC of the class against all others"
-        f"{with_intervals}. Higher is better; n/d: never called, or never came",
+        caption="By class, if the predicted class is the likeliest one: precision (share of predictions of "
+        "the class that are right), recall (share of its cases that are predicted), F1 (harmonic mean of "
+        "both; its mean is macro F1), and AUC of the class against all others"
+        f"{with_intervals}. Higher is better; n/d: never predicted, or never observed",
         heads=("class", "model", "precision", "recall", "F1", "AUC", *interval),
         rows=(*rows, *means),
         n_labels=2,
@@ -108,11 +108,11 @@ def _macro_f1(model: ClassModelResult) -> str:
 
 
 def _rates(counts: FloatArray) -> list[tuple[str, str, str]]:
-    """Precision, recall and F1 of each class, as text."""
-    right, came, called = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
+    """Return precision, recall and F1 of each class, as text."""
+    right, observed, predicted = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     precision, recall, f1 = (
         np.divide(top, bottom, out=np.full(len(counts), np.nan), where=bottom > 0)
-        for top, bottom in ((right, called), (right, came), (2 * right, came + called))
+        for top, bottom in ((right, predicted), (right, observed), (2 * right, observed + predicted))
     )
     return [
         (format_percent(precision[k]), format_percent(recall[k]), format_number(f1[k], 4))
@@ -127,11 +127,11 @@ def _area(view: ViewResult, *, has_intervals: bool) -> tuple[str, ...]:
 
 
 def row_flow_table(flow: RowFlow) -> Table:
-    """Rows read, dropped and why, and kept."""
+    """Table of rows read, dropped with the reason, and kept."""
     steps = [("read", flow.read), *((f"dropped: {d.reason}", -d.rows) for d in flow.dropped)]
     return Table(
-        caption="Flow of rows; a row that lacks several values is counted for the first of them",
-        heads=("step", "rows", "of those read"),
+        caption="Flow of rows; a row with several missing values is counted for the first of them",
+        heads=("step", "rows", "share of rows read"),
         rows=tuple(
             (step, format_number(n, 0) if n < 0 else format_count(n), format_percent(n / flow.read))
             for step, n in (*steps, ("kept and evaluated", flow.kept))
@@ -140,12 +140,12 @@ def row_flow_table(flow: RowFlow) -> Table:
 
 
 def missing_table(flow: RowFlow) -> Table | None:
-    """Missing values of every column, if there are any."""
+    """Table of missing values by column; None if there are none."""
     if not flow.missing:
         return None
     return Table(
-        caption="Missing values by column; a row may lack several",
-        heads=("column", "rows that lack it", "of those read"),
+        caption="Missing values by column; a row may have several",
+        heads=("column", "rows without it", "share of rows read"),
         rows=tuple(
             (m.column, format_count(m.rows), format_percent(m.rows / flow.read)) for m in flow.missing
         ),
@@ -153,7 +153,7 @@ def missing_table(flow: RowFlow) -> Table | None:
 
 
 def forecast_table(models: Sequence[ModelResult]) -> Table:
-    """The distribution of each model's forecasts in a few numbers."""
+    """Table of the distribution of each model's forecasts."""
     numbers = [
         [
             m.forecasts.minimum,
@@ -166,7 +166,7 @@ def forecast_table(models: Sequence[ModelResult]) -> Table:
     decimals = common_decimals([row[-1] for row in numbers])
     levels = tuple(format_level(q.level) for q in models[0].forecasts.quantiles)
     return Table(
-        caption="Forecasts: smallest, quantiles, largest, mean, and how many different ones there are",
+        caption="Forecasts: smallest, quantiles, largest, mean, and number of distinct values",
         heads=("model", "min", *levels, "max", "mean", "distinct"),
         rows=tuple(
             (m.model, *(format_number(v, decimals) for v in row), format_count(m.forecasts.n_distinct))

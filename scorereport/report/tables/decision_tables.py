@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _MCB_HEADINGS = ("MCB before", "MCB after")
 
 
-#: Rates of the table that have intervals, with their heads.
+#: Rates of the table that have intervals, with their column heads.
 _RATES = {
     "sensitivity": "sens.",
     "specificity": "spec.",
@@ -44,7 +44,7 @@ _RATES = {
 
 
 def threshold_decision_table(models: Sequence[ModelResult], level: str) -> Table | None:
-    """What happens if a case is acted upon once its forecast reaches a threshold."""
+    """Table of decisions at thresholds; None if there are no thresholds."""
     has_intervals = any(t.intervals for m in models for t in m.thresholds)
     rows = [
         (f"{t.threshold:g}", m.model, *_decision(t, has_intervals=has_intervals))
@@ -54,11 +54,12 @@ def threshold_decision_table(models: Sequence[ModelResult], level: str) -> Table
     if not rows:
         return None
     interval = ("interval",) if has_intervals else ()
-    stated = f", with {level} intervals, each for its number alone" if has_intervals else ""
+    stated = f", with {level} intervals, each for its number separately" if has_intervals else ""
     return Table(
-        caption="Acting if the forecast is at least the threshold: share of cases acted upon, sensitivity "
-        "(events found), specificity (non-events spared), predictive values (PPV, NPV: how often a decision "
-        f"is right), net benefit (higher is better) and regret (lower is better){stated}",
+        caption="Acting if the forecast is at least the threshold: share of cases acted on, sensitivity "
+        "(share of events found), specificity (share of non-events not acted on), predictive values (PPV, "
+        "NPV: how often a decision is right), net benefit (higher is better) and regret (lower is "
+        f"better){stated}",
         heads=(
             *("threshold", "model", "acted on"),
             *(head for rate in _RATES.values() for head in (rate, *interval)),
@@ -84,7 +85,7 @@ def _decision(t: ThresholdResult, *, has_intervals: bool) -> Iterator[str]:
 
 
 def _percents(found: ThresholdInterval | None) -> str:
-    """The interval of a rate, in percent."""
+    """Format the interval of a rate in percent."""
     if found is None:
         return ""
     lower, upper = 100 * found.lower, 100 * found.upper
@@ -92,14 +93,14 @@ def _percents(found: ThresholdInterval | None) -> str:
 
 
 def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | None:
-    """How each way to recalibrate changes Brier score, log score and miscalibration of each model."""
+    """Table of the effect of each map on Brier score, log score and MCB; None if none was tried."""
     tried = [(m.model, trial) for m in models for trial in m.recalibration]
     if not tried:
         return None
     return Table(
-        caption="Recalibrated minus original, each case by a map fitted without it "
+        caption="Recalibrated minus original score, each case recalibrated by a map fitted without it "
         f"({tried[0][1].folds} folds), with {level} intervals; negative is better. Holm's p is adjusted for "
-        "the maps that were tried",
+        "the number of maps tried",
         heads=(
             "model",
             "map",
@@ -133,7 +134,7 @@ def _effect(trial: RecalibrationTrial) -> tuple[str, ...]:
 
 
 def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
-    """AUC, accuracy ratio and the Kolmogorov-Smirnov distance of each model."""
+    """Table of AUC, accuracy ratio and Kolmogorov-Smirnov distance of each model."""
     rows = []
     for result in models:
         auc = next(score for score in result.scores.scores if score.name == "roc_auc")
@@ -149,28 +150,28 @@ def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
         )
     with_intervals = f", with {level} intervals" if models[0].scores.scores[0].interval else ""
     return Table(
-        caption="Discrimination: AUC, the probability that an event has the higher forecast; accuracy ratio "
-        "AR = 2 AUC − 1; KS, by how much the share of events found exceeds that of false alarms at the "
-        f"best threshold. Higher is better{with_intervals}",
+        caption="Discrimination: AUC, the probability that an event has a higher forecast than a non-event; "
+        "accuracy ratio AR = 2 AUC − 1; KS, the largest difference, over all thresholds, between the share "
+        f"of events found and the share of non-events flagged. Higher is better{with_intervals}",
         heads=("model", "AUC", "interval", "AR", "interval", "KS"),
         rows=tuple(rows),
     )
 
 
 def kolmogorov_smirnov(result: ModelResult) -> float:
-    """The Kolmogorov-Smirnov distance, which the ROC curve reaches at a corner of its hull."""
+    """Return the Kolmogorov-Smirnov distance, which the ROC curve attains at a corner of its hull."""
     hull = result.curves.roc_hull
     return float(np.max(hull.tpr - hull.fpr))
 
 
-#: A matrix of more classes does not fit on a page.
+#: Most classes in a matrix that fits on a page.
 _MOST_CLASSES = 12
-#: Longer labels stand in rows only; columns have their numbers.
-_LONGEST_HEAD, _LETTERS_OF_HEADS = 9, 40
+#: Longest label of a column, and of all columns together; if labels are longer, columns have numbers.
+_LONGEST_HEAD, _LONGEST_HEADS = 9, 40
 
 
 def penalty_table(models: Sequence[ModelScores], n_classes: int, level: str) -> Table:
-    """What the penalty of misclassified cases adds to Brier and log score."""
+    """Table of what the penalty for misclassified cases adds to Brier and log score."""
     worst = (n_classes - 1) / n_classes
     numbers = format_columns([_penalised(scores, worst, log(n_classes)) for scores in models])
     wrong = [_describe_wrong(scores.score("accuracy")) for scores in models]
@@ -184,7 +185,7 @@ def penalty_table(models: Sequence[ModelScores], n_classes: int, level: str) -> 
     return Table(
         caption=f"Penalised scores: a case whose likeliest class is wrong adds (K − 1)/K = "
         f"{format_number(worst, 4)} to the Brier score and log K = {format_number(log(n_classes), 4)} to the "
-        "log score, so that every right call scores better than every wrong one. The penalty is that "
+        "log score, so that every right prediction scores better than every wrong one. The penalty is this "
         f"number times the share of misclassified cases{with_interval}. Lower is better",
         heads=("model", "misclassified", *(["interval"] if has_intervals else []), *heads),
         rows=tuple(rows),
@@ -204,20 +205,20 @@ def _penalised(scores: ModelScores, of_brier: float, of_log: float) -> list[floa
 
 
 def _describe_wrong(accuracy: ScoreValue) -> tuple[str, str]:
-    """The share of cases whose likeliest class is wrong, and its interval in percent."""
+    """Return the share of misclassified cases and its interval, in percent."""
     interval = accuracy.interval
     bounds = "" if interval is None else _mirror(interval, 100.0, 1)
     return format_percent(1 - accuracy.value), bounds
 
 
 def _mirror(estimate: Estimate, factor: float, decimals: int) -> str:
-    """The interval of 1 minus an estimate."""
+    """Format the interval of 1 minus an estimate."""
     return format_interval(factor * (1 - estimate.upper), factor * (1 - estimate.lower), decimals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionCosts:
-    """The costs of an evaluation, and what the best constant decision would cost."""
+    """The cost matrix of an evaluation, and the best constant decision with its cost."""
 
     matrix: FloatArray
     naive: float
@@ -230,7 +231,7 @@ class DecisionCosts:
 
 
 def find_decision_costs(evaluation: Evaluation) -> DecisionCosts | None:
-    """The costs that decisions of K classes were charged; None if models are binary."""
+    """Return the costs of decisions of class models; None for binary models."""
     classes = evaluation.data.classes
     if classes is None:
         return None
@@ -243,7 +244,7 @@ def find_decision_costs(evaluation: Evaluation) -> DecisionCosts | None:
 
 
 def cost_table(models: Sequence[ModelScores], costs: DecisionCosts, level: str) -> Table:
-    """Expected cost of each model, beside and divided by that of the best constant decision."""
+    """Table of the expected cost of each model, and its ratio to the cost of the best constant decision."""
     values = [scores.score("expected_cost") for scores in models]
     has_intervals = values[0].interval is not None
     decimals = common_decimals([costs.naive, *(value.value for value in values)])
@@ -256,9 +257,9 @@ def cost_table(models: Sequence[ModelScores], costs: DecisionCosts, level: str) 
     interval = ("interval",) if has_intervals else ()
     with_intervals = f", with {level} intervals" if has_intervals else ""
     return Table(
-        caption=f"Expected cost if each case is decided for its likeliest class{with_intervals}; naive: that "
-        f"of the best constant decision, always “{costs.decision}”. Divided by it, "
-        "below 1 a model is worth its while. Lower is better",
+        caption=f"Expected cost if the decision is the likeliest class{with_intervals}; naive: cost of the "
+        f"best constant decision, always “{costs.decision}”. A model is useful if cost / naive is below 1. "
+        "Lower is better",
         heads=("model", "expected cost", *interval, "naive", "cost / naive", *interval),
         rows=tuple(rows),
     )
@@ -269,24 +270,24 @@ def _divide(cost: float, naive: float) -> float:
 
 
 def _interval_of_ratio(value: ScoreValue, costs: DecisionCosts) -> str:
-    """Cost over naive cost is 1 minus the skill, unless right decisions cost something as well."""
+    """Format the interval of cost / naive, which is 1 minus the skill if right decisions cost nothing."""
     if value.skill_interval is None or not costs.is_free_if_right:
         return ""
     return _mirror(value.skill_interval, 1.0, 4)
 
 
 def cost_matrix_table(costs: DecisionCosts, labels: Sequence[str]) -> Table | None:
-    """What each decision costs where each class came; None if there are too many classes for a page."""
+    """Table of the cost of each decision for each observed class; None with too many classes for a page."""
     if len(labels) > _MOST_CLASSES:
         return None
-    is_short = max(map(len, labels)) <= _LONGEST_HEAD and sum(map(len, labels)) <= _LETTERS_OF_HEADS
+    is_short = max(map(len, labels)) <= _LONGEST_HEAD and sum(map(len, labels)) <= _LONGEST_HEADS
     numbers = [str(place) for place in range(1, len(labels) + 1)]
     names = labels if is_short else [f"{n}: {label}" for n, label in zip(numbers, labels, strict=True)]
-    told = "" if is_short else ", numbered as the rows are"
+    numbering = "" if is_short else ", numbered like the rows"
     decimals = next((d for d in range(4) if (costs.matrix.round(d) == costs.matrix).all()), 4)
     return Table(
-        caption=f"Costs: classes that came in rows, classes decided for in columns{told}",
-        heads=("class that came", *(labels if is_short else numbers)),
+        caption=f"Costs: observed classes in rows, decisions in columns{numbering}",
+        heads=("observed class", *(labels if is_short else numbers)),
         rows=tuple(
             (name, *(format_number(cost, decimals) for cost in row))
             for name, row in zip(names, costs.matrix.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Tables of decompositions: of scores of an event, and of scores of K classes over their binary views."""
+"""Tables of decompositions: of binary scores, and of class scores over their binary views."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def view_decomposition_table(model: ClassModelResult, family: ViewFamily, level: str) -> Table:
-    """Brier score, its components and AUC of each view, and in the last row what they add up to."""
+    """Table of Brier score, components and AUC of each view, with their sum in the last row."""
     numbers = [_numbers(view.scores, "brier") for view in family.views]
     total = sum_views(family)
     decimals = [common_decimals(column) for column in zip(*numbers, total, strict=True)]
@@ -53,7 +53,7 @@ def view_decomposition_table(model: ClassModelResult, family: ViewFamily, level:
 
 
 def sum_views(family: ViewFamily) -> Numbers:
-    """Score, MCB, DSC and UNC of all views, summed and divided as their score is."""
+    """Return score, MCB, DSC and UNC of all views, summed and divided as in their score."""
     score, mcb, dsc, unc = (
         sum(column) / family.divisor
         for column in zip(*(_numbers(view.scores, "brier") for view in family.views), strict=True)
@@ -69,14 +69,14 @@ def _numbers(scores: ModelScores, name: str) -> Numbers:
 def _heads(*, has_intervals: bool) -> tuple[str, ...]:
     if not has_intervals:
         return ("S", "MCB", "DSC", "UNC", "AUC ↑")
-    component = ("less overfit", "interval")
+    component = ("corrected", "interval")
     return ("S", "MCB", *component, "p", "DSC", *component, "UNC", "AUC ↑", "interval")
 
 
 def _cells(
     values: Numbers, decimals: Sequence[int], scores: ModelScores, name: str, *, has_intervals: bool
 ) -> tuple[str, ...]:
-    """The numbers of a row as text, with intervals and p-value between them if there are any."""
+    """Format the numbers of a row, with intervals and p-value between them if there are any."""
     score, mcb, dsc, unc = (format_number(v, d) for v, d in zip(values, decimals, strict=True))
     if not has_intervals:
         return score, mcb, dsc, unc
@@ -115,18 +115,19 @@ def _caption(model: str, family: ViewFamily, level: str) -> str:
         else ("class against the rest", "", "Brier score of K classes")
     )
     tested = (
-        f" {level} intervals of the true MCB, DSC and AUC; p of the test that MCB is 0, for each row alone."
+        f" Corrected: overfit-corrected. {level} intervals of the true MCB, DSC and AUC; p of the test that "
+        "MCB is 0, for each row separately."
         if level
         else ""
     )
     return (
         f"{model}: the Brier score of each {what}, S = MCB − DSC + UNC. The last row is the sum of each "
-        f"column, {how}and is the decomposition of the {score}.{tested}"
+        f"column, {how}which is the decomposition of the {score}.{tested}"
     ).rstrip(".")
 
 
 def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
-    """All scores of all models, split into their components; with intervals where there are any."""
+    """Table of all scores of all models with their components, with intervals where there are any."""
     parts = [
         (m, place, part)
         for of_score in zip(*(enumerate(m.decompositions) for m in models), strict=True)
@@ -141,7 +142,7 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
         shown = _with_intervals(text, m, place, decimals) if has_intervals else text
         rows.append((score_label(part.name), m.model, *shown))
     tested = ("p",) if has_tests else ()
-    intervals = ("mean", "MCB", "less overfit", "interval", *tested, "DSC", "less overfit", "interval", "UNC")
+    intervals = ("mean", "MCB", "corrected", "interval", *tested, "DSC", "corrected", "interval", "UNC")
     return Table(
         caption=_decomposition_caption(
             [part for _, _, part in parts], level if has_intervals else "", has_tests=has_tests
@@ -156,8 +157,10 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
 def _decomposition_caption(parts: Sequence[Decomposition], level: str, *, has_tests: bool) -> str:
     has_gain = any(part.higher_is_better for part in parts)
     gain = " (net benefit: UNC + DSC − MCB)" if has_gain else ""
-    intervals = f"; {level} intervals of the true MCB and DSC" if level else ""
-    tested = ", and p of the test that MCB is 0, for each model alone" if level and has_tests else ""
+    intervals = (
+        f"; corrected: overfit-corrected, with {level} intervals of the true MCB and DSC" if level else ""
+    )
+    tested = "; p of the test that MCB is 0, for each model separately" if level and has_tests else ""
     return f"CORP decomposition: mean = MCB − DSC + UNC{gain}{intervals}{tested}"
 
 

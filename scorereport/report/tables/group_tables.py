@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
-    """What a table of groups shows: the decomposed score, then others, of which the last has its interval."""
+    """Columns of a table of groups: the decomposed score, then others, the last of which has an interval."""
 
     score: str
     others: tuple[str, ...]
 
     def heads(self, *, has_intervals: bool, has_tests: bool) -> tuple[str, ...]:
-        """Heads of all numbers."""
+        """Return the column heads of all numbers."""
         *inner, last = (_HEADINGS[name] for name in self.others)
         if not has_intervals:
             return (_HEADINGS[self.score], "MCB", "DSC", "UNC", *inner, last)
@@ -32,7 +32,7 @@ class _Columns:
         return (_HEADINGS[self.score], "interval", "MCB", *tested, "DSC", "UNC", *inner, last, "interval")
 
     def numbers(self, scores: ModelScores) -> list[float]:
-        """The numbers of a model in a group, without intervals."""
+        """Return the numbers of a model in a group, without intervals."""
         part = scores.decomposition(self.score)
         components = [part.score, part.miscalibration, part.discrimination, part.uncertainty]
         return [*components, *(scores.score(name).value for name in self.others)]
@@ -40,7 +40,7 @@ class _Columns:
     def with_intervals(
         self, text: tuple[str, ...], scores: ModelScores, *, has_tests: bool
     ) -> tuple[str, ...]:
-        """The same numbers as text, with the intervals and any p-value between them."""
+        """Return the numbers as text, with intervals and any p-value between them."""
         score, mcb, *rest = text
         test = scores.miscalibration_test(self.score)
         p_value = ["" if test is None else format_p_value(_adjusted(test))] if has_tests else []
@@ -67,9 +67,9 @@ _OTHERS = {
 
 
 def group_table(column: str, groups: Sequence[GroupResult], level: str, *, weighted: bool = False) -> Table:
-    """The main score and its components, log score and AUC or accuracy, by subgroup or period.
+    """Table of the main score with its components, log score and AUC or accuracy, by subgroup or period.
 
-    With weights the events are sums of weights, and their head says so.
+    With weights, events are sums of weights, as their column head states.
     """
     scored = [(g, m) for g in groups for m in g.models]
     score = scored[0][1].decompositions[0].name if scored else "brier"
@@ -115,7 +115,7 @@ def _adjusted(test: HypothesisTest) -> float:
 
 
 def heterogeneity_table(evaluation: Evaluation) -> Table:
-    """Tests whether models are equally good in all groups."""
+    """Table of tests whether models are equally good in all groups."""
     rows = [
         (
             h.column,
@@ -128,7 +128,8 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
         for h in evaluation.heterogeneity
     ]
     return Table(
-        caption="Do groups differ? A small p says so; Holm's p is adjusted for all tests of a column",
+        caption="Tests whether groups differ; a small p is evidence of a difference; Holm's p is adjusted "
+        "for all tests of a column",
         heads=("groups", "model", "test", "statistic", "p", "Holm's p"),
         rows=tuple(rows),
         n_labels=3,
@@ -136,7 +137,7 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
 
 
 def name_heterogeneity_test(test: HypothesisTest) -> str:
-    """The name of a test, with its measure in words: Cochran's Q (Brier score)."""
+    """Return the name of a test with the label of its measure: Cochran's Q (Brier score)."""
     name, bracket, measure = test.name.partition(" (")
     label = score_label(measure.rstrip(")")).removesuffix(" (K classes)")
     return f"{name} ({label})" if bracket else name

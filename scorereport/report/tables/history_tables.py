@@ -1,4 +1,4 @@
-"""Tables of audits: the history, the numbers of one audit, and drift since earlier audits."""
+"""Tables of audits: the history, the numbers of one audit, and drift from earlier audits."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Number, Trend
 
 
-#: So many letters of a hash tell records apart.
+#: Characters of a hash that suffice to distinguish records.
 _SHORT_HASH = 12
 _LONGEST_REASON = 60
 
 
 def history_table(records: Sequence[Record]) -> Table:
-    """A line for each audit: which, of when, what it came to, and its hash."""
+    """Table of all records: audit, period, run, status, limits, drift and hash."""
     heads = ("record", "audit", "period", "run", "status", "limits", "drift", "hash", "rows")
     return Table(
         caption="Audits, oldest first",
@@ -56,7 +56,7 @@ def _list_audit(record: Record) -> tuple[str, ...]:
 
 
 def describe_record_status(record: Record) -> str:
-    """What a record came to; a failed run with the beginning of its reason."""
+    """Return the status of a record; for a failed run, with the beginning of its reason."""
     if record.kind == "retention":
         return f"{format_counted(len(record.removed), 'file')} removed"
     if not record.reason:
@@ -66,24 +66,24 @@ def describe_record_status(record: Record) -> str:
 
 
 def _count_limits(record: Record) -> str:
-    """How many limits came to each verdict, without those that none came to."""
-    return ", ".join(f"{n} {light}" for light, n in count_limit_verdicts(record.judgements).items() if n)
+    """Count the limits with each verdict that occurs."""
+    return ", ".join(f"{n} {verdict}" for verdict, n in count_limit_verdicts(record.judgements).items() if n)
 
 
 def number_table(record: Record) -> Table | None:
-    """The main numbers of an audit, with their intervals; None if it failed."""
+    """Table of the main numbers of an audit, with their intervals; None if it failed."""
     if record.snapshot is None:
         return None
     return Table(
         caption="Main numbers",
-        heads=("model", "number", "value", "without overfit", "interval"),
+        heads=("model", "number", "value", "overfit-corrected", "interval"),
         rows=tuple(map(_list_number, record.snapshot.numbers)),
         n_labels=2,
     )
 
 
 def _list_number(number: Number) -> tuple[str, ...]:
-    """The interval of a component is that of what is left without the overfit of the fit."""
+    """Format a number, its overfit-corrected value and its interval, which is for the corrected value."""
     decimals = common_decimals([number.value])
     corrected = "" if number.corrected == number.value else format_number(number.corrected, decimals)
     interval = format_interval(number.lower, number.upper, decimals)
@@ -91,11 +91,11 @@ def _list_number(number: Number) -> tuple[str, ...]:
 
 
 def record_drift_table(record: Record) -> Table | None:
-    """How an audit differs from earlier ones; None if there was nothing to compare with."""
+    """Table of differences from earlier audits; None if there were none to compare with."""
     if not record.drifts:
         return None
     return Table(
-        caption="Against earlier audits; p-values allow for all tests and for repeated looks",
+        caption="Comparison with earlier audits; p-values are adjusted for all tests and for repeated audits",
         heads=("model", "number", "now", "before", "adjusted p"),
         rows=tuple(
             (
@@ -112,7 +112,7 @@ def record_drift_table(record: Record) -> Table | None:
 
 
 def describe_audit_record(record: Record) -> Iterator[str]:
-    """A record in lines of text: what was audited, of what, and what it came to."""
+    """Yield a record as lines of text: audit, status, data, judgements, drift and hashes."""
     yield f"Record {record.id}: {record.audit}, period {record.period.label}, attempt {record.attempt}"
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
@@ -151,15 +151,15 @@ _INDEX_DECIMALS = 3
 
 
 def measure_drift_table(trend: Trend, level: str) -> Table | None:
-    """Scores, miscalibration and prevalence of now against earlier audits; None if nothing was compared."""
+    """Table of scores, miscalibration and prevalence against earlier audits; None if nothing was compared."""
     measures = dict.fromkeys(drift.measure for drift in trend.drifts if drift.measure != _FORECASTS)
     drifts = [drift for measure in measures for drift in trend.drifts if drift.measure == measure]
     if not drifts:
         return None
     decimals = common_decimals([d.value for d in drifts if d.measure == trend.snapshots[-1].main_score])
     return Table(
-        caption="Numbers of this audit against those of earlier ones together; differences with "
-        f"{level} intervals, MCB less overfit. {_explain_p(trend)}{_find_caution(trend)}",
+        caption="Numbers of this audit against those of earlier audits pooled; differences with "
+        f"{level} intervals, MCB overfit-corrected. {_explain_p(trend)}{_find_caution(trend)}",
         heads=("number", "of", "now", "before", "difference", "interval", "p", "adjusted p", "verdict"),
         rows=tuple(
             (
@@ -179,13 +179,13 @@ def measure_drift_table(trend: Trend, level: str) -> Table | None:
 
 
 def forecast_drift_table(trend: Trend, level: str) -> Table | None:
-    """How forecasts of now are spread against those of earlier audits; None if nothing was compared."""
+    """Table of the distribution of forecasts against earlier audits; None if nothing was compared."""
     drifts = [drift for drift in trend.drifts if drift.measure == _FORECASTS]
     if not drifts:
         return None
     return Table(
-        caption="Forecasts of this audit against those of earlier ones together: their means, and the "
-        f"population stability index, with {level} intervals without what chance adds. {_explain_p(trend)}",
+        caption="Forecasts of this audit against those of earlier audits pooled: their means, and the "
+        f"population stability index, with {level} intervals corrected for chance. {_explain_p(trend)}",
         heads=(
             *("number", "of", "mean now", "mean before", "stability index", "interval"),
             *("p", "adjusted p", "verdict"),
@@ -207,16 +207,16 @@ def forecast_drift_table(trend: Trend, level: str) -> Table | None:
 
 
 def _explain_p(trend: Trend) -> str:
-    return f"Changed: adjusted p of at most {trend.alpha:g}"
+    return f"Changed: adjusted p is at most {trend.alpha:g}"
 
 
 def _find_caution(trend: Trend) -> str:
-    """What a reader must know of tests against few audits; one table says it for all of them."""
+    """Return the caution on tests against few audits, which one table states for all of them."""
     caution = next((drift.caution for drift in trend.drifts if drift.caution), "")
     return f". {caution}" if caution else ""
 
 
 def _verdict(drift: Drift) -> Sequence[str]:
-    """Both p-values, and what they come to."""
+    """Return both p-values and the verdict."""
     verdict = "changed" if drift.has_drifted else "not tested" if drift.note else "may be chance"
     return format_p_value(drift.p_value), format_p_value(drift.p_value_adjusted), verdict

@@ -1,4 +1,4 @@
-"""An evaluation at a glance: all its tables, and its data, method and bands in a sentence each."""
+"""Overview of an evaluation: all its tables, and sentences on its data, methods and bands."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import DataSummary, ModelResult
 
 
-#: More classes than these are counted, not listed.
+#: Most classes that are listed; further ones are counted.
 _MOST_CLASSES = 12
 
 
 def describe_weights_and_clusters(data: DataSummary) -> list[str]:
-    """The weights and clusters of the rows, if there are any."""
+    """Describe the weights and clusters of the rows, if there are any."""
     kind = f"{data.weight_kind} weights of total" if data.weight_kind else "total weight"
     weights = [f"{kind} {format_count(data.sample.total)}"] if data.weighted else []
     return weights + ([f"in {format_counted(data.clusters, 'cluster')}"] if data.clusters is not None else [])
 
 
 def describe_data(evaluation: Evaluation) -> str:
-    """Rows, events and prevalence as a sentence or two."""
+    """Describe rows, events and prevalence in a sentence or two."""
     data, flow, sample = evaluation.data, evaluation.data.row_flow, evaluation.data.sample
     parts = [f"{format_counted(flow.read, 'row')} read"]
     parts += [f"{format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped]
@@ -57,14 +57,14 @@ def describe_data(evaluation: Evaluation) -> str:
         )
         more = len(data.classes.counts) - _MOST_CLASSES
         rest = f" and {more} more" if more > 0 else ""
-        told = f"{len(data.classes.counts)} {order} ({shares}{rest})"
-        return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome}: {told}."
+        described = f"{len(data.classes.counts)} {order} ({shares}{rest})"
+        return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome}: {described}."
     events = f"{format_counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
     return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome} = {data.positive}: {events}."
 
 
 def describe_uncertainty(evaluation: Evaluation) -> str:
-    """How intervals and tests were made, as a sentence; empty if there are none."""
+    """Describe how intervals were computed, in a sentence; empty if there are none."""
     settings = evaluation.settings
     if settings.resamples == 0:
         return ""
@@ -75,13 +75,13 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
     return (
         f"{format_level(settings.level)} intervals: {method} bootstrap of scores and skills over "
         f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC and rates in "
-        "closed form; MCB and DSC less the overfit of isotonic regression, so that an interval may exclude "
-        "the raw value; that of MCB starts at 0 unless its test rejects on one side."
+        "closed form; MCB and DSC overfit-corrected, so that an interval may exclude the raw value; the "
+        "interval of MCB starts at 0 unless its one-sided test rejects."
     )
 
 
 def _describe_buckets(evaluation: Evaluation) -> str:
-    """The same of rows that were never in memory together, of which nothing is drawn."""
+    """Describe how an engine without rows in memory computed intervals, in a sentence."""
     score = evaluation.models[0].scores.scores[0].interval
     method = "grouped jackknife" if score is None else score.method.removesuffix(f", {WIDENED}")
     is_independent = evaluation.models[0].bands != ()
@@ -91,14 +91,14 @@ def _describe_buckets(evaluation: Evaluation) -> str:
     return (
         f"{format_level(evaluation.settings.level)} intervals: {method}, for scores, skills, AUC and "
         f"differences; rates {rates}; calibration lines by Wald with errors from the {lines}; MCB and DSC "
-        "less the overfit of isotonic regression in closed form, so that an interval may exclude the raw "
-        "value; that of MCB starts at 0 unless a test of calibration rejects on one side."
-        f"{_name_bands(evaluation)} Nothing is drawn at random."
+        "overfit-corrected in closed form, so that an interval may exclude the raw value; the interval of "
+        f"MCB starts at 0 unless a one-sided test of calibration rejects.{_name_bands(evaluation)} Nothing "
+        "is drawn at random."
     )
 
 
 def _name_bands(evaluation: Evaluation) -> str:
-    """The methods of the bands, in a sentence; empty if there are none."""
+    """Describe the methods of the bands in a sentence; empty if there are none."""
     bands = [band for model in evaluation.models for band in model.bands]
     pointwise = list(dict.fromkeys(band.method for band in bands if band.coverage == "pointwise"))
     whole = list(dict.fromkeys(band.method for band in bands if band.coverage == "simultaneous"))
@@ -110,7 +110,7 @@ def _name_bands(evaluation: Evaluation) -> str:
 
 
 def describe_all_bands(evaluation: Evaluation) -> Iterator[str]:
-    """Whether reliability curves agree with calibration: of binary models, or of each view of K classes."""
+    """State whether reliability curves leave their bands, for binary models or for views of K classes."""
     for model in evaluation.models:
         yield from describe_bands(model)
     for result in evaluation.class_models:
@@ -118,7 +118,7 @@ def describe_all_bands(evaluation: Evaluation) -> Iterator[str]:
 
 
 def describe_view_bands(result: ClassModelResult) -> Iterator[str]:
-    """Which views of a model leave their simultaneous band, in a sentence for each kind of view."""
+    """State which views of a model leave their simultaneous band, in a sentence for each kind of view."""
     for family in result.families:
         bands = [(v, b) for v in family.views for b in v.bands if b.coverage == "simultaneous"]
         if not bands:
@@ -137,12 +137,12 @@ def describe_view_bands(result: ClassModelResult) -> Iterator[str]:
         yield (
             f"{result.model}: {len(left)} {curves} {'has a curve' if len(left) == 1 else 'have curves'} that "
             f"{'leaves' if len(left) == 1 else 'leave'} the {band} "
-            f"({up_to}{name_some(left)}); each band holds for its own view alone."
+            f"({up_to}{name_some(left)}); each band holds for its own view only."
         )
 
 
 def describe_bands(result: ModelResult) -> Iterator[str]:
-    """Whether the whole reliability curve agrees with calibration, by each simultaneous band."""
+    """State whether the reliability curve, or the diagonal, leaves each simultaneous band."""
     curve = result.curves.reliability
     for band in result.bands:
         if band.coverage == "pointwise":
@@ -156,7 +156,7 @@ def describe_bands(result: ModelResult) -> Iterator[str]:
 
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:
-    """All tables of an evaluation, in reading order."""
+    """Yield all tables of an evaluation, in reading order."""
     level = format_level(evaluation.settings.level)
     yield from _model_tables(evaluation, level) if evaluation.models else _class_tables(evaluation, level)
     if evaluation.comparisons.differences:
@@ -170,7 +170,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def _model_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
-    """Scores, decompositions and calibration of binary models."""
+    """Yield the tables of binary models: scores, decompositions and calibration."""
     models = [result.scores for result in evaluation.models]
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     yield score_table(models, ranks, level)
@@ -182,7 +182,7 @@ def _model_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
 
 
 def _class_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
-    """Scores, penalties, costs, decompositions and views of models of K classes."""
+    """Yield the tables of class models: scores, penalties, costs, decompositions and views."""
     results, classes, costs = (
         evaluation.class_models,
         evaluation.data.classes,

@@ -1,4 +1,4 @@
-"""Tables of comparisons with a reference: what differs, what was expected to, and a summary."""
+"""Tables of comparisons with a reference: unexpected and expected differences, and a summary."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
-#: From how many lines for each subject on it stands above them, and from how many it has its own table.
+#: Fewest lines per subject for a subject to be a title above them, and to have its own table.
 _LINES_OF_A_BODY, _LINES_OF_A_TABLE = 2, 8
-#: Up to this many characters a reason stands beside the quantity; longer ones have a row of their own.
+#: Up to this many characters, a reason stands beside the quantity; longer ones have their own row.
 _SHORT_REASON = 24
-#: More characters than these do not fit into a column of numbers; they stand under their row.
+#: Most characters that fit into a column of numbers; longer values stand under their row.
 _WIDTH_OF_NUMBERS = 24
 _BELOW = "see below"
-#: More deviations than these are not listed one by one; of each quantity the largest stands for all.
+#: Most deviations that are listed one by one; otherwise the largest of each quantity is listed.
 _LISTED_EXPECTED, LISTED_UNEXPECTED = 15, 60
-#: What the views of each kind are called, where they are counted.
+#: Names of the views of each kind, where they are counted.
 _VIEWS = {THRESHOLD: "thresholds", CLASS: "classes", "": "all classes together"}
 
 
 def unexpected_table(lines: Sequence[Comparison], *, listed: int | None = None) -> dict[str, Any] | None:
-    """What somebody must look at, if anything; of more lines than are listed, the worst of each quantity."""
+    """Table of unexpected differences, or of the worst of each quantity if there are many; None if none."""
     found = [line for line in lines if line.verdict in UNEXPECTED]
     if not found:
         return None
@@ -49,12 +49,12 @@ def _worst_of_each(lines: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _worst_line(lines: Sequence[Comparison]) -> Comparison:
-    """The worst of some lines, which says of how many."""
+    """Return the worst of some lines, with their number in its reason."""
     worst = max(lines, key=_gap)
     if len(lines) == 1:
         return worst
-    told = f"worst of {len(lines)}"
-    return replace(worst, reason=f"{worst.reason} ({told})" if worst.reason else told)
+    among = f"worst of {len(lines)}"
+    return replace(worst, reason=f"{worst.reason} ({among})" if worst.reason else among)
 
 
 def _gap(line: Comparison) -> float:
@@ -62,7 +62,7 @@ def _gap(line: Comparison) -> float:
 
 
 def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
-    """Known deviations of all subjects, those of one reason together; many are told by quantity."""
+    """Table of expected deviations, grouped by reason; if many, summarised by quantity; None if none."""
     if not lines:
         return None
     reasons = list(dict.fromkeys(line.reason for line in lines))
@@ -78,7 +78,7 @@ def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
 
 
 def view_comparison_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
-    """What became of the binary questions about models of K classes; None if there were none."""
+    """Table of comparisons by model and kind of binary view; None for binary models."""
     places = find_views({line.subject for line in lines})
     if not any(kind for _, kind in places.values()):
         return None
@@ -90,10 +90,10 @@ def view_comparison_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
     order = sorted(together, key=lambda key: (models.index(key[0]), kinds.index(key[1])))
     rows = [_view_row(*key, together[key]) for key in order]
     return {
-        "caption": "Comparisons by model and kind of question",
+        "caption": "Comparisons by model and kind of view",
         "detail": "",
         "look": f"summary {length_class(len(rows))}",
-        "heads": [table_cell("model"), table_cell("asked about"), *(table_cell(h, "number") for h in heads)],
+        "heads": [table_cell("model"), table_cell("views"), *(table_cell(h, "number") for h in heads)],
         "bodies": [{"title": "", "rows": rows, "note": ""}],
     }
 
@@ -108,14 +108,14 @@ def _view_row(model: str, kind: str, lines: Sequence[Comparison]) -> dict[str, A
         verdicts.count(Verdict.NOT_COMPARED),
         sum(line.is_unexpected for line in lines),
     ]
-    asked = f"{views} {_VIEWS[kind]}" if kind else _VIEWS[kind]
-    cells = [table_cell(model, "head"), table_cell(asked)]
+    compared = f"{views} {_VIEWS[kind]}" if kind else _VIEWS[kind]
+    cells = [table_cell(model, "head"), table_cell(compared)]
     return {"cells": [*cells, *(table_cell(format_count(n), "number") for n in counts)], "aside": ""}
 
 
 def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
-    """How often and how closely each quantity agrees over all subjects; a line for each and its verdict."""
-    caption = "What was compared, over all models; every single comparison is in the results document"
+    """Table of how closely each quantity agrees over all subjects, a line for each quantity and verdict."""
+    caption = "Quantities compared, over all models; the results document has every single comparison"
     return _summary_of_bodies(caption, [{"title": "", "rows": _summary_rows(lines), "note": ""}])
 
 
@@ -159,7 +159,7 @@ def _summary_row(quantity: str, verdict: Verdict, lines: Sequence[Comparison]) -
 
 
 def tables_by_subject(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """A table for each subject, or one for all if they have few lines each."""
+    """Return a table for each subject, or one for all if they have few lines each."""
     subjects: dict[str, list[Comparison]] = {}
     for line in lines:
         subjects.setdefault(line.subject, []).append(line)
@@ -176,9 +176,9 @@ def tables_by_subject(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
 def _comparison_table(
     caption: str, lines: Sequence[Comparison], *, subjects: str = "column", look: str = ""
 ) -> dict[str, Any]:
-    """Lines as a table, with `subjects` in a "column", "above" their lines, or one in the "caption".
+    """Return lines as a table, with `subjects` in a "column", "above" their lines, or one in the "caption".
 
-    Columns in which nothing would stand are left out.
+    Empty columns are left out.
     """
     has_gaps = any(line.difference is not None or line.tolerance is not None for line in lines)
     values = "number" if any(map(_has_numbers, lines)) else "text"
@@ -203,7 +203,7 @@ def _comparison_table(
 def _comparison_bodies(
     lines: Sequence[Comparison], kinds: Mapping[str, str], *, has_titles: bool
 ) -> Iterator[dict[str, Any]]:
-    """Lines in a row that have the same verdict for the same reason, which is said once."""
+    """Yield groups of consecutive lines with the same verdict and reason, which is stated once."""
     title = ""
     for _, run in groupby(lines, key=lambda line: (line.subject if has_titles else "", *_explain(line))):
         same = list(run)
@@ -229,7 +229,7 @@ def _explain(line: Comparison) -> tuple[Verdict, str]:
 
 
 def _comparison_row(line: Comparison, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """The cells of those columns that there are; a short reason stands beside the quantity."""
+    """Return the cells of the existing columns; a short reason stands beside the quantity."""
     values = {"engine": line.engine, "reference": line.reference}
     wide = {name: value for name, value in values.items() if _is_wide(value, kinds.get(name, ""))}
     cells = {
@@ -263,7 +263,7 @@ def _describe_counts(lines: Iterable[Comparison]) -> str:
 
 
 def _value_cell(value: float | str | None, kind: str) -> dict[str, str]:
-    """A number, or words, which may be wrapped also in a column of numbers."""
+    """Return a cell with a number, or with words, which may wrap even in a column of numbers."""
     if isinstance(value, str):
         return table_cell(value, "words" if kind == "number" else kind)
     return table_cell("–" if value is None else format_value(value), kind)

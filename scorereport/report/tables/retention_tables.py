@@ -1,4 +1,4 @@
-"""Areas under retention curves as tables, and in words."""
+"""Tables and sentences on areas under retention curves."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from scorereport.inference.retention_bands import RetentionBand
     from scorereport.results.class_records import ClassModelResult
 
-#: Decimals that a number loses when it is told in percent.
+#: Decimals that a number loses when it is given in percent.
 _PERCENT = 2
 
 
 def retention_table(models: Sequence[ClassModelResult], level: str) -> Table:
-    """The area under the curve of each metric on both axes, a row for each score that orders the cases."""
+    """Table of the areas under the curves of each metric on both axes, a row for each score."""
     bands = [band for model in models for band in model.retention]
     metrics = list(dict.fromkeys(band.metric for band in bands))
     decimals = {metric: _decimals(bands, metric) for metric in metrics}
@@ -46,12 +46,12 @@ def retention_table(models: Sequence[ClassModelResult], level: str) -> Table:
 
 
 def _name_in_short(score: str) -> str:
-    """The label of a score, as short as a narrow column asks for."""
+    """Return a short label of a score, for a narrow column."""
     return REGISTRY[score].short.removesuffix(" (K classes)") if score in REGISTRY else score
 
 
 def _cells(model: ClassModelResult, score: str, decimals: dict[str, int]) -> tuple[str, ...]:
-    """Areas with their intervals and in percent, metric by metric."""
+    """Return areas with their intervals and in percent, by metric."""
     areas = {band.metric: band.area for band in model.retention if band.score == score}
     return tuple(text for metric, d in decimals.items() for text in _texts(areas.get(metric), d))
 
@@ -80,43 +80,43 @@ def _caption(band: RetentionBand, level: str) -> str:
     first, last = float(band.fraction[0]), float(band.fraction[-1])
     with_intervals = f"; {level} intervals by {band.area.method}" if band.resamples else ""
     return (
-        "Area under the retention curve, with the fraction of cases set aside on its axis, from "
-        f"{first:g} to {last:g}: {last - first:g} if the metric is 1 throughout; beside it, with percent on "
-        f"the axis, 100 times as large. ↑ higher, ↓ lower is better{with_intervals}"
+        f"Area under the retention curve. The axis is the fraction of cases set aside, from {first:g} to "
+        f"{last:g}; an area is {last - first:g} if the metric is 1 throughout. In the next column, the axis "
+        f"is in percent and areas are 100 times as large. ↑ higher, ↓ lower is better{with_intervals}"
     )
 
 
 def describe_best_scores(models: Sequence[ClassModelResult]) -> list[str]:
-    """A sentence for each model with several scores: by which of them each metric has its best area."""
+    """State for each model with several scores which of them gives each metric its best area."""
     several = [model for model in models if len({band.score for band in model.retention}) > 1]
     return [_describe_best(model) for model in several if any(map(_is_known, model.retention))]
 
 
 def _is_known(band: RetentionBand) -> bool:
-    """Whether the area is defined, and which way of its metric is better."""
+    """Whether the area is defined, and the direction of its metric is known."""
     return band.metric in REGISTRY and not np.isnan(band.area.value)
 
 
 def _describe_best(model: ClassModelResult) -> str:
     known = [band for band in model.retention if _is_known(band)]
-    told = [
+    found = [
         _name_best([band for band in known if band.metric == metric])
         for metric in dict.fromkeys(band.metric for band in known)
     ]
-    (metric, value, names), *others = told
+    (metric, value, names), *others = found
     opening = f"{model.model}: {metric} has its best area, {value}, if cases are set aside by {names}"
     return "; ".join([opening, *(f"{metric}, {value}, by {names}" for metric, value, names in others)]) + "."
 
 
 def _name_best(bands: Sequence[RetentionBand]) -> tuple[str, str, str]:
-    """The metric, its best area and the scores that have it, all in words."""
+    """Return the metric, its best area and the scores that have it, as text."""
     metric, decimals = bands[0].metric, _decimals(bands, bands[0].metric)
     sign = 1 if _is_gain(metric) else -1
     best = bands[first_lowest([-sign * float(band.area.value) for band in bands])]
     value = format_number(best.area.value, decimals)
     names = [score_label(b.score) for b in bands if format_number(b.area.value, decimals) == value]
     text = "every score alike" if len(names) == len(bands) else join_words(names)
-    apart = " (interval apart from all others)" if _is_separated(best, bands) else ""
+    apart = " (its interval overlaps no other)" if _is_separated(best, bands) else ""
     return score_label(metric), value, f"{text}{apart}"
 
 

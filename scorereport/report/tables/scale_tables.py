@@ -1,4 +1,4 @@
-"""Tables of the probability scale: the three means, their angles, and each class by itself."""
+"""Tables of the probability scale: the three means, their angles, and each class separately."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from scorereport.inference.estimates import Estimate
     from scorereport.inference.scale_results import ScaledModel, ScaleMark, ScaleResult
 
-#: More classes than these would make the table hard to read.
+#: Most classes in a table that is easy to read.
 _MOST_CLASSES = 12
-#: Of the classes left out so many are named, the rest are counted.
+#: Most classes left out that are named; further ones are counted.
 _MOST_NAMED = 12
 
 
 def scale_table(models: Sequence[ScaledModel], level: str) -> Table:
-    """Decisiveness, accuracy and robustness of all classes together: model, source and divergence."""
+    """Table of decisiveness, accuracy and robustness of all classes together: model, source, divergence."""
     decimals = _decimals(
         e for m in models for r in m.scale[:2] for mark in r.marks for e in _parts_of_mean(mark)
     )
@@ -43,10 +43,11 @@ def scale_table(models: Sequence[ScaledModel], level: str) -> Table:
             rows.append((model.model, name, *(t for e in estimates for t in _texts(e, decimals))))
     heads = ("model prob.", "source", "divergence", "source, CORP", "divergence, CORP")
     return Table(
-        caption="Probability scale, all classes together. Model: mean of the probabilities given to what "
-        f"came; source: mean of how often such things came, in {_count_bins(models)} or in CORP blocks; "
-        f"divergence: model over source, 1 is best. Higher means are better{_with_intervals(models, level)}",
-        heads=("model", "mark", *(part for head in heads for part in (head, "interval"))),
+        caption="Probability scale, all classes together. Model: mean of the probabilities given to the "
+        f"observed outcomes; source: mean of their observed frequencies, in {_count_bins(models)} or in CORP "
+        f"blocks; divergence: model divided by source, 1 is best. Higher means are better"
+        f"{_with_intervals(models, level)}",
+        heads=("model", "mean", *(part for head in heads for part in (head, "interval"))),
         rows=tuple(rows),
         n_labels=2,
         section=len(MARKS) if len(models) > 1 else 0,
@@ -54,22 +55,23 @@ def scale_table(models: Sequence[ScaledModel], level: str) -> Table:
 
 
 def angle_table(models: Sequence[ScaledModel], level: str) -> Table:
-    """The angle of the line through the marks, where right probabilities would put it, and the verdict."""
+    """Table of the angle of the line through the three means, its usual range, and the verdict."""
     rows = [
         (model.model, result.bins, *_angle_texts(result)) for model in models for result in model.scale[:2]
     ]
     has_draws = any(np.isfinite(m.scale[0].angle_lower) or m.scale[1].verdict for m in models)
     drawn = (
-        ", unless that goes away once classes are rescaled to their shares (class bias) or its decisiveness "
-        f"points the other way (contradictory); with right probabilities: {level} of samples whose outcomes "
-        f"were drawn from the model's own probabilities. Intervals of the angle have a probability of {level}"
+        ", unless this disappears when classes are rescaled to their shares (class bias) or its decisiveness "
+        f"points in the other direction (contradictory); if correct: range of {level} of samples whose "
+        "outcomes were drawn from the model's own probabilities. Intervals of the angle have a confidence "
+        f"level of {level}"
         if has_draws
         else ""
     )
     return Table(
-        caption="Angle of the line from robustness to decisiveness, in degrees: above its usual value the "
-        f"model is over-confident, below under-confident{drawn}",
-        heads=("model", "bins", "verdict", "angle", "interval", "with right probabilities"),
+        caption="Angle of the line from robustness to decisiveness, in degrees: above its usual value, the "
+        f"model is over-confident, below it under-confident{drawn}",
+        heads=("model", "bins", "verdict", "angle", "interval", "if correct"),
         rows=tuple(rows),
         n_labels=3,
         section=2 if len(models) > 1 else 0,
@@ -77,7 +79,7 @@ def angle_table(models: Sequence[ScaledModel], level: str) -> Table:
 
 
 def class_scale_table(models: Sequence[ScaledModel], level: str) -> Table | None:
-    """The marks of each class against the rest, of the most frequent ones if there are many."""
+    """Table of the means of each class, the most frequent ones if there are many; None without classes."""
     labels = list(dict.fromkeys(result.target for result in models[0].scale if result.target))
     if not labels:
         return None
@@ -85,8 +87,8 @@ def class_scale_table(models: Sequence[ScaledModel], level: str) -> Table | None
     rows = [_class_row(model, label) for label in shown for model in models]
     heads = ("decisiveness", "accuracy", "robustness", "source", "divergence", "divergence, CORP")
     return Table(
-        caption="Probability scale of each class: means of the probabilities that its own cases had given to "
-        f"it, with source and divergence of the accuracy{_with_intervals(models, level)}{left_out}",
+        caption="Probability scale of each class: means of the probabilities given to it in its own cases, "
+        f"with source and divergence of the accuracy{_with_intervals(models, level)}{left_out}",
         heads=("class", "model", "cases", *(part for head in heads for part in (head, "interval"))),
         rows=tuple(rows),
         n_labels=2,
@@ -95,7 +97,7 @@ def class_scale_table(models: Sequence[ScaledModel], level: str) -> Table | None
 
 
 def _choose_classes(model: ScaledModel, labels: Sequence[str]) -> tuple[list[str], str]:
-    """The classes that are shown, in their order, and a sentence about those left out."""
+    """Return the classes that are shown, in their order, and a sentence on those left out."""
     if len(labels) <= _MOST_CLASSES:
         return list(labels), ""
     cases = [float(_find_result(model, label, EQUAL_COUNT).events.sum()) for label in labels]
@@ -104,7 +106,7 @@ def _choose_classes(model: ScaledModel, labels: Sequence[str]) -> tuple[list[str
     others = [label for place, label in enumerate(labels) if place not in kept]
     more = len(others) - _MOST_NAMED
     named = [*others[:_MOST_NAMED], *([f"{format_count(more)} more"] if more > 0 else [])]
-    return shown, f". Not shown, as they came less often: {join_words(named)}"
+    return shown, f". Not shown, because they are less frequent: {join_words(named)}"
 
 
 def _class_row(model: ScaledModel, label: str) -> tuple[str, ...]:

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
     #: The rank of a model by a measure.
     Ranks = Mapping[tuple[str, str], Rank]
-    #: A score and what it is called.
+    #: A score and its label.
     Named = tuple[str, ScoreValue]
 
 _SKILL = "skill (0 % the prevalence forecast, 100 % the perfect one)"
 _SKILL_OF_CLASSES = (
-    "skill (0 % the class-frequency forecast, of labels the best constant one; 100 % the perfect one)"
+    "skill (0 % the class-frequency forecast or, for labels, the best constant one; 100 % the perfect one)"
 )
-#: Of two classes, scores have but one scale, and sa-RPS is proper.
+#: With two classes, scores have only one scale, and sa-RPS is proper.
 _TWO = 2
-#: Scores of ordered classes on the scale of [0, 1], and on another that some books and packages have.
+#: Scores of ordered classes on the scale [0, 1], and on another one that some books and packages use.
 _SCALINGS = {
     "rps": ("RPS, divided by K − 1", "RPS, plain sum"),
     "sa_rps": ("sa-RPS (not proper), in [0, 1]", "sa-RPS (not proper), × {}"),
@@ -54,7 +54,7 @@ _SCALINGS = {
 
 
 def score_table(models: Sequence[ModelScores], ranks: Ranks, level: str, *, n_classes: int = 0) -> Table:
-    """Mean scores and skills of all models over all costs; of K ordered classes, some on both scales."""
+    """Table of mean scores and skills of all models; with K ordered classes, some on both scales."""
     named = [
         (m.model, [named for s in m.scores if not _is_bounded(s) for named in _name(s, n_classes)])
         for m in models
@@ -71,7 +71,7 @@ def score_table(models: Sequence[ModelScores], ranks: Ranks, level: str, *, n_cl
 def bounded_table(
     models: Sequence[ModelScores], ranks: Ranks, level: str, lower: float, upper: float
 ) -> Table:
-    """Mean regret and net benefit over an interval of costs, with skills."""
+    """Table of mean regret and net benefit over an interval of costs, with skills."""
     return _score_table(
         [(m.model, [(score_heading(s.name), s) for s in m.scores if _is_bounded(s)]) for m in models],
         ranks,
@@ -96,7 +96,7 @@ def _score_table(models: Sequence[tuple[str, list[Named]]], ranks: Ranks, captio
             place = [_rank(ranks[model, score.name])] if ranks else []
             rows.append((label, model, *numbers, *place))
     heads = ("mean", "interval", "skill", "interval") if has_intervals else ("mean", "skill")
-    tied = "; = in the rank: the data cannot tell" if ranks else ""
+    tied = "; = in the rank: tied, no significant difference" if ranks else ""
     return Table(
         caption=f"{caption}{tied}" if has_intervals else caption.partition(", with")[0],
         heads=("score", "model", *heads, *(["rank"] if ranks else [])),
@@ -107,7 +107,7 @@ def _score_table(models: Sequence[tuple[str, list[Named]]], ranks: Ranks, captio
 
 
 def _name(score: ScoreValue, n_classes: int) -> Iterator[Named]:
-    """A score with its label; one that has two scales, on both of them if they differ."""
+    """Return a score with its label; a score with two scales on both, if they differ."""
     if score.name not in _SCALINGS or not n_classes:
         yield score_heading(score.name), score
         return
@@ -120,7 +120,7 @@ def _name(score: ScoreValue, n_classes: int) -> Iterator[Named]:
 
 
 def _times(score: ScoreValue, factor: int) -> ScoreValue:
-    """A score on a scale that is so many times as large; its skill is the same."""
+    """Return a score on a scale that is `factor` times as large; its skill is the same."""
     interval = None if score.interval is None else _times_estimate(score.interval, factor)
     return replace(score, value=factor * score.value, interval=interval)
 
@@ -136,14 +136,14 @@ def _times_estimate(estimate: Estimate, factor: int) -> Estimate:
 
 
 def describe_scalings(n_classes: int) -> str:
-    """What the scores of ordered classes are called, and on which scales they are given."""
+    """Describe the names of the scores of ordered classes, and the scales on which they are given."""
     names = "RPS is the ranked probability score, sa-RPS the squared absolute RPS"
     if n_classes == _TWO:
-        return f"{names}; of two classes both are half of the Brier score."
+        return f"{names}; with two classes, both are half of the Brier score."
     return (
-        f"{names}. Both are given in [0, 1] and {n_classes - 1} times as large, as some packages and the "
-        "paper on sa-RPS have them. sa-RPS is not proper: a model can better it by not saying what it "
-        "believes."
+        f"{names}. Both are given on [0, 1] and {n_classes - 1} times as large, as in some packages and in "
+        "the paper on sa-RPS. sa-RPS is not proper: a model can improve it by forecasting probabilities "
+        "other than the true ones."
     )
 
 
@@ -173,7 +173,7 @@ _COMPARED = (
 
 
 def difference_table(differences: Sequence[Difference], level: str) -> Table:
-    """Paired differences of the main measures."""
+    """Table of paired differences of the main measures."""
     shown = [d for name in _COMPARED for d in differences if d.measure == name]
     pairs = len({(d.first, d.second) for d in shown})
     rows = []
@@ -191,7 +191,7 @@ def difference_table(differences: Sequence[Difference], level: str) -> Table:
         )
     return Table(
         caption=f"Differences between models on the same cases, with {level} intervals; scores by "
-        f"{shown[0].method}; Holm's p is adjusted over the pairs",
+        f"{shown[0].method}; Holm's p is adjusted for the number of pairs",
         heads=("measure", "models", "difference", "interval", "p", "Holm's p"),
         rows=tuple(rows),
         n_labels=2,

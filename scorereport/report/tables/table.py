@@ -1,4 +1,4 @@
-"""A table as text: labels, units and precision, and its layout in a document."""
+"""Tables as text: labels, decimals, and their layout in a document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scorereport.inference.estimates import Estimate
 
 
-#: More decimals than these beyond the usual ones tell no reader anything.
+#: Most decimals beyond the usual ones.
 _MORE_DECIMALS = 4
 
 
@@ -33,17 +33,17 @@ class Table:
 
 
 def section_size(models: Sequence[object]) -> int:
-    """How many rows belong together: one for each model, if there are several."""
+    """Return how many rows belong together: one for each model, if there are several; else 0."""
     return len(models) if len(models) > 1 else 0
 
 
 def interval_text(estimate: Estimate | None, decimals: int) -> str:
-    """The interval of an estimate; empty if there is none."""
+    """Format the interval of an estimate; empty if there is none."""
     return "" if estimate is None else format_interval(estimate.lower, estimate.upper, decimals)
 
 
 def percent_interval_text(estimate: Estimate | None) -> str:
-    """The interval of a share, in percent."""
+    """Format the interval of a share in percent; empty if there is none."""
     if estimate is None:
         return ""
     lower, upper = 100 * estimate.lower, 100 * estimate.upper
@@ -51,17 +51,17 @@ def percent_interval_text(estimate: Estimate | None) -> str:
 
 
 def distinct_decimals(lower: float, upper: float, decimals: int) -> int:
-    """So many decimals, or a few more if both ends of an interval of very many rows would look the same.
+    """Return `decimals`, or a few more if both ends of a narrow interval would look the same.
 
-    >>> distinct_decimals(49.97, 50.03, 1), distinct_decimals(49.9, 50.1, 1), distinct_decimals(50.0, 50.0, 1)
-    (2, 1, 1)
+    >>> [distinct_decimals(*ends, 1) for ends in ((49.97, 50.03), (49.9, 50.1), (50.0, 50.0))]
+    [2, 1, 1]
     """
     more = range(decimals, decimals + _MORE_DECIMALS)
     return next((n for n in more if format_number(lower, n) != format_number(upper, n)), decimals)
 
 
 def score_label(name: str) -> str:
-    """The name of a score in words; one that is not proper is never shown without saying so."""
+    """Return the label of a score; an improper score is always marked as not proper."""
     if name not in REGISTRY:
         return name
     entry = REGISTRY[name]
@@ -69,40 +69,40 @@ def score_label(name: str) -> str:
 
 
 def score_heading(name: str) -> str:
-    """The name of a score in words, with an arrow if higher is better."""
+    """Return the label of a score, with an arrow if higher is better."""
     score = get_score(name)
     return f"{score.label} ↑" if score.direction is Direction.HIGHER else score.label
 
 
 def format_columns(numbers: Sequence[Sequence[float]]) -> list[tuple[str, ...]]:
-    """Numbers as text, with the same number of decimals down each column."""
+    """Format numbers with the same number of decimals in each column."""
     decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
     return [tuple(format_number(v, d) for v, d in zip(row, decimals, strict=True)) for row in numbers]
 
 
-#: Up to this many rows a table stays on one page.
+#: Up to this many rows, a table stays on one page.
 _ROWS_OF_A_SHORT_TABLE = 8
 
 
 def length_class(rows: int) -> str:
-    """How a table of so many rows is set: a short one stays on one page."""
+    """Return the CSS class of a table by its number of rows: a short one stays on one page."""
     return "short" if rows <= _ROWS_OF_A_SHORT_TABLE else "long"
 
 
 def table_cell(text: str, kind: str = "text", detail: str = "") -> dict[str, str]:
-    """A cell with its text, what decides how it is set, and a detail beside the text."""
+    """Return a cell with its text, its kind, which determines its layout, and a detail beside the text."""
     return {"text": text, "kind": kind, "detail": detail, "tone": "", "mark": ""}
 
 
-#: How closely a table is set, by the number of columns from which on it is.
+#: CSS class of a table by its least number of columns.
 _DENSITIES = {10: "dense", 8: "tight", 0: ""}
-#: Up to this many columns, those of intervals included, an interval has room beside its number.
+#: Up to this many columns, including those of intervals, an interval has room beside its number.
 _COLUMNS_OF_A_ROOMY_TABLE = 7
-#: Labels with more letters need that room themselves.
-_LETTERS_OF_A_ROOMY_TABLE = 40
+#: Longer labels need that room themselves.
+_LONGEST_LABEL_OF_A_ROOMY_TABLE = 40
 
 
-#: The lights of rating grades as verdicts.
+#: Traffic lights of rating grades as verdicts.
 _GRADE_VERDICTS = {
     "green": {"kind": "verdict", "tone": "good", "mark": "✓"},
     "yellow": {"kind": "verdict", "tone": "open", "mark": "!"},
@@ -111,7 +111,7 @@ _GRADE_VERDICTS = {
 
 
 def describe_table(table: Table) -> dict[str, Any]:
-    """A table of an evaluation, with each interval under its number instead of in a column of its own."""
+    """Return a table for templates, with each interval under its number instead of in its own column."""
     kept = [place for place, head in enumerate(table.heads) if head != "interval"]
     size = table.section or len(table.rows)
     parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
@@ -136,7 +136,7 @@ def describe_table(table: Table) -> dict[str, Any]:
 def _has_room(table: Table) -> bool:
     labels = (label for row in table.rows for label in row[: table.n_labels])
     few_columns = len(table.heads) <= _COLUMNS_OF_A_ROOMY_TABLE
-    return few_columns and max(map(len, labels), default=0) <= _LETTERS_OF_A_ROOMY_TABLE
+    return few_columns and max(map(len, labels), default=0) <= _LONGEST_LABEL_OF_A_ROOMY_TABLE
 
 
 def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict
 
 
 def _mute_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Let labels step back that repeat the one above; a page may begin with any of them."""
+    """Mute labels that repeat the one above; they are kept because a page may begin with any row."""
     labels = [row["cells"][0] for row in rows]
     for label in labels[1:]:
         label["tone"] = "again" if label["text"] == labels[0]["text"] else ""
