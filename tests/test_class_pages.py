@@ -325,7 +325,8 @@ def test_a_class_that_never_came_is_in_every_table(two):
     assert describe_class_data_section(report_of(absent)).content["absent"] == ["never"]
     assert not describe_class_data_section(report_of(two)).content["absent"]
     assert (
-        "never observed" in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
+        "never observed"
+        in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
     )
     assert_drawn(plot_views(absent.class_models[0], CLASS))
     assert_drawn(plot_view_components(absent.class_models, CLASS))

@@ -213,7 +213,9 @@ def test_one_model_with_an_infinite_log_score():
     made = render("infinite")
     assert_whole(made)
     assert "Log score m ∞ −∞ %" in made.text
-    assert "the log score is infinite, because 1 forecast was 0 for an event or 1 for a non-event" in made.text
+    assert (
+        "the log score is infinite, because 1 forecast was 0 for an event or 1 for a non-event" in made.text
+    )
     assert not {"comparison", "groups", "time", "model", "certificate"} & set(names_of(made))
     assert "rank" not in section_of(made, "performance")
     brier = ((made.case.frame["m"] - made.case.frame["y"]) ** 2).mean()
