@@ -185,8 +185,8 @@ def test_a_key_without_password_signs(unsigned, key, owner, tmp_path):
 def test_a_wrong_password_is_told_before_anything_is_signed(archive, password, fault):
     with pytest.raises(
         UsageError,
-        match=rf"^The certificate \S+validator\.p12 cannot be opened: its password is {fault}, or it is not a "
-        r"PKCS#12 file .* from SCOREREPORT_SIGN_PASSWORD\.$",
+        match=rf"^The certificate \S+validator\.p12 cannot be opened: its password is {fault}, or it is not "
+        r"a PKCS#12 file .* from SCOREREPORT_SIGN_PASSWORD\.$",
     ):
         open_signer(archive, password=password)
 

@@ -398,8 +398,8 @@ def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypat
     outcome = run_audit(config, as_of=NOVEMBER, again=True)
     assert outcome.record.id == 4
     assert outcome.problems == (
-        f"The chain head file {read_plan(config).chain_head} was not written because it lacks record 3, which was "
-        "not appended by a run that ended; the next run verifies it.",
+        f"The chain head file {read_plan(config).chain_head} was not written because it lacks record 3, which "
+        "was not appended by a run that ended; the next run verifies it.",
     )
     assert FORGERIES[forge_copy] in list_sentences(config)
     assert verify(config).warnings
@@ -517,10 +517,8 @@ def test_a_head_that_cannot_be_written_is_a_problem_of_the_run(config, call):
     plan.chain_head.mkdir()
     code, _, told = call("audit", "run", config, "--as-of", NOVEMBER)
     assert code == ExitCode.LIMIT_BREACHED
-    assert (
-        f"scorereport: The chain head file {plan.chain_head}, which names the last record, could not be written: "
-        in told
-    )
+    file = f"The chain head file {plan.chain_head}, which names the last record"
+    assert f"scorereport: {file}, could not be written: " in told
 
 
 # Times
