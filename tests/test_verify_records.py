@@ -398,8 +398,8 @@ def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypat
     outcome = run_audit(config, as_of=NOVEMBER, again=True)
     assert outcome.record.id == 4
     assert outcome.problems == (
-        f"The chain head file {read_plan(config).chain_head} was not written because it lacks record 3, which "
-        "was not appended by a run that ended; the next run verifies it.",
+        f"The chain head file {read_plan(config).chain_head} was not written because it lacks record 3, "
+        "which was not appended by a run that ended; the next run verifies it.",
     )
     assert FORGERIES[forge_copy] in list_sentences(config)
     assert verify(config).warnings
