@@ -390,7 +390,7 @@ def test_an_interval_without_width_is_not_called_precise():
 def test_suppressed_groups_are_counted():
     frame = make_frame().assign(site=lambda f: np.where(f.index < 4, "small", "large"))
     told = entries_of(report_of(frame, resamples=0, group="site"))["Subgroups and periods"]["convention"]
-    assert "Groups of fewer than 10 rows are counted but not scored. Here these are 1 of 2 groups." in told
+    assert "Groups of fewer than 10 rows are counted, not scored. Here these are 1 of 2 groups." in told
 
 
 def test_a_sample_of_one_class_lacks_the_other():

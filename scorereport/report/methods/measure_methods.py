@@ -254,7 +254,7 @@ def list_group_methods(evaluation: Evaluation, omitted: Collection[str] = ()) ->
 def _state_group_rules(evaluation: Evaluation) -> Iterator[str]:
     groups = (*evaluation.groups, *evaluation.windows)
     smallest = evaluation.settings.smallest_group
-    yield f"Groups of fewer than {format_counted(smallest, 'row')} are counted but not scored."
+    yield f"Groups of fewer than {format_counted(smallest, 'row')} are counted, not scored."
     left_out = sum(not group.models for group in groups)
     if left_out:
         yield f"Here these are {format_count(left_out)} of {format_count(len(groups))} groups."
