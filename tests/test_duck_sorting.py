@@ -54,9 +54,9 @@ def large(tmp_path_factory):
 
 @pytest.fixture
 def cut_small(monkeypatch):
-    """Make stretches, batches and ranges so small that there are many."""
+    """Make chunks, batches and ranges so small that there are many."""
     for module in (sorted_digests, disk_sort):
-        monkeypatch.setattr(module, "STRETCH_ROWS", 8192)
+        monkeypatch.setattr(module, "ROWS_PER_CHUNK", 8192)
     monkeypatch.setattr(row_scans, "BATCH_ROWS", 8192)
     for name in ("_LIMIT_OVER_ROWS", "_LIMIT_OVER_WEIGHTED_ROWS"):
         monkeypatch.setattr(sorted_digests, name, 100_000_000 // 20_000)

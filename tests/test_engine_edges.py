@@ -143,7 +143,7 @@ def test_forecasts_that_were_refuted_are_counted_in_the_notes():
         digested.models[0].calibration.tests, memory.models[0].calibration.tests, strict=True
     ):
         if "probability 0" in theirs.note:
-            assert "In 18 rows happened what had probability 0" in ours.note
+            assert "In 18 rows an outcome with probability 0 occurred" in ours.note
 
 
 def test_one_event_leaves_a_reason_where_the_skill_has_no_interval():

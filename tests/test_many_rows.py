@@ -58,17 +58,17 @@ EXPONENTS = (1.0, 0.0, -2 / 3, -2.0, 2.0)
 SCALE = {"n_bins": 10, "limit": 0.0, "level": 0.9, "seed": 4}
 
 
-def set_stretch(monkeypatch, rows):
-    """Let stretches have so many rows, wherever they are asked for."""
+def set_chunk_rows(monkeypatch, rows):
+    """Set the number of rows of a chunk wherever rows are cut into chunks."""
     monkeypatch.setattr(row_chunks, "__defaults__", (rows,))
 
 
 def lower_thresholds(monkeypatch):
     for module in (large_panels, fits, overfit):
         monkeypatch.setattr(module, "MANY_ROWS", MANY)
-    for name, value in {"MOST_ROWS": MANY, "_GROUPS": 60, "_ALONE": 8, "_STRETCH": 101}.items():
+    for name, value in {"MOST_ROWS": MANY, "_GROUPS": 60, "_ALONE": 8, "_CHUNK_ROWS": 101}.items():
         monkeypatch.setattr(scale_groups, name, value)
-    set_stretch(monkeypatch, 97)
+    set_chunk_rows(monkeypatch, 97)
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def assert_same_interval(one, other, factor):
 
 
 def test_each_row_is_drawn_by_the_multinomial_law(monkeypatch):
-    set_stretch(monkeypatch, 5)
+    set_chunk_rows(monkeypatch, 5)
     n, resamples = 12, 6000
     rows = np.eye(n)
     times = resample_sums(lambda part: rows[:, part], n, resamples=resamples, seed=1, what="").drawn
@@ -282,7 +282,7 @@ def test_each_row_is_drawn_by_the_multinomial_law(monkeypatch):
 
 
 def test_stretches_are_drawn_independently_of_each_other(monkeypatch):
-    set_stretch(monkeypatch, 4)
+    set_chunk_rows(monkeypatch, 4)
     rows, seeds = np.eye(8), 2000
     times = np.array(
         [
@@ -294,7 +294,7 @@ def test_stretches_are_drawn_independently_of_each_other(monkeypatch):
 
 
 def test_how_many_draws_a_stretch_has_is_binomial(monkeypatch):
-    set_stretch(monkeypatch, 30)
+    set_chunk_rows(monkeypatch, 30)
     n, resamples = 100, 4000
     of_last = np.vstack([np.ones(n), np.arange(n) >= 90])
     drawn = resample_sums(lambda part: of_last[:, part], n, resamples=resamples, seed=2, what="").drawn
@@ -304,7 +304,7 @@ def test_how_many_draws_a_stretch_has_is_binomial(monkeypatch):
 
 
 def test_sums_have_the_mean_and_variance_of_resampled_rows(monkeypatch):
-    set_stretch(monkeypatch, 97)
+    set_chunk_rows(monkeypatch, 97)
     n, resamples = 1000, 1500
     values = np.sort(np.random.default_rng(1).exponential(size=n))  # stretches differ as much as they can
     found = resample_sums(lambda part: values[None, part], n, resamples=resamples, seed=3, what="")
@@ -315,7 +315,7 @@ def test_sums_have_the_mean_and_variance_of_resampled_rows(monkeypatch):
 
 
 def test_sums_are_the_same_on_any_number_of_threads(on_threads, monkeypatch):
-    set_stretch(monkeypatch, 61)
+    set_chunk_rows(monkeypatch, 61)
     columns = np.random.default_rng(1).random((3, 1000))
     found = []
     for threads in (1, 2, 5):
@@ -331,7 +331,7 @@ def test_sums_are_the_same_on_any_number_of_threads(on_threads, monkeypatch):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_is_infinite_somewhere_harms_no_other_column(on_threads, monkeypatch, threads):
     on_threads(threads)
-    set_stretch(monkeypatch, 50)
+    set_chunk_rows(monkeypatch, 50)
     columns = np.random.default_rng(1).random((2, 300))
     with_infinite = np.vstack([columns, np.where(np.arange(300) % 7, 0.3, np.inf)])
     alone, found = (
@@ -484,7 +484,7 @@ HARD_PAIRS = {
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 1000])
 @pytest.mark.parametrize("kind", HARD_PAIRS)
 def test_extreme_limits_are_those_of_brute_force(kind, rows, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     y, first, second = HARD_PAIRS[kind]()
     panel = make_panel(y, {"first": first, "second": second})
     assert _extreme_limits(panel) == pytest.approx(find_extremes(y, first, second), abs=1e-15)
@@ -511,7 +511,7 @@ def test_forecasts_sorted_together_keep_whose_they_are_and_what_happened():
     ],
 )
 def test_who_dominates_is_told_alike_with_weights_of_1(first, second, dominant, rows, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     for weight in (None, np.ones(3)):
         panel = make_panel([0, 0, 1], {"a": first, "b": second}, sample_weight=weight)
         assert find_dominant(panel) == dominant
@@ -519,7 +519,7 @@ def test_who_dominates_is_told_alike_with_weights_of_1(first, second, dominant, 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 1000])
 def test_places_are_numbered_among_the_chosen(rows, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     chosen = np.array([True, *(np.random.default_rng(1).random(50) < 0.3), *[False] * 9, True])
     numbers = np.arange(np.count_nonzero(chosen))
     for some in (numbers, numbers[::4], numbers[-1:]):
@@ -529,7 +529,7 @@ def test_places_are_numbered_among_the_chosen(rows, monkeypatch):
 @pytest.mark.parametrize("rows", [4, 1000])
 @pytest.mark.parametrize("digits", [1, None])
 def test_costs_are_even_and_among_distinct_forecasts(rows, digits, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     panel = draw_panel(90, digits=digits)
     distinct = np.unique(np.concatenate(list(panel.forecasts.values())))
     chosen = np.linspace(0, len(distinct) - 1, min(15, len(distinct))).round().astype(int)
@@ -574,7 +574,7 @@ LOSSES = [("brier", {}), ("log_loss", {}), ("spherical", {}), ("net_benefit", {"
 @pytest.mark.parametrize("digits", [1, None])
 @pytest.mark.parametrize(("name", "options"), LOSSES)
 def test_losses_on_demand_are_those_of_each_case(name, options, digits, rows, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     measure, panel = resolve_measure(name, options), draw_panel(60, digits=digits)
     y, p = panel.outcome, np.clip(panel.forecasts["first"], 0.01, 0.99)
     fit = corp(y, p)
@@ -588,7 +588,7 @@ def test_losses_on_demand_are_those_of_each_case(name, options, digits, rows, mo
 
 @pytest.mark.parametrize("rows", [3, 1000])
 def test_fits_that_recalibrate_alike_are_told_from_others(rows, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     measure, panel = resolve_measure("brier", {}), draw_panel(60)
     y, p = panel.outcome, panel.forecasts["first"]
     last = p.copy()
@@ -614,7 +614,7 @@ def test_the_overfit_of_many_rows_is_that_of_few(digits, monkeypatch):
 @pytest.mark.parametrize("rows", [4, 1000])
 @pytest.mark.parametrize("digits", [1, None])
 def test_drawn_outcomes_have_the_mean_score_of_their_cases(digits, rows, monkeypatch):
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     y, p, _ = draw_sample(60, digits=digits)
     measures = [resolve_measure("brier", {}), resolve_measure("spherical", {})]
     sample = corp(y, p).sample
@@ -827,7 +827,7 @@ def test_lines_do_not_depend_on_the_size_of_stretches(rows, monkeypatch):
     x, weight = logit(p), np.random.default_rng(1).uniform(0.5, 2, 300)
     columns = np.stack([np.ones(300), x])
     expected = [*fit_line(x, y, weight), fit_offset(x, y, weight), *information(columns, x, weight).ravel()]
-    set_stretch(monkeypatch, rows)
+    set_chunk_rows(monkeypatch, rows)
     found = [*fit_line(x, y, weight), fit_offset(x, y, weight), *information(columns, x, weight).ravel()]
     np.testing.assert_allclose(found, expected, rtol=1e-11)
 

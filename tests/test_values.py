@@ -15,10 +15,9 @@ from scorereport._utils.json_documents import encode
 from scorereport._utils.rounding import documents_agree
 from scorereport.inference import flexible_curves as flexible_module
 from scorereport.inference.binned_errors import expected_calibration_error
+from scorereport.inference.decision_tallies import tally_counts, tally_rows
 from scorereport.inference.decisions import (
     add_decision_band,
-    tally_counts,
-    tally_rows,
     threshold_intervals,
 )
 from scorereport.inference.flexible_curves import flexible_curve

@@ -30,7 +30,7 @@ from scorereport.evaluation.uncertainty import (
     infer_sample,
     recalibrate,
 )
-from scorereport.inference.decisions import tally_rows
+from scorereport.inference.decision_tallies import tally_rows
 from scorereport.inference.grades import grade_tests
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.nelson_scale import scale_forecast

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fitted import IsotonicFit
     from scorereport.data.predictions import Predictions
-    from scorereport.inference.decisions import DecisionTally
+    from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.blocks import Blocks

@@ -9,7 +9,8 @@ from scipy.special import betainc, betaincinv
 
 import scorereport as sr
 from scorereport.inference.binned_errors import expected_calibration_error
-from scorereport.inference.decisions import add_threshold_intervals, tally_rows
+from scorereport.inference.decision_tallies import tally_rows
+from scorereport.inference.decisions import add_threshold_intervals
 from scorereport.inference.flexible_curves import flexible_curve
 from scorereport.inference.lowess import local_lines
 from scorereport.inference.smooth_calibration import calibration_errors

@@ -40,7 +40,7 @@ from scorereport.evaluation.summaries import (
     count_weighted_cases,
     decide_at_thresholds,
 )
-from scorereport.inference.decisions import tally_counts
+from scorereport.inference.decision_tallies import tally_counts
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.reliability.decomposition import MurphyDecomposition
 from scorereport.results.model_records import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.protocol import Engine, Survey
     from scorereport.evaluation.engines.scored_digests import DigestedFit
-    from scorereport.inference.decisions import DecisionTally
+    from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.results.model_records import (
         EvaluationSettings,
         ModelCalibration,
