@@ -185,6 +185,7 @@ def test_a_small_drift_is_told_but_is_no_warning():
         assert audit_report.RenderedReport(report=report, snapshot=None, forms={}).status is status
 
 
+@pytest.mark.sweep
 def test_drift_is_a_warning(folder, call):
     old = make_scored("2026-08-01", 61, rows=30)
     new = make_scored("2026-10-01", 31, rows=30, seed=2)
@@ -372,6 +373,7 @@ def test_a_name_that_differs_in_case_only_is_refused(folder):
     assert_intact(second, records=1)
 
 
+@pytest.mark.sweep
 def test_models_of_several_classes_are_audited(tmp_path):
     rng = np.random.default_rng(3)
     forecasts = rng.dirichlet([2, 2, 2], 400).round(6)

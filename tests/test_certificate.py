@@ -18,6 +18,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from artefact_tools import make_once, shared_folder
 from conftest import recorded
 from hypothesis import given
 from hypothesis import strategies as st
@@ -284,7 +285,7 @@ def test_equal_laws_are_accepted(law_of):
         assert found.accused(curves, level=0.999, asked=0.999) == 0
 
 
-@pytest.mark.sweep(after=3)
+@pytest.mark.sweep(after=1)
 @EACH_LAW
 @pytest.mark.parametrize("shift", [0.1, -0.1])
 def test_a_law_that_is_shifted_is_rejected(law_of, shift):
@@ -394,6 +395,7 @@ def test_equal_laws_are_never_accused(kind, n, digits):
         assert not is_accused(found, found.curves, band_of(found.redrawn(seed, 200), 0.9))
 
 
+@pytest.mark.sweep
 @SMALL_TO_LARGE
 @EACH_KIND
 def test_an_engine_of_another_spread_is_found_out(kind, n):
@@ -569,7 +571,7 @@ def break_chance(monkeypatch, _):
     monkeypatch.setattr(bands.BandRequest, "around_diagonal", inverted)
 
 
-@pytest.mark.sweep(after=5)
+@pytest.mark.sweep(after=1)
 @SMALL_TO_LARGE
 @pytest.mark.parametrize(
     ("spoil", "by"),
@@ -1494,8 +1496,9 @@ def evaluation(frame):
 
 
 @pytest.fixture(scope="module")
-def recorded_certificate(evaluation):
-    return sr.certify(evaluation, reference="recorded")
+def recorded_certificate(evaluation, tmp_path_factory):
+    folder = shared_folder(tmp_path_factory, "recorded certificate")
+    return make_once(folder, lambda: sr.certify(evaluation, reference="recorded"))
 
 
 @pytest.fixture
@@ -1719,7 +1722,7 @@ def test_three_models_are_certified_by_base_r_under_its_own_name(evaluation, bas
     assert {line.source for line in c.comparisons} == {"base R", "the engine", "numpy"}
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.9998, 0.9999])
@@ -1831,6 +1834,7 @@ def test_whole_weights_are_repeated_rows(frame):
     assert weighted.rows == len(frame)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 def test_fractional_weights_are_certified_by_base_r_by_name(frame, base):
@@ -2150,6 +2154,7 @@ def test_every_shape_agrees_with_base_r(base):
     assert {line.verdict for line in lines} == {Verdict.AGREES}
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("break_engine", [break_mean, break_draws])

@@ -489,6 +489,7 @@ def test_every_number_of_a_view_that_was_tampered_with_is_named(of_one, use):
     assert count == 22
 
 
+@pytest.mark.sweep
 def test_every_number_of_a_model_that_was_tampered_with_is_named(of_one, use):
     use(StandIn())
     count = 0
@@ -815,7 +816,7 @@ ODD = [
 ]
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.parametrize("name", ODD)
 def test_odd_classes_are_certified(name, package, base, use):

@@ -13,6 +13,8 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 #: Folders whose texts use the words of the glossary only.
 FOLDERS = ("docs", "templates")
 SUFFIXES = (".md", ".html", ".toml")
+#: "is no" is plain before these.
+COMPARATIVES = "better|worse|older|later|larger|smaller|fewer|less"
 #: Words that readers had to decode, each with what to write instead.
 AVOIDED = {
     r"tells?|told|telling|untold|news": "describe, state, report (texts); notify (people)",
@@ -27,7 +29,7 @@ AVOIDED = {
     r"(?<!traffic )lights?": "verdict",
     r"prices? of (?:the )?overfit": "overfit weight",
     r"mend(?:s|ed|ing)?": "fix; To fix:",
-    r"(?<!there )(?:is|are) no(?! (?:longer|more|better|worse|older|later|larger|smaller|fewer|less)\b)": "X is not a Y",
+    rf"(?<!there )(?:is|are) no(?! (?:longer|more|{COMPARATIVES})\b)": "X is not a Y",
     r"(?:of|with) (?:K |several |ordered )?classes the": "with K classes, the ...",
     r"so (?:many|much)": "this many, up to N",
     r"less overfit": "overfit-corrected",

@@ -281,7 +281,17 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
+#: Two kinds are quick enough for `make test`: forecasts that are not all kept, and weights.
+QUICK_KINDS = ("marks only", "weights")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(kind, id=name, marks=() if name in QUICK_KINDS else pytest.mark.sweep)
+        for name, kind in KINDS.items()
+    ],
+)
 def both(request):
     most_distinct, columns = request.param
     with pytest.MonkeyPatch.context() as patch:

@@ -364,6 +364,7 @@ def test_equal_clusters_are_judged_by_hoeffdings_bound():
     assert found[1] > exact_share(0.1, 40, 0.95)[1]
 
 
+@pytest.mark.sweep(after=1)
 def test_weights_that_vary_have_no_exact_bound():
     """14 events with weights that count as 9.4: a bound with Kish's number of all rows would pass."""
     y, p = make_events(14)

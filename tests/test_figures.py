@@ -219,6 +219,7 @@ def test_a_figure_can_be_rendered_again():
     assert plots.render_png(drawn, dpi=60) == png
 
 
+@pytest.mark.sweep
 def test_threads_draw_the_same_as_one():
     todo = list(calls(case("three rows")))[:4] * 2
     alone = [plots.render_svg(plot(name, *a, **k)) for name, a, k in todo]
@@ -364,6 +365,7 @@ def test_discrete_forecasts_have_dots_and_stems():
     assert len(axes.collections[0].get_segments()) == len(case("discrete").models[0].curves.histogram.n)
 
 
+@pytest.mark.sweep
 def test_many_blocks_make_a_small_file():
     model = case("many rows").models[0]
     assert len(model.curves.reliability.forecast) > 150

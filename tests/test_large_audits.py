@@ -136,6 +136,7 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
     referred.close()
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("spoil", "period"),
     [

@@ -80,6 +80,7 @@ def assert_law_agrees(fit, kind, theirs):
     assert (~is_certain).sum() >= 5
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", SAMPLES)
 def test_only_r_is_certain_where_the_estimate_is(name):
     """R draws straight lines from an end without width to the first uncertain forecast."""

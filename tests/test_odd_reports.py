@@ -242,6 +242,7 @@ def show(name):
     return name.replace("模型", "‹U+6A21›‹U+578B›").replace("🙂", "‹U+1F642›")
 
 
+@pytest.mark.sweep
 def test_three_rows():
     made = render("three rows")
     assert_whole(made)

@@ -946,6 +946,7 @@ def test_a_signal_waits_for_the_audit_that_runs_and_starts_no_other(
         assert len(server.calls) == 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("grace", "signals", "is_stubborn", "exit_code"),
     [(0.1, 1, False, -15), (60, 2, True, -9)],

@@ -220,6 +220,7 @@ def test_weights_and_clusters_in_a_frame(session: SparkSession, weight: str) -> 
         assert (digest.bucket_sums[:, 0] > 0).sum() < BUCKETS  # 700 clusters leave some buckets empty
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("session")
 def test_csv_is_read_to_the_last_bit(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
@@ -313,7 +314,7 @@ def _recording(
     return record
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("change", "roles", "sentence"),
     [

@@ -389,6 +389,7 @@ def stable_p_values():
     return np.moveaxis(np.array(found), 3, 0)
 
 
+@pytest.mark.sweep
 def test_a_model_that_stays_as_it_is_raises_few_alarms_in_twelve_looks(stable_p_values):
     smallest = stable_p_values[1].min(axis=(1, 2))
     assert smallest.shape == (100,)

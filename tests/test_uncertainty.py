@@ -263,6 +263,7 @@ def test_frequencies_keep_the_honest_band(frame):
     assert found.calibration.errors is not None
 
 
+@pytest.mark.sweep
 def test_whole_sampling_weights_are_not_repeated_rows(frame):
     found = evaluate(frame, weight="count")
     assert (found.data.weighted, found.data.weight_kind) == (True, "sampling")
@@ -759,6 +760,7 @@ def test_groups_with_few_events_are_told(frame):
         assert [note in test.note for test in tests] == [is_told] * len(tests)
 
 
+@pytest.mark.sweep
 def test_clusters_that_span_groups_are_told(frame):
     note = "Clusters span groups, but the test takes groups as independent."
     spanning = evaluate(frame, **GROUP)
@@ -893,6 +895,7 @@ def test_the_order_of_rows_changes_not_a_byte(frame, everything):
     assert again.to_json() == before.to_json()
 
 
+@pytest.mark.sweep
 def test_the_seed_and_nothing_else_decides(frame, monkeypatch):
     options = {"group": "site", "cluster": "bank", "resamples": 20}
     one = evaluate(frame, seed=7, **options).to_json()
