@@ -4,6 +4,8 @@
 VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
+# Tests start many processes: without compiled files each of them would compile the package again.
+export PYTHONDONTWRITEBYTECODE =
 
 # The environment with the oldest versions, and what is tested in it: scores, evaluations, reports as HTML and
 # PDF, signatures, configurations, audits, histories, PostgreSQL, DuckDB, Spark, R, the server, the commands.

@@ -1773,7 +1773,7 @@ AWKWARD = [
 ]
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("name", AWKWARD)
@@ -2225,7 +2225,7 @@ def test_base_r_is_quick_where_classes_are_apart(base):
     assert answer.auc == 1
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.parametrize("kind", [PACKAGE, BASE])
 def test_a_profile_that_masks_functions_does_not_matter(kind, tmp_path, monkeypatch, request):

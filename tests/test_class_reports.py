@@ -687,6 +687,7 @@ def hostile():
     return evaluation, render_html("report.html", describe_report(report))
 
 
+@pytest.mark.sweep
 def test_hostile_names_are_shown_and_do_nothing(hostile):
     evaluation, page = hostile
     assert_page_is_sound(page)
@@ -860,6 +861,7 @@ def certain():
     return evaluation, render(evaluation)
 
 
+@pytest.mark.sweep
 def test_probabilities_of_zero_and_one(certain):
     evaluation, page = certain
     scores = scores_on(page)

@@ -321,6 +321,7 @@ def test_slopes_and_aucs_of_few_or_unequal_clusters_are_covered(sizes, least):
     assert share_of(trial, 250) >= least
 
 
+@pytest.mark.sweep
 def test_groups_of_clusters_are_not_told_apart_by_chance():
     """The chi-squared test rejects 25 % at 5 %."""
 

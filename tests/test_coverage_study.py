@@ -33,8 +33,14 @@ def test_every_documented_value_of_the_sizes_simulated_is_compared():
     assert len(found) > 150
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.study}, {row.setting}, {row.n}, {row.method}")
-def test_rows_are_consistent(row):
+@pytest.mark.parametrize("study", sorted({row.study for row in ROWS}))
+def test_rows_are_consistent(study):
+    for row in ROWS:
+        if row.study == study:
+            assert_consistent(row)
+
+
+def assert_consistent(row):
     assert 0 <= row.empirical <= 1
     assert row.runs > 0
     assert 0 < row.nominal < 1

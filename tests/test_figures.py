@@ -327,6 +327,7 @@ def test_the_numbers_stand_where_the_curve_is_not():
     assert top_of_numbers(x**0.1) < 0.5
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("name", "window", "ticks"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -93,8 +94,14 @@ def list_dynamic_imports(tree):
             yield node.lineno
 
 
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
-IMPORTS = {name: list_imports(tree) - {name} for name, tree in TREES.items()}
+@cache
+def trees():
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def imports():
+    return {name: list_imports(tree) - {name} for name, tree in trees().items()}
 
 
 def rank_in(places, name):
@@ -103,7 +110,7 @@ def rank_in(places, name):
 
 def test_rooms_import_one_way():
     rooms = list(ROOMS)
-    for module, imported in IMPORTS.items():
+    for module, imported in imports().items():
         own = rooms.index(module.partition(".")[0])
         for other in imported:
             room = other.partition(".")[0]
@@ -121,7 +128,7 @@ def folder_of(module):
 
 
 def test_folders_inside_rooms_import_one_way():
-    for module, imported in IMPORTS.items():
+    for module, imported in imports().items():
         room = module.partition(".")[0]
         for other in imported:
             if other.partition(".")[0] == room:
@@ -132,7 +139,7 @@ def test_folders_inside_rooms_import_one_way():
 def test_no_circle_of_modules():
     graph = {
         name: {other for other in imported if not name.startswith(f"{other}.")}
-        for name, imported in IMPORTS.items()
+        for name, imported in imports().items()
     }
     try:
         TopologicalSorter(graph).prepare()
@@ -147,7 +154,7 @@ def test_every_room_is_in_the_table_and_exists():
 
 
 def test_only_known_modules_import_what_they_find_out_as_they_run():
-    assert {name for name, tree in TREES.items() if list(list_dynamic_imports(tree))} == set(DYNAMIC)
+    assert {name for name, tree in trees().items() if list(list_dynamic_imports(tree))} == set(DYNAMIC)
 
 
 def test_public_names_are_listed_where_they_are_defined():
@@ -200,7 +207,7 @@ def test_an_import_of_a_computed_name_is_seen():
 
 
 def list_public_classes():
-    for name, tree in TREES.items():
+    for name, tree in trees().items():
         yield from ((node.name, name) for node in tree.body if isinstance(node, ast.ClassDef))
 
 

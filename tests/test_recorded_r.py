@@ -305,6 +305,7 @@ def expected_of(name):
     return found
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", CASES)
 def test_every_quantity_agrees_or_deviates_for_its_known_reason(name, verdicts):
     lines = {quantity: line for (case, quantity, _), line in verdicts.items() if case == name}
@@ -316,6 +317,7 @@ def test_every_quantity_agrees_or_deviates_for_its_known_reason(name, verdicts):
         assert line.reason.startswith(reason), quantity
 
 
+@pytest.mark.sweep
 def test_tolerances_are_what_they_are_said_to_be(verdicts):
     exact = {
         "number of bins",
@@ -333,6 +335,7 @@ def test_tolerances_are_what_they_are_said_to_be(verdicts):
             assert line.difference <= expected * max(1, abs(line.reference)) or line.difference == 0
 
 
+@pytest.mark.sweep
 def test_what_is_expected_is_counted(verdicts):
     """All deviations there are; the level is written right where .9 was asked, in 15 cases of 44."""
     found = Counter(quantity for _, quantity, verdict in verdicts if verdict is Verdict.EXPECTED)
@@ -347,6 +350,7 @@ def test_what_is_expected_is_counted(verdicts):
     }
 
 
+@pytest.mark.sweep
 def test_the_summary_counts_the_same(lines_of_cases, verdicts, monkeypatch):
     """A line for each quantity and verdict, and the number of cases behind it."""
     monkeypatch.setattr(

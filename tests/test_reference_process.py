@@ -642,6 +642,7 @@ session.ask("wait")
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_r_ends_when_nobody_is_left_to_ask(tmp_path, monkeypatch, rscript, temporary):
     """Not even a killed parent leaves R behind for longer than its answer takes."""
@@ -886,6 +887,7 @@ def test_an_rpy2_of_one_distribution_is_not_said_to_be_missing(tmp_path, monkeyp
     assert answer.get("stage") != ["missing"], answer
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_a_missing_package_is_told(tmp_path, monkeypatch):

@@ -853,6 +853,7 @@ def test_dots_appear_where_one_points(visit, address):
     assert visit.evaluate(width) == "8px"
 
 
+@pytest.mark.sweep(after=1)
 def test_keys_reach_links_and_tables_but_not_every_point(visit, address):
     visit.goto(f"{address}/audits/new.html")
     seen = []

@@ -65,16 +65,19 @@ def samples():
 # The study
 
 
+@pytest.mark.sweep
 def test_nothing_unexpected_is_found(lines):
     assert [line for line in lines if line.is_unexpected] == []
     assert {line.verdict for line in lines} <= {Verdict.AGREES, Verdict.EXPECTED, Verdict.ABSENT}
 
 
+@pytest.mark.sweep
 def test_known_deviations_are_these_and_no_others(lines):
     found = {(package_of(line), line.quantity) for line in lines if line.verdict is Verdict.EXPECTED}
     assert found == {(package, quantity) for package, quantity in EXPECTED if package in PRESENT}
 
 
+@pytest.mark.sweep
 def test_every_peer_is_compared_or_absent(lines):
     absent = {line.subject for line in lines if line.verdict is Verdict.ABSENT}
     assert absent == MODULES.keys() - PRESENT
@@ -83,11 +86,13 @@ def test_every_peer_is_compared_or_absent(lines):
     assert all(version[0].isdigit() for version in versions)
 
 
+@pytest.mark.sweep
 def test_every_comparison_has_a_name_of_its_own(lines):
     names = [(line.subject, line.quantity) for line in lines]
     assert len(names) == len(set(names))
 
 
+@pytest.mark.sweep
 def test_comparisons_say_how_many_cases_and_hold_the_worst(lines):
     brier = next(line for line in lines if line.quantity == "mean Brier score")
     assert (brier.reason, brier.tolerance) == ("24 cases.", 1e-12)
@@ -96,6 +101,7 @@ def test_comparisons_say_how_many_cases_and_hold_the_worst(lines):
     assert auc.reason == "21 cases; left out 3 with outcomes of one class."
 
 
+@pytest.mark.sweep
 def test_wider_tolerances_are_explained(lines):
     wide = [line for line in lines if line.tolerance is not None and line.tolerance > 1e-12]
     assert wide

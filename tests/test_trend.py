@@ -396,6 +396,7 @@ def test_a_model_that_stays_as_it_is_raises_few_alarms_in_twelve_looks(stable_p_
     assert np.mean(smallest <= 0.2) <= 0.2
 
 
+@pytest.mark.sweep
 def test_each_test_of_a_model_that_stays_as_it_is_keeps_its_level(stable_p_values):
     p_values = stable_p_values[0].reshape(-1, 4)
     most = 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(p_values))

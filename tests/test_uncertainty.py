@@ -244,6 +244,7 @@ def test_bands_of_every_kind(plain):
         assert {b.seed for b in model.bands[:3]} == {SEED}
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
 def test_no_honest_band_where_rows_are_not_alike(frame, options):
     for model in evaluate(frame, **options).models:
@@ -620,6 +621,7 @@ def test_a_window_needs_times(frame):
 # ---- groups ----
 
 
+@pytest.mark.sweep
 def test_small_groups_are_counted_not_scored(frame):
     north = int((frame["site"] == "north").sum())
     assert 1 <= north < 10
