@@ -1,22 +1,25 @@
-"""The configuration: every key is read, every mistake is named by its key, and it must fit the evaluation."""
+"""Configurations: what is read, and what is refused by its key."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-import tomllib
 from dataclasses import fields, replace
-from pathlib import Path
 
-import jsonschema
 import numpy as np
-import pandas as pd
 import pytest
+from configuration_tools import (
+    CLASSES,
+    DOCUMENTATION,
+    EXAMPLE,
+    ORDINAL_EXAMPLE,
+    evaluation_fixture,
+    frame_fixture,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-import scorereport as sr
 from scorereport.configuration import (
     MEASURES,
     SECTION_NAMES,
@@ -24,8 +27,6 @@ from scorereport.configuration import (
     Configuration,
     ModelKind,
     Person,
-    check_configuration,
-    configuration_schema,
     parse_configuration,
     read_configuration,
 )
@@ -34,25 +35,37 @@ from scorereport.errors import UsageError
 from scorereport.results.model_records import EvaluationSettings
 from scorereport.scores import Direction
 
-DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
-    encoding="utf-8"
-)
-EXAMPLE, ORDINAL_EXAMPLE = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[:2]
-#: A column and a label for each class.
-CLASSES = ("low", "middle", "high")
+frame = pytest.fixture(scope="module")(frame_fixture)
+
+
+evaluation = pytest.fixture(scope="module")(evaluation_fixture)
+
+
 #: Two classes, and what is said of keys that do not go with them.
 TWO_CLASSES = '[evaluation]\nclasses = ["a", "b"]\n'
+
+
 LABELS = "`evaluation.classes` must be a list of labels, each a text or a whole number; got {}."
+
+
 MODELS = "`evaluation.forecasts` must be a list of models, or a table of the columns of each model; got {}."
+
+
 COSTS = "`evaluation.cost_matrix` must be a list of rows, each a list of numbers; got {}."
+
+
 SHAPE = (
     "`evaluation.cost_matrix` must have 2 rows of 2 numbers, one for each class of `evaluation.classes`; "
     "got {}."
 )
+
+
 FRACTIONS = (
     "`evaluation.retention_fractions` must be two or more increasing numbers in [0, 1), the first of them 0; "
     "got [{}]."
 )
+
+
 NEEDS_CLASSES = (
     "`evaluation.{}` is for models of several classes: name these in `evaluation.classes`, or remove the key."
 )
@@ -650,300 +663,3 @@ def write_toml(value):
     if isinstance(value, float):
         return str(value) if not np.isfinite(value) else f"{value:.17f}"
     return json.dumps(value)
-
-
-@pytest.mark.sweep
-def test_the_schema_accepts_what_is_accepted():
-    schema = configuration_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    for text in (EXAMPLE, ORDINAL_EXAMPLE, '[evaluation]\nclasses = [1, "b"]\nforecasts = ["m"]'):
-        raw = json.loads(json.dumps(tomllib.loads(text), default=str))
-        jsonschema.validate(raw, schema)
-    for table, wrong in [
-        ("evaluation", {"classes": [1.5, 2]}),
-        ("evaluation", {"forecasts": {"m": "a"}}),
-        ("evaluation", {"cost_matrix": [1, 2]}),
-        ("evaluation", {"ordered": "yes"}),
-        ("limits", {"macro_f1_skill": 0.1}),
-        ("model", {"ownr": "x"}),
-        ("limits", {"brier": "x"}),
-        ("limits", {"one_sided": {}}),
-        ("limits", {"calibration_slope": 0.9}),
-        ("report", {"omit": ["cover"]}),
-        ("people", {"author": 5}),
-    ]:
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({table: wrong}, schema)
-
-
-@pytest.fixture(scope="module")
-def frame():
-    rng = np.random.default_rng(5)
-    p = rng.random(300)
-    return pd.DataFrame(
-        {"y": rng.random(300) < p, "logit": p, "boost": p.round(1), "site": rng.choice(["A", "B"], 300)}
-    )
-
-
-@pytest.fixture(scope="module")
-def evaluation(frame):
-    return sr.evaluate(
-        frame,
-        outcome="y",
-        forecasts=["logit", "boost"],
-        group="site",
-        cost_interval=(0.1, 0.4),
-        thresholds=[0.2, 0.3],
-        resamples=40,
-    )
-
-
-@pytest.fixture(scope="module")
-def bare(frame):
-    return sr.evaluate(frame, outcome="y", forecasts=["logit"], resamples=0)
-
-
-def test_a_configuration_that_fits(evaluation, bare):
-    check_configuration(Configuration(), evaluation)
-    check_configuration(Configuration(), bare)
-    fitting = """
-        [model.descriptions]
-        logit = "One."
-        [evaluation]
-        groups = ["site"]
-        cost_interval = [0.1, 0.4]
-        thresholds = [0.2, 0.3]
-        resamples = 40
-        [limits]
-        models = ["boost"]
-        groups = true
-        """ + "\n".join(
-        f"{name} = {'0.5' if measure.direction else '{min = 0.1}'}"
-        for name, measure in MEASURES.items()
-        if ModelKind.BINARY in measure.kinds
-    )
-    check_configuration(parse_configuration(fitting), evaluation)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            '[limits]\nmodels = ["logti"]',
-            "`limits.models` names a model that is not evaluated: 'logti'; did you mean `logit`?",
-        ),
-        (
-            '[model.descriptions]\nforest = "x"',
-            "`model.descriptions` names a model that is not evaluated: 'forest'; models are logit.",
-        ),
-        (
-            "[limits]\nbounded_brier = 0.1",
-            "`limits.bounded_brier` needs an interval of costs, and the evaluation has none: "
-            "set `evaluation.cost_interval`, or remove the limit.",
-        ),
-        (
-            "[limits]\nbounded_log_loss_skill = 0.1",
-            "`limits.bounded_log_loss_skill` needs an interval of costs, and the evaluation has none: "
-            "set `evaluation.cost_interval`, or remove the limit.",
-        ),
-        (
-            "[limits]\ncalibration_slope = {min = 0.8}",
-            "`limits.calibration_slope` needs the calibration line, which is not fitted where "
-            "`evaluation.resamples` is 0: set it to 1000, or remove the limit.",
-        ),
-        (
-            "[limits]\ngroups = true",
-            "`limits.groups` is true, but the evaluation has no groups: name columns in "
-            "`evaluation.groups`, or set `limits.groups` to false.",
-        ),
-        (
-            '[evaluation]\ngroups = ["site"]',
-            "`evaluation.groups` is ['site'], and the evaluation was made without groups: "
-            "evaluate again with this configuration, or change the key.",
-        ),
-        (
-            "[evaluation]\nresamples = 40\nlevel = 0.9",
-            "`evaluation.level` is 0.9, and the evaluation was made with 0.95: "
-            "evaluate again with this configuration, or change the key. (1 more problem.)",
-        ),
-        (
-            "[evaluation]\ncost_interval = [0.1, 0.2]",
-            "`evaluation.cost_interval` is (0.1, 0.2), and the evaluation was made with None: "
-            "evaluate again with this configuration, or change the key.",
-        ),
-    ],
-)
-def test_a_configuration_that_does_not_fit(bare, text, message):
-    with pytest.raises(UsageError) as caught:
-        check_configuration(parse_configuration(text, "report.toml"), bare)
-    assert str(caught.value) == f"report.toml: {message}"
-
-
-@pytest.fixture(scope="module")
-def class_frame():
-    rng = np.random.default_rng(7)
-    p = rng.dirichlet([1, 1, 1], 60)
-    came = [CLASSES[rng.choice(3, p=row)] for row in p]
-    columns = {f"m_{label}": p[:, k] for k, label in enumerate(CLASSES)}
-    return pd.DataFrame({"grade": came, **columns, "site": rng.choice(["A", "B"], 60)})
-
-
-@pytest.fixture(scope="module", params=[True, False], ids=["ordered", "unordered"])
-def of_classes(request, class_frame):
-    return sr.evaluate(
-        class_frame,
-        outcome="grade",
-        forecasts=["m"],
-        classes=CLASSES,
-        ordered=request.param,
-        group="site",
-        resamples=0,
-    )
-
-
-def test_a_configuration_that_fits_classes(of_classes):
-    ordered = of_classes.data.classes.ordered
-    kind = ModelKind.ORDINAL if ordered else ModelKind.MULTICLASS
-    limits = "\n".join(f"{name} = 0.5" for name, measure in MEASURES.items() if kind in measure.kinds)
-    fitting = f"""
-        [evaluation]
-        outcome = "grade"
-        forecasts = ["m"]
-        classes = ["low", "middle", "high"]
-        ordered = {str(ordered).lower()}
-        normalize = false
-        groups = ["site"]
-        resamples = 0
-        scale_bins = 10
-        [limits]
-        groups = true
-        {limits}
-        """
-    check_configuration(parse_configuration(fitting), of_classes)
-
-
-@pytest.mark.parametrize(
-    ("text", "overridden", "message"),
-    [
-        (
-            'outcome = "y"',
-            "outcome",
-            "`evaluation.outcome` is 'y', and the evaluation was made with 'grade': ",
-        ),
-        (
-            'forecasts = ["m", "b"]',
-            "forecasts",
-            "`evaluation.forecasts` is ['b', 'm'], and the evaluation was made with ['m']: ",
-        ),
-        (
-            'classes = ["high", "middle", "low"]',
-            "classes",
-            "`evaluation.classes` is ['high', 'middle', 'low'], and the evaluation was made with "
-            "['low', 'middle', 'high']: ",
-        ),
-        (
-            'classes = ["low", "middle", "high"]\nnormalize = true',
-            "normalize",
-            "`evaluation.normalize` is True, and the evaluation was made with False: ",
-        ),
-        (
-            "scale_bins = 5",
-            "scale_bins",
-            "`evaluation.scale_bins` is 5, and the evaluation was made with 10: ",
-        ),
-        (
-            "cost_interval = [0.1, 0.2]",
-            "cost_interval",
-            "`evaluation.cost_interval` is (0.1, 0.2), and the evaluation was made with None: ",
-        ),
-    ],
-)
-def test_a_configuration_of_other_classes_or_columns(of_classes, text, overridden, message):
-    configuration = parse_configuration(f"[evaluation]\n{text}", "c")
-    with pytest.raises(UsageError) as caught:
-        check_configuration(configuration, of_classes)
-    assert str(caught.value) == f"c: {message}evaluate again with this configuration, or change the key."
-    check_configuration(configuration, of_classes, overridden=[overridden])
-
-
-def test_the_order_of_classes_must_be_as_asked(of_classes):
-    ordered = of_classes.data.classes.ordered
-    text = '[evaluation]\nclasses = ["low", "middle", "high"]\nordered = {}'
-    check_configuration(parse_configuration(text.format(str(ordered).lower())), of_classes)
-    with pytest.raises(UsageError) as caught:
-        check_configuration(parse_configuration(text.format(str(not ordered).lower()), "c"), of_classes)
-    assert str(caught.value) == (
-        f"c: `evaluation.ordered` is {not ordered}, and the evaluation was made with {ordered}: "
-        "evaluate again with this configuration, or change the key."
-    )
-
-
-@pytest.mark.parametrize(
-    ("limit", "way_out"),
-    [
-        ("brier = 0.1", "did you mean `limits.multiclass_brier`?"),
-        ("log_loss_skill = 0.1", "did you mean `limits.multiclass_log_loss_skill`?"),
-        ("brier_miscalibration = 0.1", "did you mean `limits.multiclass_brier_miscalibration`?"),
-        ("log_loss_miscalibration = 0.1", "remove the limit."),
-        (
-            "misclassification = 0.1",
-            "set `limits.accuracy`, which is 1 minus this, or remove the limit.",
-        ),
-        ("roc_auc = 0.7", "remove the limit."),
-        ("bounded_brier = 0.1", "remove the limit."),
-        ("calibration_slope = {min = 0.8}", "remove the limit."),
-        ("prevalence = {min = 0.2}", "remove the limit."),
-    ],
-)
-def test_limits_of_binary_models_do_not_fit_classes(of_classes, limit, way_out):
-    with pytest.raises(UsageError) as caught:
-        check_configuration(parse_configuration(f"[limits]\n{limit}", "c"), of_classes)
-    name = limit.partition(" ")[0]
-    assert str(caught.value) == (
-        f"c: `limits.{name}` is for binary models, and these have several classes: {way_out}"
-    )
-
-
-@pytest.mark.parametrize("name", ["rps", "rps_miscalibration", "sa_rps_skill", "quadratic_weighted_kappa"])
-def test_limits_of_ordered_classes_need_an_order(of_classes, name):
-    configuration = parse_configuration(f"[limits]\n{name} = 0.5", "c")
-    if of_classes.data.classes.ordered:
-        check_configuration(configuration, of_classes)
-        return
-    with pytest.raises(UsageError) as caught:
-        check_configuration(configuration, of_classes)
-    assert str(caught.value) == (
-        f"c: `limits.{name}` needs ordered classes: if they are, set `evaluation.ordered` to true, "
-        "or give --ordered; otherwise remove the limit."
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "[limits]\nmulticlass_brier = 0.1",
-            "`limits.multiclass_brier` is for models of several classes, and `evaluation.classes` names "
-            "none: did you mean `limits.brier`?",
-        ),
-        (
-            "[limits]\nrps_skill = 0.1",
-            "`limits.rps_skill` is for models of several classes, and `evaluation.classes` names none: "
-            "did you mean `limits.brier_skill`?",
-        ),
-        (
-            "[limits]\nmacro_f1 = 0.1",
-            "`limits.macro_f1` is for models of several classes, and `evaluation.classes` names none: "
-            "remove the limit.",
-        ),
-        (
-            '[evaluation]\nclasses = ["0", "1"]',
-            "`evaluation.classes` is ['0', '1'], and the evaluation was made without classes: "
-            "evaluate again with this configuration, or change the key.",
-        ),
-    ],
-)
-def test_keys_of_classes_do_not_fit_binary_models(bare, text, message):
-    with pytest.raises(UsageError) as caught:
-        check_configuration(parse_configuration(text, "c"), bare)
-    assert str(caught.value) == f"c: {message}"

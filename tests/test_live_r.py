@@ -12,9 +12,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from band_tools import SAMPLES, drawn_curves, sample
 from reference_tools import give_up
 from scipy.stats import hypergeom
-from test_bands import SAMPLES, drawn_curves, sample, widen
+from test_simultaneous_bands import widen
 
 import scorereport as sr
 from scorereport.inference import miscalibration_test

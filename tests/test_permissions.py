@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from audit_tools import make_scored, write_audit
 from site_tools import make_records, write_reports
-from test_serving import HEALTH
+from test_schedule_state import HEALTH
 
 import scorereport as sr
 from scorereport._utils import files

@@ -1,4 +1,4 @@
-"""The web pages of all audits: what they compute, what they write, and how they are in a real browser."""
+"""The web site: names, axes, series, board and files."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ import json
 import math
 import re
 import shutil
-import threading
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from site_page_tools import HOSTILE, LONG, SCRIPT, TIME, site_fixture, write
 from site_tools import NAMES, chain, content_of, make_records, write_reports
-from test_browser import PALE_TEXTS
 
 from scorereport.audit.site.audit_runs import (
     RecordedRun,
@@ -42,18 +38,7 @@ from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding, Verification
 
-TIME = "2026-11-15T16:00:00+00:00"
-SCRIPT = "<script>alert(1)</script>"
-LONG = ("a_name_without_any_place_to_break_it_" * 4)[:120]
-CJK = "信用风险模型"
-QUOTES = "\"two\" & 'one' {{ 7*7 }}/.."
-HOSTILE = (SCRIPT, LONG, CJK, QUOTES, "../../etc/passwd")
-
-
-def write(records, folder, **options):
-    """A site in `folder/site` of reports in `folder/reports`."""
-    given = {"title": "Audits of a bank", "time": TIME} | options
-    return write_site(records, folder / "site", find_folder=lambda _: folder / "reports", **given)
+site = pytest.fixture(scope="module")(site_fixture)
 
 
 def read(path):
@@ -647,234 +632,3 @@ def test_a_year_of_daily_audits_is_fast_and_small(tmp_path):
     page = read(tmp_path / "site/audits/credit.html")
     assert page.count('<tr id="r') == 365
     assert page.count("<rect") == 5 * 362
-
-
-# ---- In a browser ----
-
-
-@contextmanager
-def serving(folder):
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("web")
-    records = chain(
-        [
-            *make_records(60, 5, failed=(20,)),
-            *make_records(1, 1, audit="new"),
-            *make_records(6, 5, audit=SCRIPT, names=HOSTILE, step=30, failed=(5,)),
-        ]
-    )
-    write_reports(records, folder / "reports")
-    write(records, folder)
-    return folder / "site"
-
-
-@pytest.fixture
-def address(request, site):
-    """Where the site is found: on disk, or on a server if a test asks for it."""
-    if getattr(request, "param", "file") == "file":
-        yield site.as_uri()
-    else:
-        with serving(site) as url:
-            yield url
-
-
-def is_left(asked):
-    """Whether the visitor went on before an answer had come, which is no fault of the page."""
-    return asked.failure == "net::ERR_ABORTED"
-
-
-@pytest.fixture
-def visit(browser, address):
-    """A page, and all that it asked for in vain or elsewhere, or complained about."""
-    window = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = window.new_page()
-    problems = []
-
-    def note(url, problem):
-        if not url.endswith("/favicon.ico"):  # which a browser asks every server for, beside a report
-            problems.append((url, problem))
-
-    page.on("console", lambda message: note(message.location["url"], message.text))
-    page.on("pageerror", lambda error: note("", str(error)))
-    page.on("requestfailed", lambda asked: is_left(asked) or note(asked.url, asked.failure))
-    page.on("dialog", lambda dialog: (note("", dialog.message), dialog.dismiss()))
-    page.on("response", lambda answer: answer.status < 400 or note(answer.url, answer.status))
-    page.on("request", lambda asked: asked.url.startswith((address, "data:")) or note(asked.url, "elsewhere"))
-    yield page
-    assert problems == []
-    window.close()
-
-
-PAGES = ("index.html", "audits/credit.html", f"audits/{safe_name(SCRIPT)}.html", "audits/new.html")
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("address", ["file", "http"], indirect=True)
-def test_the_way_from_the_board_to_a_report(visit, address):
-    visit.goto(f"{address}/index.html")
-    assert visit.evaluate("document.scripts.length") == 0
-    assert visit.locator("h1").inner_text() == "Audits of a bank"
-    visit.get_by_role("main").get_by_role("link", name="credit").click()
-    assert visit.locator("h1").inner_text() == "credit"
-    visit.locator("nav").get_by_role("link", name="All audits").click()
-    row = visit.locator("table.runs tbody tr").first
-    row.get_by_role("link", name="HTML").click()
-    assert visit.locator("h1").inner_text() == "Report"
-    assert visit.url == f"{address}/reports/credit/2025-12-30.html"
-    visit.go_back()
-    point = visit.locator("#chart-1 .points a").nth(30)
-    point.dispatch_event("click")
-    visit.wait_for_url("**/reports/**")
-    assert visit.url == f"{address}/reports/credit/2025-12-02.html"
-    visit.goto(f"{address}/audits/credit.html")
-    visit.locator("header").get_by_role("link", name="Audits of a bank").click()
-    assert visit.url == f"{address}/index.html"
-
-
-@pytest.mark.sweep(after=1)
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_readable_and_fits(visit, address, name):
-    visit.goto(f"{address}/{name}")
-    visit.evaluate("document.fonts.ready")
-    loaded = visit.evaluate("[...document.fonts].filter(f => f.status == 'loaded').map(f => f.family)")
-    assert "Report Sans" in {family.strip("\"'") for family in loaded}
-    assert_structured(visit)
-    for scheme in ("light", "dark"):
-        visit.emulate_media(color_scheme=scheme)
-        assert visit.evaluate(PALE_TEXTS) == []
-    for width in (320, 390, 640, 1280):
-        visit.set_viewport_size({"width": width, "height": 800})
-        assert_fits(visit)
-
-
-def assert_structured(page):
-    """Landmarks, one main heading, names for tables and drawings, links that lead somewhere."""
-    assert (
-        page.evaluate("['header', 'nav', 'main', 'footer'].map(n => document.querySelectorAll(n).length)")
-        == [1] * 4
-    )
-    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => +h.tagName[1])")
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert page.evaluate("document.querySelectorAll('th:not([scope])').length") == 0
-    assert page.evaluate("[...document.querySelectorAll('table')].every(t => t.caption.textContent.trim())")
-    assert page.evaluate(
-        "[...document.querySelectorAll('svg')].every(s => s.getAttribute('role') == 'img' && "
-        "(s.getAttribute('aria-label') || s.getAttribute('aria-labelledby').split(' ')"
-        ".every(i => document.getElementById(i).textContent.length > 2)))"
-    )
-    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
-    assert len(ids) == len(set(ids))
-    lost = (
-        "[...document.querySelectorAll('a')].map(a => a.getAttribute('href')).filter(h => h.startsWith('#'))"
-    )
-    assert {name[1:] for name in page.evaluate(lost)} <= set(ids)
-
-
-def assert_fits(page):
-    """No scrolling sideways, nothing outside but what scrolls in its box, no texts on each other."""
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    cut = (
-        "[...document.querySelectorAll('h1, h2, h3, p, li, dd, figure, figcaption, .plot span, .board td')]"
-        ".filter(e => { const r = e.getBoundingClientRect(), s = e.closest('.scroll');"
-        " const scrolls = s && s.scrollWidth > s.clientWidth;"
-        " return r.width && !scrolls && (r.right > innerWidth + .5 || r.left < -.5) })"
-        ".map(e => e.textContent.slice(0, 40))"
-    )
-    assert page.evaluate(cut) == []
-    overlaps = (
-        "[...document.querySelectorAll('.ticks, .labels, .days, .names')].flatMap(box => {"
-        " const rects = [...box.children].map(e => e.getBoundingClientRect()).filter(r => r.width);"
-        " return rects.flatMap((a, i) => rects.slice(i + 1).filter(b =>"
-        "  a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2)"
-        "  .map(() => box.className)) })"
-    )
-    assert page.evaluate(overlaps) == []
-
-
-def test_charts_have_a_point_for_each_audit_with_its_numbers(visit, address):
-    visit.goto(f"{address}/audits/credit.html")
-    counts = visit.evaluate(
-        "[...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('.points a').length)"
-    )
-    assert counts == [59] * 5
-    failed = visit.evaluate("[...document.querySelectorAll('.rail a title')].map(t => t.textContent)")
-    assert len(failed) == 5
-    assert failed[0].startswith("2025-11-21: run failed. The query of `audit.source` gave no rows")
-    titles = visit.evaluate(
-        "[...document.querySelectorAll('#chart-1 .points title')].map(t => t.textContent)"
-    )
-    assert all(
-        re.match(r"2025-1[12]-\d\d: \w+\n(.+ 0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]\n?){5}$", title)
-        for title in titles
-    )
-    places = visit.evaluate(
-        "[...document.querySelectorAll('#chart-1 .points rect')].map(r => r.getBoundingClientRect())"
-        ".map(r => [r.left, r.width, r.height])"
-    )
-    assert all(width > 5 and height > 400 for _, width, height in places)
-    assert [left for left, _, _ in places] == sorted(left for left, _, _ in places)
-
-
-def test_dots_appear_where_one_points(visit, address):
-    visit.goto(f"{address}/audits/credit.html")
-    column = visit.locator("#chart-1 .points a").nth(10)
-    width = "getComputedStyle(document.querySelectorAll('#chart-1 .points path')[10]).strokeWidth"
-    assert visit.evaluate(width) == "0px"
-    column.locator("rect").hover(position={"x": 3, "y": 60})
-    assert visit.evaluate(width) == "8px"
-
-
-@pytest.mark.sweep(after=1)
-def test_keys_reach_links_and_tables_but_not_every_point(visit, address):
-    visit.goto(f"{address}/audits/new.html")
-    seen = []
-    for _ in range(30):
-        visit.keyboard.press("Tab")
-        seen.append(
-            visit.evaluate(
-                "(e => [e.tagName, getComputedStyle(e).outlineStyle, e.closest('svg') !== null])"
-                "(document.activeElement)"
-            )
-        )
-    assert {tag for tag, _, _ in seen} >= {"A", "DIV"}
-    assert not any(inside for _, _, inside in seen)
-    assert all(style != "none" for tag, style, _ in seen if tag != "BODY")
-
-
-@pytest.mark.sweep
-def test_a_page_without_scripts_and_on_paper(browser, site):
-    window = browser.new_context(java_script_enabled=False)
-    page = window.new_page()
-    page.goto((site / "audits/credit.html").as_uri())
-    assert page.locator("#chart-1 svg").first.is_visible()
-    assert len(page.pdf(prefer_css_page_size=True)) > 20_000
-    window.close()

@@ -1,0 +1,42 @@
+"""Configurations that two test files share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import scorereport as sr
+
+DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
+    encoding="utf-8"
+)
+
+
+EXAMPLE, ORDINAL_EXAMPLE = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[:2]
+
+
+#: A column and a label for each class.
+CLASSES = ("low", "middle", "high")
+
+
+def frame_fixture():
+    rng = np.random.default_rng(5)
+    p = rng.random(300)
+    return pd.DataFrame(
+        {"y": rng.random(300) < p, "logit": p, "boost": p.round(1), "site": rng.choice(["A", "B"], 300)}
+    )
+
+
+def evaluation_fixture(frame):
+    return sr.evaluate(
+        frame,
+        outcome="y",
+        forecasts=["logit", "boost"],
+        group="site",
+        cost_interval=(0.1, 0.4),
+        thresholds=[0.2, 0.3],
+        resamples=40,
+    )

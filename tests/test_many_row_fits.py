@@ -1,0 +1,494 @@
+"""Fits, panels, units, bins and whole evaluations of many rows."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from many_rows_tools import (
+    MANY,
+    assert_same_interval,
+    draw_panel,
+    draw_sample,
+    few_are_many_fixture,
+    lower_thresholds,
+    set_chunk_rows,
+)
+from scipy.special import logit
+
+import scorereport as sr
+from scorereport._utils.arrays import bits_equal
+from scorereport._utils.machine import release_memory
+from scorereport.inference import large_panels as fits
+from scorereport.inference import overfit
+from scorereport.inference.bootstrap_resamples import bootstrap
+from scorereport.inference.components import FittedLosses, case_losses
+from scorereport.inference.large_panels import PanelFits
+from scorereport.inference.likelihood import information
+from scorereport.inference.logistic import fit_line, fit_offset
+from scorereport.inference.losses import resolve_measure
+from scorereport.inference.overfit import estimate_overfit
+from scorereport.inference.panel import are_ordered, make_panel, order_by
+from scorereport.inference.recalibration_gains import _assign_in_order, assign_folds
+from scorereport.reliability import draws
+from scorereport.reliability.blocks import sum_between
+from scorereport.reliability.draws import ForecastTies
+from scorereport.reliability.fit import corp
+from scorereport.reliability.sampling import SamplingUnits, random_stream
+from scorereport.scores.scale import split_evenly
+
+few_are_many = pytest.fixture(few_are_many_fixture)
+
+
+# Fits and losses
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_fits_of_few_rows_are_kept_and_of_many_made_anew():
+    few, many = (PanelFits(draw_panel(n)) for n in (MANY, MANY + 1))
+    assert few["first"] is few["first"]
+    assert many["first"] is not many["first"]
+    assert list(many) == ["first", "second"]
+    assert len(many) == 2
+    for made in (few, many):
+        assert made["second"].blocks.equals(corp(made._panel.outcome, made._panel.forecasts["second"]).blocks)
+
+
+@pytest.mark.parametrize("kind", ["sampling", "frequency"])
+def test_fits_take_weights_for_what_the_panel_does(kind):
+    y, p, _ = draw_sample(20)
+    panel = make_panel(y, {"p": p}, sample_weight=np.full(20, 2.0), weight_kind=kind)
+    assert PanelFits(panel)["p"].sample.units.are_repeated_rows == (kind == "frequency")
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_memory_is_given_back_after_each_fit_of_many_rows(monkeypatch):
+    calls = []
+    monkeypatch.setattr(fits, "release_memory", lambda: calls.append(1))
+    assert PanelFits(draw_panel(MANY))["first"].n == MANY
+    assert not calls
+    assert PanelFits(draw_panel(MANY + 1))["first"].n == MANY + 1
+    assert len(calls) == 1
+
+
+LOSSES = [("brier", {}), ("log_loss", {}), ("spherical", {}), ("net_benefit", {"threshold": 0.3})]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+@pytest.mark.parametrize("digits", [1, None])
+@pytest.mark.parametrize(("name", "options"), LOSSES)
+def test_losses_on_demand_are_those_of_each_case(name, options, digits, rows, monkeypatch):
+    set_chunk_rows(monkeypatch, rows)
+    measure, panel = resolve_measure(name, options), draw_panel(60, digits=digits)
+    y, p = panel.outcome, np.clip(panel.forecasts["first"], 0.01, 0.99)
+    fit = corp(y, p)
+    expected = case_losses(measure, y, p, fit.cep, fit.prevalence)
+    found = FittedLosses(measure, y, p, fit.blocks)
+    assert found.measure == expected.measure
+    for component in ("discrimination", "miscalibration", "discrimination"):
+        assert bits_equal(found.gain(component), expected.gain(component))
+        assert found.gain(component) is found.gain(component)
+
+
+@pytest.mark.parametrize("rows", [3, 1000])
+def test_fits_that_recalibrate_alike_are_told_from_others(rows, monkeypatch):
+    set_chunk_rows(monkeypatch, rows)
+    measure, panel = resolve_measure("brier", {}), draw_panel(60)
+    y, p = panel.outcome, panel.forecasts["first"]
+    last = p.copy()
+    last[np.argmax(p)] = 0.0
+    losses = [FittedLosses(measure, y, q, corp(y, q).blocks) for q in (p, p**2, last)]
+    assert losses[0].recalibrates_like(losses[1])
+    assert not losses[0].recalibrates_like(losses[2])
+
+
+@pytest.mark.parametrize("digits", [2, None])
+def test_the_overfit_of_many_rows_is_that_of_few(digits, monkeypatch):
+    y, p, _ = draw_sample(1200, digits=digits)
+    sample = corp(y, np.clip(p, 0.01, 0.99)).sample
+    measures = [resolve_measure("brier", {}), resolve_measure("log_loss", {})]
+    expected = estimate_overfit(sample, measures, draws=20, seed=1)
+    lower_thresholds(monkeypatch)
+    monkeypatch.setattr(overfit, "MANY_ROWS", 50)  # it counts distinct forecasts
+    for one, other in zip(expected, estimate_overfit(sample, measures, draws=20, seed=1), strict=True):
+        assert other.resampled == pytest.approx(one.resampled, rel=1e-5)
+        assert (other.closed, other.constant) == (one.closed, one.constant)
+
+
+@pytest.mark.parametrize("rows", [4, 1000])
+@pytest.mark.parametrize("digits", [1, None])
+def test_drawn_outcomes_have_the_mean_score_of_their_cases(digits, rows, monkeypatch):
+    set_chunk_rows(monkeypatch, rows)
+    y, p, _ = draw_sample(60, digits=digits)
+    measures = [resolve_measure("brier", {}), resolve_measure("spherical", {})]
+    sample = corp(y, p).sample
+    drawn = sample.simulation(sample.distinct.x_min).redraw_outcomes(random_stream(1))
+    n = np.ones(60) if drawn.n is None else drawn.n
+    found = overfit._make_scorer(sample.simulation(sample.distinct.x_min), measures, redraw_cases=False)(
+        drawn
+    )
+    for value, measure in zip(found, measures, strict=True):
+        of_events, of_others = (measure.loss(np.full(len(n), y), sample.distinct.x_min) for y in (1.0, 0.0))
+        expected = (drawn.events * of_events + (n - drawn.events) * of_others).sum() / 60
+        assert value == pytest.approx(expected, rel=1e-12)
+
+
+# Panels
+
+
+def random_keys(seed):
+    """Three columns with so few values that they tie."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, 3, 9).astype(float) for _ in range(3)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_are_ordered_as_tuples_are(seed):
+    keys = random_keys(seed)
+    rows = list(zip(*keys, strict=True))
+    order = order_by(keys)
+    assert [rows[at] for at in order] == sorted(rows)
+    assert are_ordered([key[order] for key in keys])
+    for left, right in pairwise(range(9)):
+        swapped = order.copy()
+        swapped[[left, right]] = order[[right, left]]
+        assert are_ordered([key[swapped] for key in keys]) == (rows[order[left]] == rows[order[right]])
+
+
+def test_one_row_and_dates_have_an_order():
+    assert are_ordered([np.array([1.0])])
+    days = np.array(["2026-01-01", "2026-01-02", "2026-01-02"], dtype="datetime64[D]")
+    assert are_ordered([days, np.array([5.0, 1.0, 2.0])])
+    assert not are_ordered([days, np.array([5.0, 2.0, 1.0])])
+    assert not are_ordered([days[::-1], np.array([5.0, 1.0, 2.0])])
+
+
+def test_rows_that_are_in_order_and_cannot_change_are_not_copied():
+    panel = draw_panel(50, digits=1)
+    again = make_panel(panel.outcome, panel.forecasts)
+    assert np.shares_memory(again.outcome, panel.outcome)
+    assert all(np.shares_memory(again.forecasts[name], p) for name, p in panel.forecasts.items())
+    assert not again.outcome.flags.writeable
+    assert not again.forecasts["first"].flags.writeable
+
+
+def test_a_panel_in_order_does_not_change_with_the_arrays_it_was_made_of():
+    p = np.linspace(0.1, 0.9, 60)
+    y = (np.arange(60) % 3 == 0).astype(float)
+    expected = bootstrap(y.copy(), {"p": p.copy()}, resamples=30).interval("p", "brier")
+    result = bootstrap(y, {"p": p}, resamples=30)
+    p[:], y[:] = 0.5, 1.0
+    assert result.interval("p", "brier") == expected
+
+
+def test_results_do_not_change_with_the_table_that_lent_its_columns():
+    table = pd.DataFrame({"y": [0.0, 1.0, 1.0] * 30, "p": np.linspace(0.1, 0.8, 90)})
+    fit, boot = corp(table["y"], table["p"]), bootstrap(table["y"], {"p": table["p"]}, resamples=30)
+    cep, interval = fit.cep, boot.interval("p", "brier")
+    table.loc[0, "p"] = 0.99
+    table.loc[:, "y"] = 1.0
+    assert bits_equal(fit.cep, cep)
+    assert boot.interval("p", "brier") == interval
+
+
+def test_the_forecasts_of_a_panel_are_held_once_for_its_fits():
+    panel = draw_panel(50)
+    assert np.shares_memory(PanelFits(panel)["first"].y_prob, panel.forecasts["first"])
+
+
+def test_rows_without_weight_leave_though_in_order():
+    panel = make_panel([0, 1, 1], {"p": [0.1, 0.2, 0.3]}, sample_weight=[1, 0, 2])
+    assert panel.only.tolist() == [0.1, 0.3]
+    assert panel.weight.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("p", [[0.0, -0.0, 0.5], [-0.0, 0.0, 0.5], [0.5, -0.0, 0.0]])
+def test_minus_zero_is_zero(p):
+    panel = make_panel([1, 0, 1] if p[0] < 0.5 else [1, 1, 0], {"p": p})
+    assert bits_equal(panel.only, np.array([0.0, 0.0, 0.5]))
+    assert panel.outcome.tolist() == [0.0, 1.0, 1.0]
+
+
+def test_the_arrays_of_a_panel_in_order_stay_writeable():
+    p, y = np.array([0.1, 0.2]), np.array([0.0, 1.0])
+    make_panel(y, {"p": p})
+    assert p.flags.writeable
+    assert y.flags.writeable
+
+
+@pytest.mark.parametrize("column", ["outcome", "second", "weight", "cluster", "time"])
+def test_a_panel_is_the_same_from_rows_in_any_order(column):
+    rng = np.random.default_rng(3)
+    n = 120
+    y, first, second = draw_sample(n, digits=1)
+    given = {
+        "weight": rng.integers(0, 3, n).astype(float),
+        "cluster": rng.integers(0, 4, n),
+        "time": rng.integers(0, 5, n),
+    }
+    used = {column} & given.keys()
+
+    def make(order):
+        options = {name: given[name][order] for name in used}
+        weight = options.pop("weight", None)
+        forecasts = {"first": first[order]} | ({"second": second[order]} if column == "second" else {})
+        return make_panel(y[order], forecasts, sample_weight=weight, **options)
+
+    one, other = make(np.arange(n)), make(rng.permutation(n))
+    again = make_panel(
+        one.outcome, one.forecasts, sample_weight=one.weight, cluster=one.cluster, time=one.time
+    )
+    for panel in (other, again):
+        assert bits_equal(one.outcome, panel.outcome)
+        assert all(bits_equal(one.forecasts[name], panel.forecasts[name]) for name in one.forecasts)
+        for name in used:
+            assert bits_equal(getattr(one, name), getattr(panel, name))
+    assert one.weight is None or (one.weight > 0).all()
+
+
+# Units, ties, folds and sums by stretches
+
+
+def test_rows_without_weights_weigh_one_each_and_take_no_room():
+    weight = SamplingUnits(rows=5).row_weight
+    assert weight.tolist() == [1.0] * 5
+    assert weight.dtype == np.float64
+    assert weight.base.size == 1
+    with pytest.raises(ValueError, match="read-only"):
+        weight[0] = 2.0
+
+
+def test_rows_without_weights_are_rows_that_weigh_one():
+    values = np.random.default_rng(1).exponential(size=200)
+    kept = values.copy()
+    plain, weighted = SamplingUnits(rows=200), SamplingUnits(rows=200, weight=np.ones(200))
+    for name in ("mean", "standard_error", "acceleration"):
+        assert getattr(plain, name)(values) == getattr(weighted, name)(values)
+        assert bits_equal(values, kept)
+    assert (plain.total, plain.size, plain.case_weight) == (200.0, 200.0, 1.0)
+    assert plain.standard_error(values) == pytest.approx(values.std(ddof=1) / np.sqrt(200), rel=1e-12)
+
+
+TIES = {
+    "first": [3, 1, 1],
+    "last": [1, 1, 3],
+    "neighbours": [1, 2, 3, 2, 1],
+    "all": [2, 2, 4],
+    "one forecast": [5],
+    "apart": [1, 4, 1, 1, 2, 1, 7],
+}
+
+
+@pytest.mark.parametrize("largest", [np.iinfo(np.int32).max, 3])
+@pytest.mark.parametrize("n", TIES.values(), ids=TIES)
+def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
+    monkeypatch.setattr(draws, "_LARGEST_INT32", largest)
+    counts = np.array(n, dtype=np.int64)
+    ties = ForecastTies.of(counts)
+    assert ties.n.tolist() == n
+    assert ties.n.dtype == (np.int32 if largest > 3 else np.int64)
+    forecast = np.repeat(np.arange(len(n)), n)
+    for seed in range(10):
+        happens = np.random.default_rng(seed).random(len(forecast)) < 0.5
+        assert ties.count(happens).tolist() == np.bincount(forecast, happens, len(n)).tolist()
+    assert ties.count(np.ones(len(forecast), dtype=bool)).tolist() == n
+    assert ties.forecasts_of(np.arange(len(forecast))).tolist() == forecast.tolist()
+
+
+def test_sums_between_cuts_keep_their_kind_of_number():
+    values, cuts = np.array([1, 2, 3, 4, 5], dtype=np.int32), np.array([2, 3])
+    found = sum_between(values, cuts)
+    assert found.tolist() == [3, 3, 9]
+    assert found.dtype == np.int32
+    assert values.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_folds_of_forecasts_in_order_are_even_and_blind_to_outcomes():
+    p, folds = np.sort(np.random.default_rng(1).random(203)), 5
+    fold = _assign_in_order(p, folds, random_stream(1))
+    assert all(sorted(turn) == list(range(folds)) for turn in fold[:200].reshape(-1, folds).tolist())
+    assert len(set(fold[200:].tolist())) == 3
+    tied = np.repeat([0.1, 0.2, 0.6], [1, 100, 102])  # outcomes order ties: folds must not follow them
+    dealt = np.array([_assign_in_order(tied, folds, random_stream(1, number)) for number in range(400)])
+    assert (np.diff(np.sort(np.apply_along_axis(np.bincount, 1, dealt, minlength=folds))) <= 1).all()
+    of_tie = np.apply_along_axis(np.bincount, 1, dealt[:, 1:101], minlength=folds)
+    assert of_tie.min() >= 19
+    assert of_tie.max() <= 21
+    together = (dealt[:, 1] == dealt[:, 2]).mean()  # of turns alone two neighbours would seldom be
+    assert together == pytest.approx(19 / 99, abs=0.1)
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_many_rows_are_dealt_as_they_are():
+    y, p, _ = draw_sample(MANY + 1, digits=2)
+    panel = make_panel(y, {"p": p})
+    assert assign_folds(panel, 5, random_stream(1)).panel is panel
+
+
+@pytest.mark.parametrize("rows", [1, 13, 1000])
+def test_lines_do_not_depend_on_the_size_of_stretches(rows, monkeypatch):
+    y, p, _ = draw_sample(300)
+    x, weight = logit(p), np.random.default_rng(1).uniform(0.5, 2, 300)
+    columns = np.stack([np.ones(300), x])
+    expected = [*fit_line(x, y, weight), fit_offset(x, y, weight), *information(columns, x, weight).ravel()]
+    set_chunk_rows(monkeypatch, rows)
+    found = [*fit_line(x, y, weight), fit_offset(x, y, weight), *information(columns, x, weight).ravel()]
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+# Bins
+
+
+@pytest.mark.parametrize(("total", "n_bins"), [(10, 3), (9, 3), (2, 5), (100_003, 10), (1, 1)])
+def test_whole_totals_are_split_into_whole_sizes(total, n_bins):
+    expected = [len(part) for part in np.array_split(np.empty(total), n_bins)]
+    assert split_evenly(total, n_bins).tolist() == expected
+    assert split_evenly(float(total), n_bins).tolist() == expected
+
+
+def test_fractional_totals_are_split_exactly_evenly():
+    assert split_evenly(2.5, 5).tolist() == [0.5] * 5
+
+
+# Memory
+
+
+def test_memory_is_given_back_without_pyarrow(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+    release_memory()
+    assert "pyarrow" not in sys.modules
+
+
+def test_memory_of_pyarrow_and_the_c_library_is_given_back(monkeypatch):
+    calls = []
+    pool = SimpleNamespace(release_unused=lambda: calls.append("pyarrow"))
+    monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(default_memory_pool=lambda: pool))
+    library = SimpleNamespace(malloc_trim=calls.append)
+    monkeypatch.setattr(ctypes, "CDLL", {None: library}.get)
+    monkeypatch.setattr(sys, "platform", "linux")
+    release_memory()
+    assert calls == ["pyarrow", 0]
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_a_c_library_that_cannot_give_back_is_left_alone(platform, monkeypatch):
+    asked = []
+    monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: asked.append(name) or SimpleNamespace())
+    monkeypatch.setattr(sys, "platform", platform)
+    release_memory()
+    assert asked == ([None] if platform == "linux" else [])
+
+
+# A whole evaluation
+
+#: What is drawn from other random numbers if rows are many.
+DRAWN = re.compile(
+    r"interval\.(standard_error|lower|upper)$|recalibration|"
+    r"scale.*\.(standard_error|lower|upper|angle_lower|angle_upper|calibrated_\w+)$|"
+    r"murphy.*\.(\w*lower|\w*upper|sentence)$"
+)
+
+
+#: What single precision moves, as the resampled overfit is summed in it.
+MOVED = re.compile(r"components\[|comparisons\.differences\[")
+
+
+def list_leaves(value, path=""):
+    """All numbers, arrays and texts of a result, with where they stand."""
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from list_leaves(getattr(value, field.name), f"{path}.{field.name}")
+    elif isinstance(value, dict | tuple | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from list_leaves(item, f"{path}[{key}]")
+    else:
+        yield path, value
+
+
+def draw_evaluated():
+    y, first, second = draw_sample(1500, seed=4)
+    return y, {"fine": first, "coarse": np.clip(second.round(2), 0.01, 0.99)}
+
+
+@pytest.fixture(scope="module")
+def evaluations():
+    """The same predictions, evaluated as few rows and as many."""
+    y, forecasts = draw_evaluated()
+    predictions = sr.Predictions(outcome=y, forecasts=forecasts)
+    few = sr.evaluate(predictions, resamples=40)
+    with pytest.MonkeyPatch.context() as patch:
+        lower_thresholds(patch)
+        return few, sr.evaluate(predictions, resamples=40)
+
+
+def test_an_evaluation_of_many_rows_has_the_numbers_of_one_of_few(evaluations):
+    few, many = (dict(list_leaves(evaluation)) for evaluation in evaluations)
+    assert few.keys() == many.keys()
+    fixed = [path for path in few if not DRAWN.search(path)]
+    assert len(fixed) > 1000
+    for path in fixed:
+        one, other = few[path], many[path]
+        if isinstance(one, float | np.ndarray) and not isinstance(one, bool):
+            allowed = 1e-6 if MOVED.search(path) else 1e-11
+            np.testing.assert_allclose(other, one, rtol=allowed, atol=allowed, err_msg=path)
+        else:
+            assert other == one, path
+
+
+def test_components_of_many_rows_are_those_of_their_fits(evaluations):
+    y, forecasts = draw_evaluated()
+    many, by_model = evaluations[1], []
+    for model in many.models:
+        found = {f"{c.measure} {c.component}": c.value for c in model.scores.components}
+        fit = corp(y, forecasts[model.model])
+        expected = {name: getattr(fit.decompose(name.split()[0]), name.split()[1]) for name in found}
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+        by_model.append(found)
+    fine, coarse = by_model
+    assert len(fine) >= 8
+    differences = {d.measure: d.value for d in many.comparisons.differences if d.measure in fine}
+    expected = {name: fine[name] - coarse[name] for name in fine}
+    assert differences == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def list_intervals(evaluation):
+    """Everything with an error and two bounds that the bootstrap of rows gives."""
+    for model in evaluation.models:
+        for score in model.scores.scores:
+            yield from (score.interval, score.skill_interval)
+        for scale in model.scale:
+            for mark in (scale.decisiveness, scale.accuracy, scale.robustness):
+                yield from (mark.model, mark.source, mark.divergence)
+
+
+def test_an_evaluation_of_many_rows_has_intervals_that_agree_with_those_of_few(evaluations):
+    pairs = list(zip(*map(list_intervals, evaluations), strict=True))
+    drawn = [pair for pair in pairs if pair[0].standard_error != pair[1].standard_error]
+    assert len(drawn) > 100
+    for one, other in drawn:
+        assert_same_interval(one, other, factor=2)
+    ratio = np.log([other.standard_error / one.standard_error for one, other in drawn])
+    assert abs(np.nanmean(ratio)) < 0.15
+    few, many = (evaluation.comparisons.murphy[0] for evaluation in evaluations)
+    inner = (few.theta > 0.05) & (few.theta < 0.95)
+    widths = [(curve.upper - curve.difference)[inner].mean() for curve in (few, many)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.25)
+
+
+def test_recalibration_of_many_rows_gains_as_much_as_that_of_few(evaluations):
+    few, many = ([trial for model in e.models for trial in model.recalibration] for e in evaluations)
+    assert len(few) == len(many) > 4
+    for one, other in zip(few, many, strict=True):
+        assert other.method == one.method
+        assert other.miscalibration_before == pytest.approx(one.miscalibration_before, rel=1e-12)
+        assert other.brier.value == pytest.approx(one.brier.value, abs=2 * one.brier.standard_error)
+        assert other.brier.standard_error == pytest.approx(one.brier.standard_error, rel=0.3)

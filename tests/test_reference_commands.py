@@ -1,0 +1,742 @@
+"""Certificates by the command line and by R that fails, and r-setup."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from reference_process_tools import (
+    LATE,
+    MARK,
+    NO_FILE,
+    file_fixture,
+    interrupt,
+    rscript_fixture,
+    temporary_fixture,
+    tools_fixture,
+)
+from reference_tools import (
+    PATIENCE,
+    R_CODE,
+    fake_r_home,
+    fake_rpy2,
+    left_running,
+    marked_processes,
+    run_cli,
+    small_evaluation,
+    version_of_r,
+    wait_for,
+    write_program,
+)
+
+import scorereport as sr
+from scorereport.cli import main
+from scorereport.reference import recorded_answers
+from scorereport.reference.live_references import open_reference
+from scorereport.reference.questions import Question, read_answer
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure, Session
+
+tools = pytest.fixture(scope="session")(tools_fixture)
+
+
+temporary = pytest.fixture(autouse=True)(temporary_fixture)
+
+
+rscript = pytest.fixture(scope="session")(rscript_fixture)
+
+
+file = pytest.fixture(file_fixture)
+
+
+# ---- certificates ----
+
+
+def certify(**options):
+    return sr.certify(small_evaluation(), **{"draws": 100, "time_limit": PATIENCE, **options})
+
+
+@pytest.fixture
+def short_record(monkeypatch):
+    """Leave a few of the recorded answers, which are compared where no R answers: all take long."""
+    record = recorded_answers.read_recorded_answers()
+    monkeypatch.setattr(
+        recorded_answers, "read_recorded_answers", lambda: {**record, "cases": record["cases"][3:9]}
+    )
+
+
+def assert_not_certified(certificate, *attempts):
+    """The verdict and its sentence; each reference that was tried with reason and remedy."""
+    assert certificate.verdict == "not certified"
+    assert certificate.sentence.startswith(f"Not certified on these data. {attempts[-1][1]}")
+    assert certificate.sentence.endswith(" of other data.")
+    assert " agrees with 6 recorded answers of reliabilitydiag " in certificate.sentence
+    assert certificate.left_out == ("every number of this evaluation",)
+    assert certificate.unexpected == ()
+    assert [(a.reference, a.reason, a.remedy) for a in certificate.attempts] == list(attempts)
+
+
+PACKAGE, BASE = "reliabilitydiag through rpy2", "base R (stats::isoreg)"
+
+
+MISSING = "R is not installed: there is no Rscript on the path."
+
+
+def assert_unavailable(kind, reason, remedy, time_limit=PATIENCE):
+    """The reference is not there, for this reason, and this mends it."""
+    with pytest.raises(Unavailable) as stop, open_reference(kind, time_limit):
+        pass
+    assert (str(stop.value), stop.value.remedy) == (reason, remedy)
+
+
+def assert_reference_fails(sentence, time_limit=PATIENCE, kind="base"):
+    """The reference is there but gives no answer that can be used."""
+    question = Question(y_true=np.array([0.0, 1.0]), y_prob=np.array([0.5, 0.5]))
+    with pytest.raises(ReferenceFailure, match=sentence), open_reference(kind, time_limit) as reference:
+        read_answer(reference.ask(question), question)
+    assert left_running(MARK) == []
+
+
+@pytest.mark.usefixtures("short_record")
+def test_without_r_nothing_is_certified(tmp_path, monkeypatch):
+    write_program(tmp_path / "bin" / "apt-get", "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    remedy = "sudo apt-get install r-base-core r-base-dev"
+    assert_not_certified(certify(), (PACKAGE, MISSING, remedy), (BASE, MISSING, remedy))
+
+
+@pytest.mark.parametrize("kind", ["base", "reliabilitydiag"])
+def test_without_r_and_without_apt_cran_is_named(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert_unavailable(kind, MISSING, "install R from CRAN")
+
+
+@pytest.mark.parametrize("kind", ["base", "reliabilitydiag"])
+def test_a_wrong_r_home_is_told(monkeypatch, kind):
+    monkeypatch.setenv("R_HOME", "/tmp/nowhere")
+    assert_unavailable(kind, "R_HOME is /tmp/nowhere, where there is no R.", "unset R_HOME")
+
+
+@pytest.mark.parametrize("kind", ["empty", "not executable", "a folder"])
+def test_an_r_home_without_a_program_is_wrong(tmp_path, monkeypatch, kind):
+    (tmp_path / "bin").mkdir()
+    if kind == "not executable":
+        (tmp_path / "bin" / "Rscript").write_text("#!/bin/sh\n")
+    if kind == "a folder":
+        (tmp_path / "bin" / "Rscript").mkdir()
+    monkeypatch.setenv("R_HOME", str(tmp_path))
+    assert_unavailable("base", f"R_HOME is {tmp_path}, where there is no R.", "unset R_HOME")
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+def test_an_empty_r_home_is_none(monkeypatch):
+    monkeypatch.setenv("R_HOME", "")
+    with open_reference("base", PATIENCE) as reference:
+        assert reference.title.startswith("base R ")
+
+
+@pytest.mark.r
+def test_r_home_alone_suffices(monkeypatch, rscript):
+    home = subprocess.run([rscript, "-e", "cat(R.home())"], capture_output=True, text=True, check=True).stdout
+    monkeypatch.setenv("R_HOME", home)
+    monkeypatch.setenv("PATH", "/bin:/nowhere")
+    with open_reference("base", PATIENCE) as reference:
+        assert reference.software["R"] == version_of_r(rscript)
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_temporary_files_may_lie_in_a_folder_of_any_name(tmp_path, monkeypatch, locale):
+    """R itself does not tidy up after itself where there is a space in the name."""
+    folder = tmp_path / "my Büro"
+    folder.mkdir()
+    monkeypatch.setenv("LC_ALL", locale)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with open_reference("base", PATIENCE) as reference:
+        assert len(list(folder.glob("scorereport-r-*"))) == 1
+        assert reference.title.startswith("base R ")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def put_rpy2(tmp_path, monkeypatch):
+    """Put a fake rpy2 before the real one, here and in processes to come."""
+
+    def put(code, version=None):
+        folder = str(fake_rpy2(tmp_path / "python", code, version))
+        monkeypatch.setenv("PYTHONPATH", folder)
+        monkeypatch.syspath_prepend(folder)
+
+    return put
+
+
+NOT_FOUND = "raise ModuleNotFoundError(\"No module named 'rpy2'\", name='rpy2')"
+
+
+UNDEFINED = 'raise ImportError("_rinterface_cffi_api.abi3.so: undefined symbol: R_getVar")'
+
+
+FITTING = "pip install rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5"
+
+
+REBUILT = "--force-reinstall --no-cache-dir --no-binary rpy2-rinterface"
+
+
+def fits_only_older(rscript):
+    return tuple(map(int, version_of_r(rscript).split("."))) < (4, 5)
+
+
+@pytest.mark.r
+def test_without_rpy2_what_fits_is_named(put_rpy2, rscript):
+    put_rpy2(NOT_FOUND)
+    remedy = FITTING if fits_only_older(rscript) else 'pip install "scorereport[r]"'
+    assert_unavailable("reliabilitydiag", "The Python package rpy2 is not installed.", remedy)
+
+
+def test_an_rpy2_that_needs_a_newer_r_is_told(tmp_path, monkeypatch, put_rpy2):
+    put_rpy2(UNDEFINED, "3.6.6")
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "exit 4", "4.2.2")))
+    sentence = "rpy2-rinterface 3.6.6 needs R 4.5 or newer; this is R 4.2.2."
+    assert_unavailable("reliabilitydiag", sentence, FITTING)
+
+
+@pytest.mark.parametrize(
+    ("version", "r", "remedy"),
+    [
+        ("3.6.5", "4.2.2", f"{FITTING} {REBUILT}"),
+        ("3.6.6", "4.5.0", f'pip install "scorereport[r]" {REBUILT}'),
+        ("3.6.6", "", f'pip install "scorereport[r]" {REBUILT}'),
+    ],
+)
+def test_an_rpy2_that_should_fit_but_does_not_load_is_told(
+    tmp_path, monkeypatch, put_rpy2, version, r, remedy
+):
+    put_rpy2("raise ImportError('libR.so: cannot open shared object file')", version)
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "exit 4", r)))
+    reason = (
+        f"rpy2-rinterface {version} does not load with R {r or 'of unknown version'}: "
+        "ImportError: libR.so: cannot open shared object file"
+    )
+    assert_unavailable("reliabilitydiag", reason, remedy)
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("import os; print('alas', flush=True); os._exit(7)", r"^R ended with exit code 7 .* output: alas$"),
+        ("import os; os.kill(os.getpid(), 11)", r"^R was ended by signal 11 \(SIGSEGV\)\."),
+    ],
+    ids=["ends", "crashes"],
+)
+def test_an_rpy2_that_takes_its_process_down_is_told(tmp_path, monkeypatch, put_rpy2, code, sentence):
+    put_rpy2(code)
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "exit 4")))
+    assert_reference_fails(sentence, kind="reliabilitydiag")
+
+
+def test_an_rpy2_that_hangs_is_ended_with_all_that_it_started(tmp_path, monkeypatch, put_rpy2):
+    put_rpy2("import subprocess; subprocess.run(['sleep', '1000'])")
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "exit 4")))
+    assert_reference_fails(LATE, 1, "reliabilitydiag")
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_an_rpy2_of_one_distribution_is_not_said_to_be_missing(tmp_path, monkeypatch):
+    """As rpy2 was before 3.6: there is no distribution rpy2-rinterface whose version could be told."""
+    installed = Path(np.__file__).parents[1]
+    for pattern in ("numpy*", "rpy2", "_rinterface_cffi*", "cffi", "_cffi_backend*", "packaging", "tzlocal"):
+        for found in installed.glob(pattern):
+            (tmp_path / found.name).symlink_to(found)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(R_CODE.parents[2])]))
+    program = [sys.executable, "-S", "-m", "scorereport.reference.worker"]
+    sources = [R_CODE / "shared.R", R_CODE / "package.R"]
+    with Session(program, sources, time_limit=PATIENCE) as session:
+        try:
+            answer = session.ask("hello")
+        except ReferenceFailure as failure:
+            answer = failure.answer
+    assert answer.get("stage") != ["missing"], answer
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_a_missing_package_is_told(tmp_path, monkeypatch):
+    (tmp_path / "Renviron").touch()
+    monkeypatch.setenv("R_ENVIRON", str(tmp_path / "Renviron"))
+    monkeypatch.setenv("R_LIBS_USER", str(tmp_path))
+    with pytest.raises(Unavailable) as stop, open_reference("reliabilitydiag", PATIENCE):
+        pass
+    assert str(stop.value).startswith(f"The R package reliabilitydiag is not installed in {tmp_path}, ")
+    assert stop.value.remedy == "scorereport r-setup"
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_a_broken_package_is_told(tmp_path, monkeypatch):
+    (tmp_path / "reliabilitydiag").mkdir()
+    (tmp_path / "reliabilitydiag" / "DESCRIPTION").write_text("Package: reliabilitydiag\nVersion: 9.9.9\n")
+    monkeypatch.setenv("R_LIBS", str(tmp_path))
+    with (
+        pytest.raises(
+            Unavailable, match=r"^The R package reliabilitydiag does not load: .*namespace"
+        ) as stop,
+        open_reference("reliabilitydiag", PATIENCE),
+    ):
+        pass
+    assert stop.value.remedy == "scorereport r-setup --again"
+
+
+# the user's profile
+
+
+@pytest.fixture
+def put_profile(tmp_path, monkeypatch):
+    """Give the user a .Rprofile."""
+
+    def put(code):
+        (tmp_path / ".Rprofile").write_text(
+            f"{code}\n", encoding="utf-8"
+        )  # R ignores a last line without end
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.delenv("R_PROFILE_USER", raising=False)
+
+    return put
+
+
+NOISE = """
+cat(rep("chatter, on output\\n", 20000)); message(rep("and on error\\n", 20000)); warning("beware")
+cat("without end")
+"""
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_a_profile_that_chatters_is_no_obstacle(put_profile):
+    put_profile(NOISE)
+    with open_reference("reliabilitydiag", PATIENCE) as reference:
+        assert re.fullmatch(r"reliabilitydiag \d\S+ \(R \d\S+\) through rpy2 \d\S+", reference.title)
+    with open_reference("base", PATIENCE) as reference:
+        assert reference.title.startswith("base R ")
+
+
+def assert_rpy2_is_not_blamed():
+    """R does not start inside rpy2; to reinstall rpy2, which loads, would mend nothing."""
+    with (
+        pytest.raises((ReferenceFailure, Unavailable), match=r"^R ") as stop,
+        open_reference("reliabilitydiag", PATIENCE),
+    ):
+        pass
+    assert "does not load" not in str(stop.value)
+    assert "pip install" not in getattr(stop.value, "remedy", "")
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+@pytest.mark.parametrize("code", ['stop("no R today")', "quit(status = 0)", "quit(status = 9)"])
+def test_a_profile_that_ends_r_is_told_and_base_r_does_without(put_profile, code):
+    put_profile(code)
+    assert_rpy2_is_not_blamed()
+    with open_reference("base", PATIENCE) as reference:
+        assert reference.title.startswith("base R ")
+
+
+# R that dies, hangs or talks nonsense while it works
+
+
+class Certifying(Thread):
+    """A certificate in the making, whose R can be found and harmed."""
+
+    def __init__(self, temporary, **options):
+        super().__init__()
+        self._temporary = temporary
+        self._options = options
+        self.certificate = None
+
+    def run(self):
+        self.certificate = certify(**self._options)
+
+    def working(self):
+        """The processes in whose folder the second question lies, which is about the numbers."""
+        asked = {request.parent for request in self._temporary.glob("scorereport-r-*/2.request")}
+        return [pid for pid in marked_processes(MARK) if _folder_of(pid) in asked]
+
+    def strike(self, stop):
+        """Send a signal to the R that works; the certificate that comes of it."""
+        self.start()
+        for pid in wait_for(self.working):
+            os.kill(pid, stop)
+        self.join(PATIENCE)
+        return self.certificate
+
+
+def _folder_of(pid):
+    try:
+        return Path(os.readlink(f"/proc/{pid}/cwd"))
+    except OSError:
+        return None
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_r_killed_at_work_leads_to_base_r(temporary):
+    small_evaluation()
+    certificate = Certifying(temporary, draws=500).strike(signal.SIGKILL)
+    assert certificate.verdict == "certified"
+    assert certificate.sentence.startswith("Certified on these data. ")
+    assert re.match(r"base R \d+\.\d+\.\d+ \(stats::isoreg", certificate.reference)
+    assert certificate.reference in certificate.sentence
+    assert not {"reliabilitydiag", "rpy2"} & set(certificate.software)
+    (attempt,) = certificate.attempts
+    assert (attempt.reference, attempt.remedy) == (PACKAGE, "")
+    assert attempt.reason.startswith("R was ended by signal 9 (SIGKILL).")
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r", "short_record")
+def test_the_last_r_killed_at_work_is_told(temporary):
+    small_evaluation()
+    certificate = Certifying(temporary, draws=30_000, reference="base").strike(signal.SIGSEGV)
+    (attempt,) = certificate.attempts
+    assert_not_certified(certificate, (BASE, attempt.reason, ""))
+    assert attempt.reason.startswith("R ")
+
+
+@pytest.mark.sweep(after=3)
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("sleep 1000 & sleep 1000", LATE),
+        ("exec yes", LATE),
+        ("kill -SEGV $$", r"^R was ended by signal 11 \(SIGSEGV\)\.$"),
+        (
+            "echo no libR.so >&2; exit 127",
+            r"^R ended with exit code 127 before it answered\. .*: no libR\.so$",
+        ),
+        ('head -c 300 /dev/urandom > "$3/1.answer"; echo "$4 1"; cat', "^R answered with something other"),
+        ('for k in 1 2; do : > "$3/$k.answer"; echo "$4 $k"; done; cat', "^R answered without the numbers"),
+        ('echo "$4 1"; cat', NO_FILE),
+    ],
+    ids=["hangs", "chatters", "crashes", "ends", "garbage", "answers nothing", "no file"],
+)
+def test_a_fake_r_is_told(tmp_path, monkeypatch, behaviour, reason):
+    """It is called with --vanilla, the script, the folder, the token and the sources."""
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path, behaviour)))
+    assert_reference_fails(reason, time_limit=1 if reason == LATE else PATIENCE)
+
+
+@pytest.mark.usefixtures("short_record")
+def test_a_fake_r_that_hangs_takes_no_report_down(tmp_path, monkeypatch):
+    bin_folder = fake_r_home(tmp_path, "sleep 1000 & sleep 1000") / "bin"
+    monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
+    attempt = (BASE, "R gave no answer within 1 seconds and was ended.", "")
+    assert_not_certified(certify(reference="base", time_limit=1), attempt)
+    assert left_running(MARK) == []
+
+
+@pytest.mark.sweep
+def test_an_r_that_does_not_tell_its_version_is_ended_in_time(tmp_path, monkeypatch):
+    """The limit is for all that R is asked."""
+    monkeypatch.setenv("R_HOME", str(tmp_path))
+    write_program(tmp_path / "bin" / "Rscript", "#!/bin/sh\nsleep 1000 & sleep 1000\n")
+    began = time.monotonic()
+    assert_reference_fails(LATE, time_limit=1)
+    assert time.monotonic() - began < 30  # and not the minute that it has at most
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_rpy2_with_a_fake_r_home_is_told(tmp_path, monkeypatch):
+    """rpy2 asks that R first."""
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "echo alas; exit 1")))
+    assert_rpy2_is_not_blamed()
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_the_r_of_rpy2_may_hang(tmp_path, monkeypatch):
+    """The R that rpy2 starts in its turn is ended too."""
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "sleep 1000")))
+    assert_reference_fails(r"^R gave no answer within 3 seconds and was ended\.$", 3, "reliabilitydiag")
+
+
+def test_no_place_for_temporary_files_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path, "exit 1")))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+        assert_reference_fails("No such file or directory")
+
+
+SCORE = ["score", "--outcome", "y", "--forecast", "p", "--resamples", "0", "--certify"]
+
+
+def score(file, *options, **environment):
+    return run_cli(*SCORE, file, *options, **environment)
+
+
+def lines_of(done):
+    """The lines on standard error; never a traceback. A busy machine takes long enough to show progress."""
+    assert "Traceback" not in done.stderr
+    return [line for line in done.stderr.splitlines() if not line.startswith("progress: ")]
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_scores_are_certified(file, put_profile):
+    """Also where the user's profile talks: tables alone are on standard output."""
+    put_profile(NOISE)
+    done = score(file, "--strict")
+    assert done.returncode == 0, done.stderr
+    assert "Brier" in done.stdout
+    assert "ertif" not in done.stdout
+    assert "chatter" not in done.stdout
+    verdict, left_out = lines_of(done)
+    assert re.match(r"R certificate: Certified on these data\. .* with reliabilitydiag \d", verdict)
+    assert left_out.startswith("Not compared: intervals, ")
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
+    put_profile(NOISE)
+    folder = fake_rpy2(tmp_path / "python", f"print('chatter', flush=True)\n{NOT_FOUND}")
+    done = score(file, "--json", PYTHONPATH=folder)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["evaluation"]["models"][0]["model"] == "p"
+    assert document["certificate"]["verdict"] == "certified"
+    verdict, attempt, left_out = lines_of(done)
+    assert re.match(r"R certificate: Certified on these data\. .* with base R \d", verdict)
+    assert attempt.startswith(f"{PACKAGE}: The Python package rpy2 is not installed. To fix: pip install ")
+    assert left_out.startswith("Not compared: intervals, ")
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.usefixtures("short_record")
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict", "--json"], 3)])
+def test_without_r_scores_are_printed_all_the_same(tmp_path, monkeypatch, capfd, file, options, code):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(sys, "argv", ["scorereport", *SCORE, str(file), *options])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (stop.value.code or 0) == code
+    out, err = capfd.readouterr()
+    verdict, *attempts, left_out = err.splitlines()
+    assert verdict.startswith(f"R certificate: Not certified on these data. {MISSING} ")
+    remedy = "To fix: install R from CRAN"
+    assert attempts == [f"{PACKAGE}: {MISSING} {remedy}", f"{BASE}: {MISSING} {remedy}"]
+    assert left_out == "Not compared: every number of this evaluation."
+    assert json.loads(out)["certificate"]["verdict"] == "not certified" if options else "Brier" in out
+
+
+CLI = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from scorereport.cli import main
+main()
+"""
+
+
+@pytest.mark.sweep
+def test_ctrl_c_while_r_works_is_one_line(tmp_path, file, temporary, monkeypatch):
+    behaviour = "echo > ../ready; sleep 1000 & sleep 1000"
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", behaviour)))
+    monkeypatch.setenv("PYTHONPATH", str(fake_rpy2(tmp_path / "python", NOT_FOUND)))
+    done = interrupt([sys.executable, "-c", CLI, *SCORE, str(file)], (temporary / "ready").exists)
+    assert done == (130, "", "scorereport: interrupted.\n")
+    assert left_running(MARK) == []
+    assert [file.name for file in temporary.iterdir()] == ["ready"]
+
+
+# ---- r-setup ----
+
+DESCRIPTION = """\
+Package: reliabilitydiag
+Version: {version}
+Title: No Reliability Diagrams
+Description: A stand-in that has nothing to tell.
+Author: Nobody
+Maintainer: Nobody <nobody@example.org>
+License: BSD_3_clause
+"""
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory, rscript):
+    """Make a repository of R packages with one package of the name, made on the spot."""
+    folder = tmp_path_factory.mktemp("repository")
+    source, contrib = folder / "reliabilitydiag", folder / "src" / "contrib"
+    (source / "R").mkdir(parents=True)
+    contrib.mkdir(parents=True)
+    (source / "DESCRIPTION").write_text(DESCRIPTION.format(version="99.1"))
+    (source / "NAMESPACE").write_text("export(answer)\n")
+    (source / "R" / "x.R").write_text("answer <- function() 42\n")
+    code = f'tools::Rcmd(c("build", "{source}")); tools::write_PACKAGES(".", type = "source")'
+    subprocess.run([rscript, "-e", code], cwd=contrib, check=True, capture_output=True, timeout=PATIENCE)
+    return f"file://{folder}"
+
+
+def set_up(*options, **environment):
+    """Run r-setup with another home: where no library is named R takes one in there, never the real one."""
+    return run_cli("r-setup", *options, **{"HOME": tempfile.gettempdir(), **environment})
+
+
+def assert_refused(done, sentence):
+    """Exit code 2; our own word is one line, the last; nothing on standard output."""
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert done.stdout == ""
+    ours = [line for line in lines_of(done) if line.startswith("scorereport: ")]
+    assert ours == lines_of(done)[-1:]
+    assert re.search(sentence, ours[0]), ours[0]
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+def test_the_package_is_installed_into_the_library_of_the_user(tmp_path, repository):
+    """At first, not twice, and again if asked; library and temporary files may be in any folder."""
+    (tmp_path / "my files").mkdir()
+    library = tmp_path / "my Büro" / "library"
+    place = {"R_LIBS_USER": library, "LC_ALL": "C.UTF-8", "TMPDIR": tmp_path / "my files"}
+    done = set_up("--repository", repository, "--again", **place)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"R \d\S+: installed reliabilitydiag 99\.1 in {library}\.\n", done.stdout)
+    assert "Installing reliabilitydiag from file://" in done.stderr
+    assert (library / "reliabilitydiag" / "DESCRIPTION").is_file()
+    done = set_up(**place)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        rf"R \d\S+: nothing to do: there is reliabilitydiag 99\.1 in {library}\.\n", done.stdout
+    )
+    assert done.stderr == ""
+    assert list((tmp_path / "my files").iterdir()) == []
+
+
+#: Where nobody listens.
+UNREACHABLE = "http://127.0.0.1:9"
+
+
+NOT_INSTALLED = r"^scorereport: R set-up failed: .+\."
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+@pytest.mark.parametrize("address", [UNREACHABLE, "file:///tmp/nowhere", "nonsense"])
+def test_an_unreachable_repository_is_told(tmp_path, address):
+    (tmp_path / "Renviron").touch()
+    hidden = {"R_ENVIRON": tmp_path / "Renviron", "R_LIBS_USER": tmp_path / "library"}
+    assert_refused(set_up("--repository", address, **hidden), NOT_INSTALLED)
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_a_package_of_another_library_is_not_passed_off_as_installed(tmp_path):
+    """Nothing could be installed; that there is a reliabilitydiag elsewhere does not change it."""
+    done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER=tmp_path / "library")
+    assert_refused(done, NOT_INSTALLED)
+
+
+@pytest.mark.sweep
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+def test_an_older_package_is_not_passed_off_as_installed_again(tmp_path, repository):
+    place = {"R_LIBS_USER": tmp_path / "library"}
+    done = set_up("--repository", repository, "--again", "--quiet", **place)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "installed reliabilitydiag 99.1" in done.stdout
+    assert_refused(set_up("--repository", UNREACHABLE, "--again", **place), NOT_INSTALLED)
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+def test_without_a_library_of_the_user_the_first_that_r_looks_into_is_taken(tmp_path):
+    """From where nobody listens, so that nothing is ever installed into a library of this machine."""
+    (tmp_path / "library").mkdir()
+    done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER="NULL", R_LIBS=tmp_path / "library")
+    assert_refused(done, NOT_INSTALLED)
+    assert f"from {UNREACHABLE} into {tmp_path / 'library'}\n" in done.stderr
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+def test_a_failure_without_messages_does_not_point_to_them(tmp_path):
+    (tmp_path / "Renviron").touch()
+    hidden = {"R_ENVIRON": tmp_path / "Renviron", "R_LIBS_USER": tmp_path / "library"}
+    done = set_up("--repository", UNREACHABLE, "--quiet", **hidden)
+    assert_refused(done, NOT_INSTALLED)
+    assert len(lines_of(done)) == 1
+    assert "above" not in done.stderr
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("base_r")
+def test_a_library_that_cannot_be_written_to_is_told(tmp_path):
+    (tmp_path / "a file").touch()
+    library = tmp_path / "a file" / "library"
+    done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER=library)
+    assert_refused(done, rf"R set-up failed: the library {library} cannot be written to\.")
+
+
+@pytest.mark.parametrize("home", [None, "/tmp/nowhere"])
+def test_setting_up_without_r_is_refused(tmp_path, home):
+    done = set_up(PATH=tmp_path, R_HOME=home)
+    sentence = f"{MISSING} To fix: install R from CRAN"
+    if home is not None:
+        sentence = f"R_HOME is {home}, where there is no R. To fix: unset R_HOME"
+    assert_refused(done, f"^scorereport: {re.escape(sentence)}$")
+    assert len(lines_of(done)) == 1
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.parametrize(
+    ("behaviour", "sentence"),
+    [
+        ("echo chatter; exit 1", "^scorereport: R set-up failed: R ended early"),
+        ("kill -SEGV $$", "^scorereport: R set-up failed: R ended early"),
+        ('head -c 300 /dev/urandom > "$2"', "^scorereport: R set-up failed"),
+    ],
+    ids=["ends", "crashes", "garbage"],
+)
+def test_an_r_that_fails_to_set_up_is_told(tmp_path, behaviour, sentence):
+    assert_refused(set_up(R_HOME=fake_r_home(tmp_path, behaviour)), sentence)
+
+
+def test_what_r_says_while_it_sets_up_does_nothing_to_a_terminal(tmp_path):
+    words = r"""printf '\033[2Jbuilding\rit\a \377\n' >&2; printf 'installed \033[31mit\n' > "$2" """
+    done = set_up(R_HOME=fake_r_home(tmp_path, words))
+    assert (done.returncode, done.stdout) == (0, "R 4.2.2: installed [31mit.\n")
+    assert done.stderr == "[2Jbuilding it \N{REPLACEMENT CHARACTER}\n"
+
+
+def test_ctrl_c_while_r_sets_up_leaves_no_process_and_no_folder(tmp_path, temporary, monkeypatch):
+    behaviour = 'mktemp > /dev/null; echo > ../ready; sleep 1000 & sleep 1000; echo installed it > "$2"'
+    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", behaviour)))
+    done = interrupt([sys.executable, "-c", CLI, "r-setup"], (temporary / "ready").exists)
+    assert done == (130, "", "scorereport: interrupted.\n")
+    assert left_running(MARK) == []
+    assert [file.name for file in temporary.iterdir()] == ["ready"]
+
+
+def test_what_is_no_program_cannot_set_up(tmp_path):
+    write_program(tmp_path / "bin" / "Rscript", "\x7fELF, or not")
+    assert_refused(set_up(R_HOME=tmp_path), "^scorereport: .*Exec format error")
