@@ -103,6 +103,7 @@ def recompute(y, p, w):
 # ---- statistics on resamples ----
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("kind", DRAWN)
 def test_replicates_are_the_statistics_of_the_drawn_rows(kind):
     result = draw(kind, resamples=4)
@@ -150,6 +151,7 @@ def test_a_few_and_many_repeats_have_the_same_law():
         np.testing.assert_allclose(drawn.var(axis=0), expected, rtol=0.16)
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("kind", ["rows", "fractional weights", "whole weights", "weighted clusters"])
 def test_influence_is_the_derivative_by_the_weight_of_a_row(kind):
     """A statistic T moves by influence/W per unit of weight; T is smooth except misclassification's UNC.

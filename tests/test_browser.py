@@ -336,6 +336,7 @@ def test_a_page_needs_no_script(browser, files):
     opened.page.context.close()
 
 
+@pytest.mark.sweep
 def test_a_browser_prints_all_figures(report):
     printed = report.page.pdf(prefer_css_page_size=True, print_background=True, tagged=True)
     with pikepdf.open(io.BytesIO(printed)) as pdf:

@@ -359,6 +359,7 @@ def test_awkward_data_are_certified(name):
             assert math.isinf(line.engine) is math.isinf(line.reference) is is_infinite
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("name", ["no event", "wrong and certain"])
@@ -385,6 +386,7 @@ def test_single_precision_is_compared_as_it_is():
     assert evaluation.predictions.forecasts["model"].tolist() == [float(value) for value in x]
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 def test_whole_weights_are_repeated_rows(frame):
@@ -633,6 +635,7 @@ def test_base_r_agrees(base, digits):
     np.testing.assert_array_equal(fit.blocks.x_max, answer.bins["x_max"])
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95])
 @pytest.mark.parametrize("n", [60, 200])

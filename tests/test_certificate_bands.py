@@ -303,6 +303,7 @@ def certain_places(question):
     return sorted(set(places.tolist()) & ends), sorted(set(places.tolist()) - ends)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("part", ["lower", "upper"])
 @pytest.mark.parametrize("by", [1e-6, -1e-6])
 def test_bounds_where_the_estimate_is_certain_are_those_known_of_r(part, by):
@@ -386,6 +387,7 @@ def test_a_resampled_band_that_leaves_nothing_out_is_accused(n, kind):
     assert line.verdict is Verdict.DIFFERS
 
 
+@pytest.mark.sweep
 def test_resampled_bands_of_equal_laws_are_not_accused():
     """Also not all bounds taken together: samples of their own."""
     for n in range(4, 15, 5):

@@ -258,7 +258,7 @@ def test_equal_laws_are_accepted(law_of):
         assert found.accused(curves, level=0.999, asked=0.999) == 0
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @EACH_LAW
 @pytest.mark.parametrize("shift", [0.1, -0.1])
 def test_a_law_that_is_shifted_is_rejected(law_of, shift):
@@ -266,6 +266,7 @@ def test_a_law_that_is_shifted_is_rejected(law_of, shift):
     assert all(found.accused(found.redrawn(seed), shift=shift) > 0 for seed in range(100, 110))
 
 
+@pytest.mark.sweep
 @EACH_LAW
 def test_outcomes_drawn_from_the_wrong_chance_are_rejected(law_of):
     """A consistency band drawn around the estimate, and the other way round."""
@@ -383,7 +384,7 @@ def test_an_engine_of_another_spread_is_found_out(kind, n):
             assert is_accused(found, middle + factor * (found.curves - middle), bounds)
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("n", [200, 1000])
 @EACH_KIND
 def test_an_engine_that_draws_outcomes_from_the_wrong_chance_is_found_out(kind, n):

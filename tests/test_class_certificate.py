@@ -158,6 +158,7 @@ def test_progress_is_told_by_question(evaluation, use):
 # ---- Weights ----
 
 
+@pytest.mark.sweep
 def test_whole_weights_are_repeated_rows(frame, use):
     reference = use(StandIn(PACKAGE))
     c = certify(evaluate(frame, LABELS, weight="count"))

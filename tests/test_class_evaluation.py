@@ -302,6 +302,7 @@ def test_unordered_classes_have_neither_rps_nor_kappa_and_cost_one_for_a_mistake
     assert [family.kind for family in found.class_models[0].families] == ["class"]
 
 
+@pytest.mark.sweep
 def test_whole_weights_are_repeated_rows(frame):
     small = frame[:60].assign(w=np.arange(60) % 3)
     repeated = small.loc[small.index.repeat(small["w"])]

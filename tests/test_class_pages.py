@@ -507,6 +507,7 @@ def test_four_classes_of_ordered_ones_stand_in_a_row(graded, named):
     assert [len(tops) for tops in rows] == [1, 2]
 
 
+@pytest.mark.sweep
 def test_what_a_panel_shows_is_explained_once(graded, named):
     parts = section_of(describe_class_calibration_section, graded).parts
     assert "Thick segments: blocks" in parts["reliability"]["caption"]
@@ -541,6 +542,7 @@ def test_captions_of_diagrams_tell_how_they_were_made(graded, fifty):
     assert "Shaded" not in many
 
 
+@pytest.mark.sweep
 def test_tests_of_many_views_are_adjusted_for_their_number(graded):
     view = graded.class_models[0].family(THRESHOLD).views[0]
     test = view.scores.miscalibration_tests[0]

@@ -219,6 +219,7 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
     assert ("%" in error) is is_shown
 
 
+@pytest.mark.sweep(after=5)
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -650,6 +651,7 @@ def demo(call, tmp_path, monkeypatch):
     return done, pd.read_csv(saved)
 
 
+@pytest.mark.sweep
 def test_the_demo_tells_the_overconfident_model_from_the_other(demo):
     (code, text, error), saved = demo
     assert (code, error) == (0, "")

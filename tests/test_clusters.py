@@ -308,7 +308,7 @@ def test_few_events_and_an_auc_near_one_are_covered():
     assert share_of(trial, 300) >= 0.92
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize(("sizes", "least"), [([25] * 6, 0.89), ([475] + [25] * 19, 0.87)])
 def test_slopes_and_aucs_of_few_or_unequal_clusters_are_covered(sizes, least):
     """The normal intervals of before cover about 80 %."""

@@ -181,6 +181,7 @@ def test_an_infinite_score_has_an_infinite_mcb_and_a_finite_dsc():
     assert dsc.note == "Only 4 non-events: with fewer than 20 this interval says little."
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("events", "n", "warning"),
     [

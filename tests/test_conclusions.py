@@ -103,6 +103,7 @@ def test_only_forecasts_that_the_band_shows_to_be_wrong_are_called_wrong(shape):
     assert describe_miscalibration(evaluate_shape(shape)) == told
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("shape", ["high end too high", "shifted up", "calibrated"])
 def test_engines_check_each_end_against_the_honest_band(shape):
     memory = evaluate_shape(shape)
@@ -126,7 +127,7 @@ def test_without_a_simultaneous_band_slope_and_average_stand_alone():
     assert alone("calibrated") == ""
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("shape", ["high end too high", "low end too low"])
 def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
     """Two ordered classes are one threshold, whose forecasts are those of the lower class."""

@@ -92,6 +92,7 @@ def test_clusters_are_told(everything):
     assert not any("HAC" in method for method in methods)  # clusters go before time
 
 
+@pytest.mark.sweep
 def test_few_clusters_are_told(frame):
     note = "Only 29 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
     found = [evaluate(frame.assign(bank=np.arange(300) % k), cluster="bank", resamples=20) for k in (29, 30)]
@@ -112,6 +113,7 @@ def test_weights_and_clusters_leave_out_the_honest_band_once(frame):
     ]
 
 
+@pytest.mark.sweep
 def test_murphy_curves_allow_for_clusters(frame):
     """Each row in five copies: the band of copies taken for rows is about √5 too narrow."""
     copies = frame.loc[frame.index.repeat(5)].assign(row=np.repeat([f"r{i}" for i in range(300)], 5))
@@ -126,6 +128,7 @@ def test_murphy_curves_allow_for_clusters(frame):
     assert widths[1] > 1.4 * widths[0]
 
 
+@pytest.mark.sweep
 def test_whole_weights_in_one_group_are_no_counts_if_others_are_fractions(frame):
     """A weight of 2 beside one of .5 is no pair of rows, also in the group where all weights are 2."""
     mixed = frame.assign(share=np.where(frame["site"] == "east", 2.0, 0.5))
@@ -169,7 +172,7 @@ def test_one_class_is_evaluated_however_rows_were_drawn(frame, options):
         assert np.isnan(score.skill_interval.value)
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
 def test_groups_of_one_class_are_evaluated_however_rows_were_drawn(frame, options):
     found = evaluate(frame.assign(y=frame["y"] * (frame["site"] == "east")), group="site", **options)
@@ -425,6 +428,7 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
     assert ("coarse", "Cochran's Q (brier)") in names
 
 
+@pytest.mark.sweep
 def test_groups_with_few_events_are_told(frame):
     note = "Some group has fewer than 20 events or non-events: the test allows for that and has less power."
     few = evaluate(frame[:60].assign(part=["a", "b"] * 30), group="part")
@@ -455,6 +459,7 @@ def test_group_labels_need_not_be_text(frame):
     assert found.to_json() == text.to_json()
 
 
+@pytest.mark.sweep
 def test_a_group_called_time_keeps_its_notes(frame):
     found = evaluate(frame.rename(columns={"site": "time"}), group="time")
     assert "time: groups of fewer than 10 rows are counted, not scored (1 of 3)." in found.notes
@@ -519,6 +524,7 @@ def test_settings_are_checked(frame, options, sentence):
         evaluate(frame, **options)
 
 
+@pytest.mark.sweep
 def test_the_fewest_resamples_are_enough(frame):
     assert len(evaluate(frame, resamples=18).models[0].bands) == 4
     assert len(evaluate(frame, resamples=2, band_level=0.3).models[0].bands) == 4

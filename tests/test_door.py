@@ -75,6 +75,7 @@ UNFORESEEN = [
 ]
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
 def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
@@ -369,6 +370,7 @@ def test_an_unforeseen_error_that_cannot_be_recorded_keeps_its_exit_code(heard, 
     assert [outcome["record"] for outcome in read()] == [None]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("command", ["verify", "history", "export", "site"])
 def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch, call, command):
     config, _ = heard

@@ -76,6 +76,7 @@ def certain_and_others(n, probability):
     return make_simulation(None, distinct, np.where(x < 0.5, probability, 0.5), None, by_count=True)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("ties", [False, True])
 def test_cases_are_drawn_with_replacement_from_all_pieces(ties, monkeypatch):
     """Means, variances and covariances of a multinomial law, in pieces of 8 forecasts, the last of 4."""

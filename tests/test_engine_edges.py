@@ -69,6 +69,7 @@ def test_few_clusters_have_notes_where_memory_has_them(clusters):
         assert bool(ours[name].note) == bool(theirs[name].note)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("events", [1, 2, 3])
 def test_the_auc_of_few_events_is_not_made_certain(events):
     rng, x, _ = make(2000)

@@ -425,6 +425,7 @@ def large():
     return fit, evaluate(frame, outcome="y", forecasts=["exact"]).models[0].curves
 
 
+@pytest.mark.sweep
 def test_large_data_give_small_documents(large):
     _, curves = large
     assert len(curves.murphy.score.theta) < 500

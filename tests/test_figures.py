@@ -212,6 +212,7 @@ def test_the_same_evaluation_gives_the_same_bytes():
         assert len(first) < 150_000
 
 
+@pytest.mark.sweep
 def test_a_figure_can_be_rendered_again():
     drawn = reliability("three rows")
     png = plots.render_png(drawn, dpi=60)
@@ -237,6 +238,7 @@ def test_drawing_changes_no_settings_and_opens_no_window():
     assert plt.get_fignums() == []
 
 
+@pytest.mark.sweep
 def test_svg_names_neither_version_nor_date_nor_texts():
     svg = plots.render_svg(reliability("odd names"))
     assert "matplotlib.org" not in svg

@@ -161,6 +161,7 @@ def test_cut_fonts_keep_kerning_ligatures_and_figures_of_one_width():
     assert "Adobe" in font["name"].getDebugName(0)
 
 
+@pytest.mark.sweep
 def test_a_page_full_of_letters_carries_little():
     text = "".join(map(chr, range(32, 127))) + LETTERS
     assert len(font_faces(text)) < 150_000

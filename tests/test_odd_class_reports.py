@@ -136,6 +136,7 @@ def test_hostile_names_are_shown_and_do_nothing(hostile):
     assert evaluation.class_models[0].model == HOSTILE
 
 
+@pytest.mark.sweep
 def test_pictures_of_hostile_names_do_nothing(hostile):
     """Names are letters in a picture: neither elements nor formulas."""
     _, page = hostile
@@ -361,6 +362,7 @@ def test_classes_without_order_have_no_section_or_word_on_order(nominal):
     assert all("up to" not in text for text in list_images(page))
 
 
+@pytest.mark.sweep
 def test_one_model_without_draws_is_not_compared(nominal):
     page = render(nominal)
     names = [name for name, _, _ in list_contents(page)]

@@ -163,6 +163,7 @@ def test_clusters_are_drawn_whole():
     assert band.area.method == "percentile bootstrap, 30 resamples of clusters, seed 3"
 
 
+@pytest.mark.sweep
 def test_whole_weights_are_repeated_rows():
     w = WEIGHTS["whole"]
     weighted = retention_band(Y, P, fractions=FRACTIONS, sample_weight=w, resamples=0)

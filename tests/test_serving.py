@@ -315,6 +315,7 @@ def test_audits_that_do_not_end_are_ended(
         assert read_health(server.folder).state == "stopped"
 
 
+@pytest.mark.sweep
 def test_an_audit_that_hangs_is_ended(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
     with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
         (server.side / "hold").touch()

@@ -194,6 +194,7 @@ def test_many_ties_are_more_than_eight_cases_per_forecast():
         assert fit.distinct.n.tolist() == [n, n]
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize("correlation", [0.0, 0.4])
 @pytest.mark.parametrize("name", UNITS)
 def test_redrawn_outcomes_have_the_probability_of_the_hypothesis(name, correlation):
@@ -255,6 +256,7 @@ def test_forecasts_that_were_not_drawn_have_no_entry(name):
     assert len(lengths) > 1
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("drawing", ["redraw_cases", "redraw_outcomes"])
 def test_the_kind_does_not_change_the_law_of_the_curve(drawing):
     """By case, by count or by row of weight 1: the same sample, the same distribution of the fit.
@@ -400,6 +402,7 @@ def draw_events(cluster, probability, correlation, draws):
     return np.array([made.redraw_outcomes(random_stream(4, number)).events for number in range(draws)])
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("correlation", [0.0, 0.25, 0.7, 1.0])
 def test_rows_of_a_cluster_have_the_covariance_promised(correlation):
     """ρ (min(p, q) - p q) within a cluster, none between clusters; by standard errors of the products."""
@@ -471,6 +474,7 @@ def draw_bands(sample, seed=1):
     return b"".join(band.lower.tobytes() + band.upper.tobytes() for band in bands)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_threads_and_watchers_leave_no_trace(sample, monkeypatch):
     alone = draw_bands(sample)

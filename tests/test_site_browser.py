@@ -200,6 +200,7 @@ def test_charts_have_a_point_for_each_audit_with_its_numbers(visit, address):
     assert [left for left, _, _ in places] == sorted(left for left, _, _ in places)
 
 
+@pytest.mark.sweep
 def test_dots_appear_where_one_points(visit, address):
     visit.goto(f"{address}/audits/credit.html")
     column = visit.locator("#chart-1 .points a").nth(10)
@@ -209,7 +210,7 @@ def test_dots_appear_where_one_points(visit, address):
     assert visit.evaluate(width) == "8px"
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 def test_keys_reach_links_and_tables_but_not_every_point(visit, address):
     visit.goto(f"{address}/audits/new.html")
     seen = []

@@ -232,7 +232,7 @@ def test_csv_is_read_to_the_last_bit(tmp_path: Path) -> None:
         assert engine.digest("smooth", mark(engine.survey)).blocks.equals(fit.blocks)
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("values", ["all equal", "three values", "half of them equal"])
 def test_skewed_forecasts_in_one_partition(session: SparkSession, values: str) -> None:
     rng = np.random.default_rng(3)

@@ -71,6 +71,7 @@ def test_errata_are_confirmed():
     ]
 
 
+@pytest.mark.sweep
 def test_a_missing_penalty_is_noticed(monkeypatch):
     monkeypatch.setattr(scores, "penalized_brier", scores.multiclass_brier)
     differing = found(reproduce_ahmadian(), Verdict.DIFFERS)

@@ -164,6 +164,7 @@ def test_simulated_forecasts_have_the_densities_named():
     assert (beta.mean(), (beta**2).mean()) == pytest.approx((1 / 11, 2 / (11 * 12)), abs=1e-6)
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_a_wrong_component_is_noticed(niamey, monkeypatch):
     right = Decomposition.miscalibration.fget
@@ -174,6 +175,7 @@ def test_a_wrong_component_is_noticed(niamey, monkeypatch):
     assert not {what for where, what in lines if where == "Table 2" and "MCB" not in what}
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_a_negative_component_is_noticed(monkeypatch):
     monkeypatch.setattr(Decomposition, "discrimination", property(lambda _: -0.01))
@@ -194,12 +196,14 @@ def test_wrong_data_are_noticed(niamey):
     assert lines["section 3", "ENS, bin from 9/52 to 20/52: last forecast"].verdict is Verdict.DIFFERS
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_a_wrong_quantile_is_noticed(monkeypatch):
     monkeypatch.setattr(dimitriadis_theorems, "chernoff_quantile", lambda p: 0.7 * p)
     assert len(differing(reproduce_dimitriadis(None))) == 4
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_a_wrong_choice_of_method_is_noticed(monkeypatch):
     monkeypatch.setattr("scorereport.reliability.bands.choose_method", lambda *_: "discrete")

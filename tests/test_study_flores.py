@@ -144,6 +144,7 @@ def test_a_wrong_scale_is_no_inconsistency_of_the_paper(break_score):
     assert [line.verdict for line in lines] == [Verdict.DIFFERS] * 3
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize(
     ("broken", "places"),
     [

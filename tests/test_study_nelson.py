@@ -92,6 +92,7 @@ def test_a_wrong_mean_is_noticed(monkeypatch):
     assert refuted == {"E2", "E3", "E4", "E9"}
 
 
+@pytest.mark.sweep
 def test_a_wrong_density_is_noticed(monkeypatch):
     logpdf = scores.coupled_gaussian_logpdf
     monkeypatch.setattr(scores, "coupled_gaussian_logpdf", lambda x, **options: 1.001 * logpdf(x, **options))
@@ -100,6 +101,7 @@ def test_a_wrong_density_is_noticed(monkeypatch):
     assert "E4" in {line.quantity[:2] for line in found(errata_nelson(), Verdict.REFUTED)}
 
 
+@pytest.mark.sweep
 def test_a_wrong_coupling_is_noticed(monkeypatch):
     monkeypatch.setattr(scores, "coupling_exponent", lambda kappa, **_: -2 * kappa / (1 + kappa))
     lines = (line for line in reproduce_nelson() if place_of(line) == "eq. 11")
@@ -325,6 +327,7 @@ def assert_is_inside(figure):
         assert box.y1 <= height + 1
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("key", PICTURES)
 def test_a_figure_is_drawn_whole_with_its_titles_notes_and_key(pictures, key):
     picture = pictures[key]

@@ -129,6 +129,7 @@ def off_by(function, error=1e-6):
     return lambda *args, **options: function(*args, **options) + error
 
 
+@pytest.mark.sweep
 def test_a_broken_score_is_noticed(monkeypatch):
     monkeypatch.setattr(scores, "brier", off_by(scores.brier))
     lines = compare_with_peers(draw_cases(3, seed=2021))
@@ -136,6 +137,7 @@ def test_a_broken_score_is_noticed(monkeypatch):
     assert found == {"scikit-learn", "scores", "briertools"} & PRESENT
 
 
+@pytest.mark.sweep
 def test_a_known_deviation_hides_no_error(monkeypatch):
     """Among forecasts of 0 and 1 too, where scikit-learn clips."""
     monkeypatch.setattr(scores, "multiclass_log_loss", off_by(scores.multiclass_log_loss))

@@ -141,6 +141,7 @@ def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
     assert any(text.startswith("There is evidence that m is miscalibrated") for text in alone)
 
 
+@pytest.mark.sweep
 def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
     rng = np.random.default_rng(3)
     p, time = rng.uniform(0.1, 0.9, 3000), np.repeat(np.arange(300), 10)
@@ -186,6 +187,7 @@ def test_slow_residuals_are_noted_at_the_tests_of_calibration():
         assert notes[name].startswith("Values at successive times are similar (autocorrelation 0.")
 
 
+@pytest.mark.sweep
 def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
     y, p, time = draw()
     evaluation, _ = findings_of(y, p, time, time="day")
@@ -231,6 +233,7 @@ def test_without_a_line_page_one_goes_by_spiegelhalters_test():
     assert describe_time_tests(bare, 0.05, 1) == "No test that allows for it is available."
 
 
+@pytest.mark.sweep
 def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
     y, p, time = draw(spells=8)
     evaluation, _ = findings_of(y, p, time, time="day")

@@ -735,6 +735,7 @@ def test_the_caption_tells_where_points_stand(report, months):
         assert section.parts["trend"]["caption"].startswith(where)
 
 
+@pytest.mark.sweep
 def test_an_audit_in_which_nothing_was_found_says_so(report, months):
     few = find_drift(months[-1], months[:-1], **SETTINGS)
     quiet = reconfigure_report(replace(report, trend=few), limited("trend"), report.provenance)
@@ -779,6 +780,7 @@ def test_several_changes_against_few_audits_carry_the_caution_on_page_one(report
     assert finding.text.endswith(" Few audits.")
 
 
+@pytest.mark.sweep
 def test_the_section_can_be_left_out(report):
     without = reconfigure_report(report, limited("summary"), report.provenance)
     assert without.trend == report.trend
@@ -786,6 +788,7 @@ def test_the_section_can_be_left_out(report):
     assert "earlier audits" not in page
 
 
+@pytest.mark.sweep
 def test_the_first_audit_says_that_it_is_the_first(report):
     first = find_drift(report.trend.snapshots[-1], [], **SETTINGS)
     page = render_report(

@@ -158,6 +158,7 @@ def test_percentile_intervals_can_be_chosen(frame):
     assert {d.level for d in chosen.comparisons.differences} == {0.8}
 
 
+@pytest.mark.sweep
 def test_few_events_are_warned_of(frame):
     rare = frame.assign(y=frame["y"] * (np.arange(len(frame)) < 30))
     events = int(rare["y"].sum())
@@ -205,6 +206,7 @@ def test_no_honest_band_where_rows_are_not_alike(frame, options):
         assert any(name.startswith("Hosmer") for name in names) is ("cluster" not in options)
 
 
+@pytest.mark.sweep
 def test_frequencies_keep_the_honest_band(frame):
     found = evaluate(frame, weight="count", weight_kind="frequency").models[0]
     assert found.bands[3].method == "honest"

@@ -192,6 +192,7 @@ def test_point_values_are_those_of_repeated_rows_for_either_kind():
         assert found.data.sample.total == repeated.data.sample.total
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_every_engine_knows_the_kind(engine, tmp_path):
     path = tmp_path / "p.parquet"
@@ -206,6 +207,7 @@ def test_every_engine_knows_the_kind(engine, tmp_path):
     assert not any("frequency weights" in note for note in counted.notes)
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
     ("y", "p", "weight"),
     [
