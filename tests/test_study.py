@@ -110,7 +110,7 @@ def test_the_whole_study_passes_and_is_written(tmp_path):
     jsonschema.validate(document, Study.json_schema())
     assert (tmp_path / "validation-report.pdf").read_bytes().startswith(b"%PDF-")
     html = (tmp_path / "validation-report.html").read_text(encoding="utf-8")
-    assert "nothing unexpected" in html
+    assert "Passed: no unexpected difference in" in html
     assert all(section["title"] in html for section in document["sections"])
     assert all(line.startswith("progress: ") for line in done.stderr.splitlines())
 
