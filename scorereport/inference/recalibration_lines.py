@@ -128,12 +128,12 @@ def wald_limits(fit: LineFit, level: float) -> LineLimits:
     return [(float(value - h), float(value + h)) for value, h in zip(fit.value, half, strict=True)]
 
 
-def test_slope(sample: LineSample, joint: LineFit) -> HypothesisTest:
+def wald_slope_test(sample: LineSample, joint: LineFit) -> HypothesisTest:
     """Test that the slope is 1."""
     return _wald_test(sample, joint, 1, name="Calibration slope", null=1)
 
 
-def test_intercept(sample: LineSample, offset: LineFit) -> HypothesisTest:
+def wald_intercept_test(sample: LineSample, offset: LineFit) -> HypothesisTest:
     """Test that the intercept at slope 1 is 0."""
     return _wald_test(sample, offset, 0, name="Calibration intercept at slope 1", null=0)
 

@@ -30,9 +30,9 @@ from scorereport.inference.recalibration_lines import (
     joint_wald,
     likelihood_ratio,
     no_fit,
-    test_intercept,
-    test_slope,
+    wald_intercept_test,
     wald_limits,
+    wald_slope_test,
 )
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def line_tests(
     )
     joint = _fit_joint(panel)
     sample = _describe_sample(panel)
-    slope, intercept = test_slope(sample, joint), test_intercept(sample, _fit_at_slope_one(panel))
+    slope, intercept = wald_slope_test(sample, joint), wald_intercept_test(sample, _fit_at_slope_one(panel))
     return slope, intercept, _test_unreliability(panel, joint)
 
 

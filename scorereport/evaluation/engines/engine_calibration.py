@@ -33,9 +33,9 @@ from scorereport.inference.recalibration_lines import (
     joint_wald,
     likelihood_ratio,
     no_fit,
-    test_intercept,
-    test_slope,
+    wald_intercept_test,
     wald_limits,
+    wald_slope_test,
 )
 from scorereport.reliability.bands import BandRequest, honest_confidence_band, pointwise_band
 from scorereport.reliability.blocks import Blocks
@@ -144,8 +144,8 @@ def _examine(
     tests = [
         _test_sum(model, "spiegelhalter", impossible),
         _test_sum(model, "large", impossible),
-        test_slope(sample, joint),
-        test_intercept(sample, offset),
+        wald_slope_test(sample, joint),
+        wald_intercept_test(sample, offset),
         _test_unreliability(model, sample, joint, fits[0]),
     ]
     if model.units.are_independent:
