@@ -57,7 +57,7 @@ def frame_of(y, **models):
 
 
 def evaluate(frame, classes, models=("sharp",), **options):
-    """Scores alone, unless asked otherwise: intervals and tests are not compared with R."""
+    """Scores alone by default: intervals and tests are not compared with R."""
     settings = {"ordered": True, "resamples": 0, **options}
     forecasts = {name: [f"{name}_{k}" for k in range(len(classes))] for name in models}
     return sr.evaluate(frame, outcome="y", forecasts=forecasts, classes=list(classes), **settings)
@@ -67,8 +67,8 @@ def frame_fixture():
     y, p = draw_cases()
     flat = (p + 0.25) / 2
     rng = np.random.default_rng(6)
-    made = frame_of(np.array(LABELS)[y], sharp=p, flat=flat)
-    return made.assign(
+    frame = frame_of(np.array(LABELS)[y], sharp=p, flat=flat)
+    return frame.assign(
         count=rng.integers(0, 4, len(y)), share=rng.random(len(y)), site=rng.integers(0, 20, len(y))
     )
 
@@ -87,7 +87,7 @@ def components_of(d):
 
 
 def answer_question(question, is_package):
-    """What R would say if it were the engine."""
+    """The answer of R if it agreed with the engine in all digits."""
     fit = fit_of(question)
     events = fit.distinct.events.astype(float)
     murphy = fit.murphy()
@@ -105,7 +105,7 @@ def answer_question(question, is_package):
 
 
 def bands_of(question, fit, is_package):
-    """Bands by formula, and by draws of their own if they were asked for."""
+    """Bands by formula, and resampled bands if the question requests draws."""
     level, vectors = question.level, {}
     quantiles = "r" if is_package else "exact"
     bands = {
@@ -128,14 +128,14 @@ def mean_losses(y, p, weight, ordered):
     """Mean scores of K classes, case by case in plain Python."""
     size = p.shape[1]
     sums = dict.fromkeys(("brier", "log", "spherical", "penalty", "rps", "sa_rps"), 0.0)
-    for came, row, w in zip(y, p, weight, strict=True):
+    for observed, row, w in zip(y, p, weight, strict=True):
         if w == 0:
             continue
-        off = [sum(row[: k + 1]) - (came <= k) for k in range(size - 1)]
-        sums["brier"] += w * sum((q - (k == came)) ** 2 for k, q in enumerate(row))
-        sums["log"] += w * (-np.log(row[came]) if row[came] > 0 else np.inf)
-        sums["spherical"] += w * (1 - row[came] / np.sqrt(sum(q * q for q in row)))
-        sums["penalty"] += w * (list(row).index(max(row)) != came)
+        off = [sum(row[: k + 1]) - (observed <= k) for k in range(size - 1)]
+        sums["brier"] += w * sum((q - (k == observed)) ** 2 for k, q in enumerate(row))
+        sums["log"] += w * (-np.log(row[observed]) if row[observed] > 0 else np.inf)
+        sums["spherical"] += w * (1 - row[observed] / np.sqrt(sum(q * q for q in row)))
+        sums["penalty"] += w * (list(row).index(max(row)) != observed)
         sums["rps"] += w * sum(d * d for d in off) / (size - 1)
         sums["sa_rps"] += w * (sum(map(abs, off)) / (size - 1)) ** 2
     m = {name: value / sum(weight) for name, value in sums.items()}
@@ -150,37 +150,39 @@ def mean_losses(y, p, weight, ordered):
 
 
 def measure_classes(y, p, weight, size, ordered, cost):
-    """What base R says of a model of K classes, in plain Python."""
+    """The numbers of base R on a model of K classes, in plain Python."""
     size, ordered, y = int(size[0]), bool(ordered[0]), y.astype(int) - 1
     p = p.reshape(size, -1).T
     grades = range(size)
     usual = [[(i - j) ** 2 / (size - 1) ** 2 if ordered else i != j for j in grades] for i in grades]
     cost = np.array(cost).reshape(size, size) if len(cost) else np.array(usual, dtype=float)
     joint = np.zeros((size, size))
-    for came, row, w in zip(y, p, weight, strict=True):
-        joint[came, list(row).index(max(row))] += w
-    came, called, total = joint.sum(axis=1), joint.sum(axis=0), joint.sum()
-    shares = np.tile(came / total, (size, 1))
+    for observed, row, w in zip(y, p, weight, strict=True):
+        joint[observed, list(row).index(max(row))] += w
+    observed, predicted, total = joint.sum(axis=1), joint.sum(axis=0), joint.sum()
+    shares = np.tile(observed / total, (size, 1))
     forecast = mean_losses(y, p, weight, ordered)
-    constant = mean_losses(np.arange(size), shares, came, ordered)
+    constant = mean_losses(np.arange(size), shares, observed, ordered)
     found = {f"class.{name}": np.array([forecast[name], constant[name], 0.0]) for name in forecast}
-    met = came + called > 0
-    f1 = 2 * np.diagonal(joint)[met] / (came + called)[met]
+    met = observed + predicted > 0
+    f1 = 2 * np.diagonal(joint)[met] / (observed + predicted)[met]
     away = [[(i - j) ** 2 for j in grades] for i in grades]
-    kappa = 1 - (away * joint).sum() / (away * np.outer(came, called)).sum() * total
+    kappa = 1 - (away * joint).sum() / (away * np.outer(observed, predicted)).sum() * total
     found |= {
-        "class.accuracy": np.array([np.trace(joint), came.max(), total]) / total,
+        "class.accuracy": np.array([np.trace(joint), observed.max(), total]) / total,
         "class.macro_f1": np.array([f1.mean(), np.nan, np.nan]),
-        "class.expected_cost": np.array([(cost * joint).sum(), (came @ cost).min(), came @ np.diagonal(cost)])
+        "class.expected_cost": np.array(
+            [(cost * joint).sum(), (observed @ cost).min(), observed @ np.diagonal(cost)]
+        )
         / total,
-        "came": came,
+        "came": observed,
         "joint": joint.ravel(),
     }
     return found | ({"class.quadratic_weighted_kappa": np.array([kappa, 0.0, 1.0])} if ordered else {})
 
 
 class StandIn:
-    """A reference that answers by itself, and remembers what it was asked."""
+    """A reference that computes its own answers and records the questions."""
 
     def __init__(self, kind=BASE):
         self.is_package = kind == PACKAGE

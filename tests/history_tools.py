@@ -76,12 +76,12 @@ def file_url_fixture(place):
 
 
 def url_fixture(request):
-    """A history that is not there yet, in either database."""
+    """The address of a history that does not exist yet, in SQLite or PostgreSQL."""
     return request.getfixturevalue("file_url" if request.param == "sqlite" else "postgres_url")
 
 
 def fill(url, place, count=5, audit="claims"):
-    """A history with reports on disk, a document and a head."""
+    """Write a history with reports on disk, documents and a chain head."""
     folder = place / "reports" / audit
     folder.mkdir(parents=True, exist_ok=True)
     with open_history(url, head=place / "head") as history:
@@ -110,7 +110,7 @@ def assert_whole(url, place, records):
 
 
 def tamper(place, *statements):
-    """Change a SQLite history as somebody would who knows of the triggers, and puts them back."""
+    """Change an SQLite history as an attacker would: drop the triggers, and restore them afterwards."""
     with closing(sqlite3.connect(place / "history.db", isolation_level=None)) as connection:
         triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
@@ -127,13 +127,13 @@ def read_body(place, number):
 
 
 def forge(body, **changes):
-    """The text of a record with other values, and its right hash."""
+    """The text of a record with other values, and its correct hash."""
     forged = json.dumps({**json.loads(body), **changes}, ensure_ascii=False, separators=(",", ":")) + "\n"
     return forged, sha256(forged.encode())
 
 
 def rewrite(place, number, *, cascade=False, **changes):
-    """Give a record other values and the right hash for them; those after it are adapted if asked for."""
+    """Give a record other values and their correct hash; `cascade` adapts the records after it."""
     body, digest = forge(read_body(place, number), **changes)
     column = "".join(
         f", {name} = '{value}'" for name, value in changes.items() if name in ("status", "previous")
@@ -155,7 +155,7 @@ def sample_fixture(tmp_path_factory):
 
 
 def copied_fixture(sample, place):
-    """A history of five records that a test may do anything to."""
+    """A history of five records that a test may change."""
     import shutil
 
     shutil.copytree(sample, place)

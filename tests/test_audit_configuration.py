@@ -39,8 +39,10 @@ def list_keys(kind, path=()):
 
 
 def test_every_key_is_documented():
-    told = set(re.findall(r"`(\w+)`", DOCUMENTATION)) | set(re.findall(r"\[audit\.(\w+)\]", DOCUMENTATION))
-    missing = set(list_keys(AuditTable)) - told
+    documented = set(re.findall(r"`(\w+)`", DOCUMENTATION)) | set(
+        re.findall(r"\[audit\.(\w+)\]", DOCUMENTATION)
+    )
+    missing = set(list_keys(AuditTable)) - documented
     assert len(set(list_keys(AuditTable))) > 30
     assert not missing
 
@@ -133,14 +135,14 @@ def test_a_configuration_without_an_audit_has_the_defaults():
         ),
     ],
 )
-def test_what_is_wrong_is_told_by_its_key(text, message):
+def test_errors_name_the_key(text, message):
     with pytest.raises(UsageError) as caught:
         parse_configuration(text, "audit.toml")
     assert str(caught.value) == f"audit.toml: {message}"
 
 
 @pytest.mark.parametrize("period", ["last month", "last 0 days", "previous month", "yesterday"])
-def test_a_period_that_nobody_knows_is_refused(period):
+def test_an_unknown_period_is_refused(period):
     with pytest.raises(UsageError, match=r"audit\.toml: `audit\.window\.period`: "):
         parse_configuration(f'[audit.window]\nperiod = "{period}"', "audit.toml")
 
@@ -186,7 +188,7 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(text):
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_password_never_goes_over_the_wire_in_the_open():
+def test_a_password_is_never_sent_unencrypted():
     text = '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="${P}"\n'
     with pytest.raises(UsageError, match='must be "starttls" or "tls" if there is a password'):
         parse_configuration(f'{text}security = "none"')
@@ -230,13 +232,13 @@ def test_a_token_is_not_sent_over_plain_http(url, headers):
         ("http://${HOST}/hook", SECRET_HEADER),
     ],
 )
-def test_a_webhook_may_be_called_encrypted_or_on_this_machine_or_without_a_secret(url, headers):
+def test_a_webhook_may_be_encrypted_or_local_or_without_a_secret(url, headers):
     table = parse_configuration(f'[audit.notify.webhook]\nurl = "{url}"{headers}').audit.notify.webhook
     assert table is not None
     assert table.url == url
 
 
-def test_a_variable_in_a_command_is_for_the_command_to_read():
+def test_a_variable_in_a_command_is_refused():
     with pytest.raises(UsageError, match="read the variable in the program"):
         parse_configuration('[audit.notify]\ncommand = ["page", "--token", "${TOKEN}"]')
 
@@ -289,7 +291,7 @@ def test_a_plan_finds_its_folders_beside_the_configuration(tmp_path):
     assert plan.resolve(plan.reports_folder).resolve() == tmp_path / "audits" / "reports"
 
 
-def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, monkeypatch):
+def test_secrets_come_from_the_environment_and_are_redacted(tmp_path, monkeypatch):
     path = tmp_path / "loans.toml"
     path.write_text(f'{NEEDED}[audit.history]\ndatabase = "postgresql://me:${{DB_PASSWORD}}@db/x"')
     monkeypatch.delenv("DB_PASSWORD", raising=False)
@@ -314,7 +316,7 @@ def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, 
         ("a..", "must not end in a dot, which Windows removes"),
     ],
 )
-def test_a_name_that_is_no_folder_everywhere_is_not_run(tmp_path, name, rule):
+def test_a_name_that_is_not_a_folder_name_on_every_system_is_not_run(tmp_path, name, rule):
     path = tmp_path / "loans.toml"
     path.write_text(f'[audit]\nname = "{name}"\n{NEEDED}')
     assert read_plan(path).name == name  # its history can be read
@@ -323,7 +325,7 @@ def test_a_name_that_is_no_folder_everywhere_is_not_run(tmp_path, name, rule):
     assert not (tmp_path / "audits").exists()
 
 
-def test_a_file_name_that_is_no_name_asks_for_one(tmp_path):
+def test_a_file_name_that_is_not_an_audit_name_is_refused(tmp_path):
     path = tmp_path / "my loans.toml"
     path.write_text(NEEDED)
     with pytest.raises(UsageError, match=r"`audit\.name` must have only letters"):

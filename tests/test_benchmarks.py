@@ -36,7 +36,7 @@ def _python(code: str) -> list[str]:
 
 
 class TestApart:
-    def test_tells_what_a_process_says_on_its_last_line(self):
+    def test_the_last_line_of_a_process_is_returned(self):
         run = run_apart(_python('print(\'noise\'); print(\'{"seconds": 2, "held": 3, "n": 4}\')'), seconds=60)
         assert run == Run(seconds=2, held=3, output={"n": 4})
 
@@ -127,7 +127,7 @@ class TestWork:
         for work in peer_work.PACKAGES[package]().values():
             np.testing.assert_allclose(work(y, x), parts, atol=1e-12)
 
-    def test_work_in_a_process_of_its_own_tells_time_and_memory(self, tmp_path, parts):
+    def test_work_in_its_own_process_reports_time_and_memory(self, tmp_path, parts):
         paths = samples.write_arrays(tmp_path, 3000)
         run = require_success(run_work("peer_work", "scorereport", "decompose", 3000, *paths, seconds=120))
         assert run.seconds > 0
@@ -137,27 +137,27 @@ class TestWork:
 
 class TestPeers:
     def test_after_a_failure_larger_sizes_are_not_tried(self, tmp_path, monkeypatch):
-        asked = []
+        tried = []
 
         def run(*task):
-            asked.append(task[-1])
+            tried.append(task[-1])
             if task[-1] > 10:
                 return Failure(kind="time", reason="It was not ready after 1 s.")
             return Run(seconds=1.0, held=1, output={"parts": [0.1, 0.2, 0.3]})
 
         monkeypatch.setattr(peers, "_run", run)
         cells = list(peers.climb("decompose", "scikit-learn", tmp_path, (10, 100, 1000, 10_000)))
-        assert asked == [10, 100]
+        assert tried == [10, 100]
         assert [cell.failure for cell in cells] == ["", "time", "larger", "larger"]
         assert cells[0].parts == (0.1, 0.2, 0.3)
         assert cells[2].reason == "Not tried: it failed at fewer rows (time)."
 
-    def test_a_package_that_is_absent_is_never_asked(self, tmp_path, monkeypatch):
+    def test_an_absent_package_is_never_run(self, tmp_path, monkeypatch):
         monkeypatch.setattr(peers, "_run", None)
         cells = list(peers.climb("decompose", "no-such-package", tmp_path, (10, 100)))
         assert [cell.failure for cell in cells] == ["absent", "absent"]
 
-    def test_packages_are_held_against_ours(self, tmp_path, monkeypatch):
+    def test_packages_are_compared_with_ours(self, tmp_path, monkeypatch):
         monkeypatch.setattr(peers, "measure_peers", lambda _: [OURS, THEIRS, FAILED])
         monkeypatch.delenv(samples.VARIABLE, raising=False)
         monkeypatch.setattr(peers, "RESULTS", tmp_path / "results" / "peers.json")
@@ -167,7 +167,7 @@ class TestPeers:
         assert failed.reason == "MemoryError: no room"
         assert peers.read_cells() == [OURS, THEIRS, FAILED]
 
-    def test_the_table_states_who_fails_where(self):
+    def test_the_table_states_which_package_fails_where(self):
         text = render_peers([OURS, THEIRS, FAILED])
         assert "| scorereport 1 | 0.500 s, 120 MB |" in text
         assert "| scikit-learn 1 | out of memory |" in text
@@ -186,7 +186,7 @@ class TestModels:
         monkeypatch.setenv(samples.VARIABLE, "3000")
 
     @pytest.mark.sweep
-    def test_a_report_in_a_process_of_its_own_tells_its_memory(self, tmp_path):
+    def test_a_report_in_its_own_process_reports_its_memory(self, tmp_path):
         source, target = samples.write_models(tmp_path, 300), tmp_path / "report.json"
         run = require_success(run_work("memory_work", source, target, 0, seconds=120))
         assert 1e8 < run.held < 1e9
@@ -208,7 +208,7 @@ class TestModels:
         run = Run(seconds=9.0, held=1, output=output | {"most": {"Java": 7}})
         monkeypatch.setattr(spark, "run_work", lambda *_, **__: run)
         monkeypatch.setattr(spark, "_why_no_spark", lambda: "")
-        assert [(told.name, told.ours, told.unit) for told in spark.measure_spark(tmp_path)] == [
+        assert [(result.name, result.ours, result.unit) for result in spark.measure_spark(tmp_path)] == [
             ("survey of three models, 300 rows, by the clock", 3.0, "s"),
             ("one scan of three models for a sum, 300 rows, processor time of Java", 1.5, "s"),
             ("memory of Java", 7, "bytes"),

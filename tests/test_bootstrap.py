@@ -141,8 +141,8 @@ def test_resamples_are_as_large_as_the_sample(kind):
     assert (np.abs(np.mean(drawn, axis=0) - units.row_weight) < 5 * error).all()
 
 
-def test_a_few_and_many_repeats_have_the_same_law():
-    """Counts of a row of weight w among W draws have variance w(1 - w/W); 2000 draws know it to 1 in 30."""
+def test_a_few_and_many_repeats_have_the_same_distribution():
+    """Counts of a row of weight w among W draws have variance w(1 - w/W); 2000 draws give it to 1 in 30."""
     for weight in ([1, 2, 3], [30, 60, 90]):
         units = SamplingUnits(rows=3, weight=np.array(weight, float), weight_kind="frequency")
         drawn = np.array([units.draw(random_stream(3, number)) for number in range(2000)])
@@ -220,7 +220,7 @@ def test_bounds_are_those_of_the_formulas(result, level):
 
 
 def test_bounds_agree_with_scipy_on_the_same_replicates(result):
-    """scipy takes our replicates for its own, adds none; its jackknife of a mean is the influence."""
+    """scipy uses our replicates and adds none; its jackknife of a mean is the influence."""
     y, p = result.panel.outcome, result.panel.forecasts["a"]
     ours = next(s for s in result.statistics if (s.model, s.measure) == ("a", "brier"))
     sample = sr.scores.brier(y, p)
@@ -260,7 +260,7 @@ def test_bounds_agree_with_scipy_by_resamples_of_its_own(method):
     assert ours.standard_error == pytest.approx(theirs.standard_error, rel=0.12)  # five of √(1/2000)
 
 
-def test_only_what_is_asked_for_is_drawn():
+def test_only_requested_statistics_are_drawn():
     y, forecasts = make()
     panel = make_panel(y, forecasts)
     part = bootstrap_panel(panel, [resolve_measure("brier", {})], resamples=3, seed=1, whole=False)
@@ -281,7 +281,7 @@ def test_a_skewed_statistic_has_a_skewed_interval():
 
 
 def test_replicates_on_one_side_still_have_bounds():
-    """If no replicate lies below the value, half a replicate is said to."""
+    """If no replicate lies below the value, half a replicate is counted there."""
     replicates = np.linspace(1.0, 2.0, 100)
     lower, upper = _bounds(0.5, replicates, 0.9, "bca", 0.0)
     bias = norm.ppf(0.005)
@@ -540,7 +540,7 @@ def test_the_seed_decides_to_the_last_bit():
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-def test_the_order_of_rows_leaves_no_bit(kind):
+def test_the_order_of_rows_changes_no_bit(kind):
     y, forecasts = make()
     given = DRAWN[kind](np.random.default_rng(2))
     order = np.random.default_rng(3).permutation(N)
@@ -564,7 +564,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, kind):
 
 
 @pytest.mark.sweep
-def test_threads_of_the_linear_algebra_leave_no_bit_either():
+def test_threads_of_the_linear_algebra_change_no_bit_either():
     """Sums over 60,000 rows are long enough for BLAS to share them among its threads."""
     probe = (
         "import hashlib, json, numpy as np\n"

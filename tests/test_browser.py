@@ -29,7 +29,7 @@ HOSTILE = "<script>alert(1)</script>"
 BRACES = "{{ 7*7 }}"
 LONG = "a_name_without_any_place_to_break_it_" * 3
 
-#: Texts whose contrast against what is behind them is too low, as WCAG computes it.
+#: Texts whose contrast with their background is too low, as WCAG computes it.
 PALE_TEXTS = """() => {
   const parse = (colour) => {
     const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
@@ -65,7 +65,7 @@ PALE_TEXTS = """() => {
 
 @dataclass
 class Visit:
-    """A page that was opened, with all that it asked for and complained about."""
+    """An open page, with its requests and its error messages."""
 
     page: Any
     requests: list[str] = field(default_factory=list)
@@ -177,7 +177,7 @@ def report(browser, files):
 # ---- What loads ----
 
 
-def test_nothing_is_asked_for_and_nothing_complained_about(visit):
+def test_a_page_makes_no_requests_and_has_no_errors(visit):
     assert visit.requests == []
     assert visit.complaints == []
     assert visit.dialogs == []
@@ -192,7 +192,7 @@ def test_the_fonts_of_the_page_are_used(visit):
     assert visit.ask("getComputedStyle(document.querySelector('h1')).fontFamily").startswith('"Report Sans"')
 
 
-def test_every_image_is_drawn_and_told_in_words(report):
+def test_every_image_is_drawn_and_described(report):
     images = report.ask("[...document.images].map(i => [i.alt, i.naturalWidth, i.complete])")
     assert len(images) == report.ask("document.querySelectorAll('figure').length") >= 8
     for alt, width, complete in images:
@@ -235,7 +235,7 @@ def test_contents_list_every_section(visit):
     assert listed == visit.ask("[...document.querySelectorAll('main section')].map(s => s.id)")
 
 
-def test_tables_tell_what_they_and_their_cells_are(visit):
+def test_tables_and_their_cells_are_labelled(visit):
     tables = visit.ask(
         "[...document.querySelectorAll('table')].map(t => ({"
         "name: (t.caption?.innerText || t.getAttribute('aria-label') || '').trim(),"
@@ -267,7 +267,7 @@ def test_no_page_scrolls_sideways(visit, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_stands_out_from_what_is_behind_it(visit, scheme):
+def test_all_text_contrasts_with_its_background(visit, scheme):
     visit.page.emulate_media(color_scheme=scheme)
     background = visit.ask("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
@@ -308,7 +308,7 @@ def test_contents_stay_in_view_on_a_wide_screen(report):
         assert bottom <= 801
 
 
-def test_what_a_link_leads_to_is_marked(report):
+def test_the_target_of_a_link_is_marked(report):
     report.page.set_viewport_size({"width": 1280, "height": 800})
     before = report.ask("getComputedStyle(document.querySelector('figure')).backgroundColor")
     report.ask("location.hash = document.querySelector('figure').id")
@@ -340,10 +340,10 @@ def test_a_page_needs_no_script(browser, files):
 def test_a_browser_prints_all_figures(report):
     printed = report.page.pdf(prefer_css_page_size=True, print_background=True, tagged=True)
     with pikepdf.open(io.BytesIO(printed)) as pdf:
-        told = [
+        described = [
             item
             for item in pdf.objects
             if isinstance(item, pikepdf.Dictionary) and item.get("/S") == "/Figure" and "/Alt" in item
         ]
-        assert len(told) == report.ask("document.images.length")
+        assert len(described) == report.ask("document.images.length")
         assert 5 < len(pdf.pages) < 40

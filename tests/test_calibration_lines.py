@@ -58,7 +58,7 @@ def test_the_line_agrees_with_statsmodels(weight):
     assert {e.level for e in estimates(line)} == {0.9}
 
 
-def test_each_estimate_says_what_it_is():
+def test_each_estimate_states_its_measure_and_method():
     line = calibration_line(Y, P, cluster=CLUSTER)
     how = "Wald interval, bias-reduced errors over 25 clusters, quantile of t"
     assert [(e.measure, e.method) for e in estimates(line)] == [
@@ -98,7 +98,7 @@ def test_bias_reduced_errors_of_rows_are_hc2_of_weighted_least_squares():
 @pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
 def test_errors_are_those_of_the_influence(weight, cluster):
-    """The line and whoever resamples it mean the same sample."""
+    """The line and methods that resample it assume the same sample."""
     kind = "frequency" if weight is WHOLE else "sampling"
     line = calibration_line(Y, P, sample_weight=weight, weight_kind=kind, cluster=cluster)
     units = SamplingUnits(rows=N, weight=weight, weight_kind=kind, cluster=cluster)
@@ -112,7 +112,7 @@ def test_errors_are_those_of_the_influence(weight, cluster):
         np.testing.assert_allclose(errors, [e.standard_error for e in estimates(line)], rtol=0.1)
 
 
-def test_influence_is_what_a_row_does():
+def test_influence_is_the_effect_of_a_row():
     """A little more weight on a row moves the estimates by its influence."""
     influence, h = line_influence(X, Y, FRACTIONAL), 1e-4
     for row in (0, 17, 200):
@@ -125,7 +125,7 @@ def test_influence_is_what_a_row_does():
         np.testing.assert_allclose(influence[:, row], moved, rtol=1e-5)
 
 
-def test_profile_limits_are_where_the_likelihood_ratio_says():
+def test_profile_limits_are_where_the_likelihood_ratio_is_the_quantile():
     """With statsmodels' likelihood and another search for the other parameter."""
     line = calibration_line(Y, P, interval="profile", level=0.9)
     cut = stats.chi2.ppf(0.9, 1)
@@ -200,7 +200,7 @@ EDGES = [
 
 @pytest.mark.parametrize("interval", ["wald", "profile"])
 @pytest.mark.parametrize(("y", "p", "note", "is_hopeless"), EDGES)
-def test_what_has_no_line_says_why(y, p, note, is_hopeless, interval):
+def test_a_line_that_is_not_defined_has_a_note(y, p, note, is_hopeless, interval):
     line = calibration_line(y, p, interval=interval)
     for estimate in estimates(line)[: 3 if is_hopeless else 2]:
         parts = (estimate.value, estimate.standard_error, estimate.lower, estimate.upper)
@@ -214,14 +214,14 @@ def test_what_has_no_line_says_why(y, p, note, is_hopeless, interval):
 
 
 @pytest.mark.parametrize(("y", "p", "note", "is_hopeless"), EDGES)
-def test_what_has_no_line_has_no_test(y, p, note, is_hopeless):
+def test_a_line_that_is_not_defined_has_no_test(y, p, note, is_hopeless):
     slope, intercept, unreliability = line_tests(y, p)
     assert np.isnan([slope.statistic, slope.p_value, unreliability.statistic, unreliability.p_value]).all()
     assert (slope.note, unreliability.note) == (note, note)
     assert np.isnan(intercept.p_value) == is_hopeless
 
 
-def test_forecasts_near_certainty_are_no_trouble():
+def test_forecasts_near_certainty_are_fitted():
     """Log-odds of -700 and +36, none clipped: statsmodels' own likelihood would cut them at 1e-16."""
     p = np.array([1e-300, 1e-20, 0.2, 0.4, 0.6, 0.7, 1 - 1e-15, np.nextafter(1, 0)])
     y = np.array([0, 0, 1, 0, 1, 0, 1, 1.0])
@@ -232,7 +232,7 @@ def test_forecasts_near_certainty_are_no_trouble():
 
 
 def test_impossible_events_have_an_intercept_too():
-    """Events at 1e-300 and 1e-310: statsmodels takes both for 2e-16 and finds none."""
+    """Events at 1e-300 and 1e-310: statsmodels treats both as 2e-16 and finds none."""
     p, y = np.array([1e-300, 1e-200, 1e-310, 1e-250]), np.array([1, 0, 1, 0])
     line = calibration_line(y, p)
     at_top = expit(line.intercept_at_slope_one.value + logit(p))
@@ -337,13 +337,13 @@ def test_kernels_agree_with_statsmodels(weight, start):
     ],
     ids=["constant", "one class", "separated", "infinite"],
 )
-def test_kernels_answer_nan(x, y):
+def test_kernels_return_nan(x, y):
     x, y = np.array(x), np.array(y, dtype=float)
     assert np.isnan(fit_line(x, y, np.ones(3))).all()
     assert np.isnan(line_influence(x, y, np.ones(3))[:2]).all()
 
 
-def test_offset_kernel_answers_nan():
+def test_offset_kernel_returns_nan():
     assert np.isnan(fit_offset(np.array([1.0, 2]), np.ones(2), np.ones(2)))
     assert np.isnan(fit_offset(np.array([np.inf, 2]), np.array([0.0, 1]), np.ones(2)))
 
@@ -432,8 +432,8 @@ def test_few_distinct_forecasts_are_not_thinned():
     )
 
 
-def test_weights_may_be_as_large_as_they_are():
-    """Rows were once written out as often as their weights said, up to ten million."""
+def test_weights_may_be_large():
+    """An earlier version repeated each row by its weight, up to ten million rows."""
     errors = calibration_errors(Y, P, sample_weight=1e6 * (1 + WHOLE))
     small = calibration_errors(Y, P, sample_weight=1.5 * (1 + WHOLE))
     assert errors.n == 1e6 * (N + WHOLE.sum())
@@ -557,7 +557,7 @@ def test_grade_tests_agree_with_scipy(n, d, p):
     assert_agree(test.binomial_p_value, stats.binomtest(d, n, p, alternative="greater").pvalue)
 
 
-def test_lights_turn_below_their_levels():
+def test_traffic_lights_change_below_their_levels():
     p_value = grade_test(100, 4, 0.02).jeffreys_p_value
     assert 0.05 < p_value < 0.2
     lights = [

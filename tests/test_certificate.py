@@ -89,11 +89,11 @@ def recorded_certificate(evaluation, tmp_path_factory):
 
 @pytest.fixture
 def _quick_record(recorded_certificate, monkeypatch):
-    """The comparisons with the record as they were the first time, which take seconds."""
+    """Reuse the comparisons of `recorded_certificate`, which take seconds."""
     monkeypatch.setattr(certification, "compare_with_record", lambda: iter(recorded_certificate.comparisons))
 
 
-def test_a_recorded_certificate_is_none_of_these_data(recorded_certificate):
+def test_recorded_answers_do_not_certify_these_data(recorded_certificate):
     c = recorded_certificate
     assert c.verdict == "not certified"
     assert c.sentence == (
@@ -194,13 +194,13 @@ def test_options_are_checked(evaluation, options, sentence):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Few draws of the engine too; where bands of random draws are not what a test is about."""
+    """Few draws of the engine too, for tests that are not about bands of random draws."""
     monkeypatch.setattr(band_comparison, "OUR_DRAWS", 200)
 
 
 @pytest.fixture
 def running(package, base, monkeypatch, few_draws):  # noqa: ARG001
-    """Certificates by references that run already; also without resampled bands, for which R takes long."""
+    """Certify by references that already run, and allow no draws: R takes long for resampled bands."""
     monkeypatch.setattr(certification, "FEWEST_DRAWS", 0)
 
     @contextmanager
@@ -240,7 +240,7 @@ AGREEING = {*PLAIN, DISCRETE, CONSISTENCY, CONFIDENCE, *QUANTILES}
 @pytest.mark.sweep
 @pytest.mark.r
 def test_three_models_are_certified_by_the_package(evaluation, package, tmp_path):
-    """As a user calls it, with a process of R of its own."""
+    """As a user calls it, with its own R process."""
     c = sr.certify(evaluation)
     assert (c.verdict, c.unexpected, c.attempts) == ("certified", (), ())
     assert re.fullmatch(r"reliabilitydiag \S+ \(R \S+\) through rpy2 \S+", c.reference)
@@ -364,7 +364,7 @@ def test_awkward_data_are_certified(name):
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("name", ["no event", "wrong and certain"])
 def test_certificates_with_infinite_and_undefined_numbers_are_read_back(name, tmp_path):
-    """Of one class the AUC is undefined: neither number, both alike."""
+    """With one class, the AUC is undefined on both sides, which agrees."""
     y, x = awkward(name)
     c = certify(evaluate(pd.DataFrame({"y": y, "model": x}), ["model"]), reference="base")
     path = tmp_path / "certificate.json"
@@ -380,7 +380,7 @@ def test_certificates_with_infinite_and_undefined_numbers_are_read_back(name, tm
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 def test_single_precision_is_compared_as_it_is():
-    """The digits of the float32 and no others: rounded to 6 of them scores differ."""
+    """All digits of float32 are kept, and no others: rounded to 6 digits, scores differ."""
     y, x = awkward("single precision")
     evaluation = evaluate(pd.DataFrame({"y": y, "model": x}), ["model"])
     assert evaluation.predictions.forecasts["model"].tolist() == [float(value) for value in x]
@@ -428,8 +428,8 @@ def test_fractional_weights_are_certified_by_base_r_by_name(frame, base):
 
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
-def test_some_weights_of_zero_are_no_cases(frame):
-    """Whole or not; there a forecast far from all others has no say."""
+def test_rows_with_a_weight_of_zero_do_not_count(frame):
+    """Whole or not; a forecast with weight zero has no effect, however far it is from all others."""
     odd = frame.assign(share=np.where(frame.index < 40, 0.0, frame["share"]))
     c = certify(evaluate(odd, weight="share"))
     assert (c.verdict, c.unexpected) == ("certified", ())
@@ -519,7 +519,7 @@ def again(kind):
 
 
 def narrower(fit, kind):
-    """The engine's band of level .8, as if it had been asked for."""
+    """The engine's band of level .8, as if that level had been requested."""
     band = fit.band(kind, 0.8, resamples=40, points=400)
     return {"x": band.x, "lower": band.lower, "upper": band.upper, "level": 0.8}
 
@@ -543,7 +543,7 @@ def tampered(result):
 
 
 def tampered_bands(result, fit):
-    """The same of the pointwise bands, all that is said of them, and a band of another level."""
+    """The same for the pointwise bands, the description of them, and a band of another level."""
     for kind in RESAMPLED:
         yield {COMPLETE}, without(result, "bands", kind)
         for part in ("x", "lower", "upper"):
@@ -562,7 +562,7 @@ def tampered_bands(result, fit):
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 def test_every_number_that_was_tampered_with_is_named(frame, remembered_base, monkeypatch):
-    """And no other is accused; what is missing is named as missing."""
+    """No other number is reported as different; a missing number is reported as missing."""
     open_once(monkeypatch, remembered_base)
     evaluation = evaluate(frame, ["rounded"], resamples=40)
     assert certify(evaluation, reference="base").verdict == "certified"
@@ -654,7 +654,7 @@ def test_consistency_bands_of_the_package_agree(package, n, level):
 
 
 class Remembered:
-    """A reference that is asked once for each question."""
+    """A reference that answers each question once and keeps the answer."""
 
     def __init__(self, reference):
         self.reference, self.answers = reference, {}
@@ -687,7 +687,7 @@ def remembered_base(base):
 
 
 def open_once(monkeypatch, reference):
-    """Certify by a reference that remembers what it was asked."""
+    """Certify by a reference that keeps its answers."""
 
     @contextmanager
     def find(_kind, _time_limit):
@@ -723,13 +723,13 @@ def test_a_broken_engine_differs_from_live_answers(break_engine, remembered, mon
     lines = list(compare_live(live_cases(), remembered, seed=8))
     assert broken <= {line.quantity for line in lines if line.verdict is Verdict.DIFFERS}
     if break_engine is break_mean:
-        accused = Counter(line.quantity for line in lines if line.is_unexpected)
-        assert set(accused) == broken
-        assert min(accused.values()) >= 11
+        differing = Counter(line.quantity for line in lines if line.is_unexpected)
+        assert set(differing) == broken
+        assert min(differing.values()) >= 11
 
 
 @pytest.mark.r
-def test_r_that_refuses_a_case_is_told(package):
+def test_a_case_that_r_refuses_is_reported(package):
     class Refusing(Remembered):
         def ask(self, question):  # noqa: ARG002
             raise ReferenceFailure("R refused: no.")

@@ -1,4 +1,4 @@
-"""Numbers, distributions and single models beside an answer of R: what agrees, and what is found out."""
+"""Numbers, distributions and single models compared with an answer of R: agreement and differences."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_other_numbers_differ(engine, reference, gap):
     assert line.is_unexpected
 
 
-def test_a_tolerance_of_zero_wants_the_same_number():
+def test_a_tolerance_of_zero_requires_the_same_number():
     assert compare_numbers("a", "n", 3, 3, tolerance=0.0).verdict is Verdict.AGREES
     assert compare_numbers("a", "n", INF, INF, tolerance=0.0).verdict is Verdict.AGREES
     assert compare_numbers("a", "n", 0.3, np.nextafter(0.3, 1), tolerance=0.0).verdict is Verdict.DIFFERS
@@ -176,7 +176,7 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_a_summary_never_hides_what_nobody_expects(lines):
+def test_a_summary_never_hides_unexpected_lines(lines):
     """Alarms stay as they are; all others are counted once, by quantity, verdict and reason."""
     found = list(summarise(lines, "all", "case"))
     assert [line for line in found if line.is_unexpected] == [line for line in lines if line.is_unexpected]
@@ -187,8 +187,8 @@ def test_a_summary_never_hides_what_nobody_expects(lines):
     calm = [line for line in found if not line.is_unexpected]
     assert len(calm) == len(counts)
     for line in calm:
-        told, _, reason = line.reason.partition(". ")
-        number = int(re.match(r"\d+", told).group())
+        counted, _, reason = line.reason.partition(". ")
+        number = int(re.match(r"\d+", counted).group())
         assert counts[line.quantity, line.verdict, reason] == number
         assert line.subject == "all"
         group = [
@@ -200,11 +200,11 @@ def test_a_summary_never_hides_what_nobody_expects(lines):
         assert (line.difference or 0) == max(group)
 
 
-def test_alarms_are_those_that_need_a_look():
+def test_unexpected_verdicts_are_these():
     assert {Verdict.DIFFERS, Verdict.REFUTED, Verdict.FAILED} == UNEXPECTED
 
 
-class Law:
+class CurveDistribution:
     """The curves of an engine and those of a reference, at the points and with the draws of a certificate."""
 
     def __init__(self, kind, sample):
@@ -219,7 +219,7 @@ class Law:
         self.curves = redraw_curves(self.simulation, self.points, OUR_DRAWS, 2021)
         self.other = "consistency" if kind == "confidence" else "confidence"
 
-    def accused(self, curves, level=0.9, shift=0.0, asked=0.9):
+    def count_differing(self, curves, level=0.9, shift=0.0, asked=0.9):
         """How many bounds of a band of these curves do not fit those of the engine."""
         sizes = likely_sizes(self.points, self.fit.y_prob, len(curves))
         bounds = np.nanquantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0) + shift
@@ -230,12 +230,12 @@ class Law:
 
 
 @cache
-def law(kind, n, digits, power):
-    return Law(kind, sample_of(n, digits, power))
+def curve_distribution(kind, n, digits, power):
+    return CurveDistribution(kind, sample_of(n, digits, power))
 
 
-EACH_LAW = pytest.mark.parametrize(
-    "law_of",
+EACH_DISTRIBUTION = pytest.mark.parametrize(
+    "arguments",
     [
         ("consistency", 60, 17, 1.0),
         ("confidence", 60, 17, 1.0),
@@ -247,48 +247,48 @@ EACH_LAW = pytest.mark.parametrize(
 
 
 @pytest.mark.sweep
-@EACH_LAW
-def test_equal_laws_are_accepted(law_of):
-    """100 draws as in R against 1000; also other levels, as far as they are asked for."""
-    found = law(*law_of)
+@EACH_DISTRIBUTION
+def test_equal_distributions_are_accepted(arguments):
+    """100 draws as in R against 1000; also other levels, if these are the levels requested."""
+    found = curve_distribution(*arguments)
     for seed in range(100, 140):
         curves = found.redrawn(seed)
-        assert found.accused(curves) == 0
-        assert found.accused(curves, level=0.5, asked=0.5) == 0
-        assert found.accused(curves, level=0.999, asked=0.999) == 0
+        assert found.count_differing(curves) == 0
+        assert found.count_differing(curves, level=0.5, asked=0.5) == 0
+        assert found.count_differing(curves, level=0.999, asked=0.999) == 0
 
 
 @pytest.mark.sweep
-@EACH_LAW
+@EACH_DISTRIBUTION
 @pytest.mark.parametrize("shift", [0.1, -0.1])
-def test_a_law_that_is_shifted_is_rejected(law_of, shift):
-    found = law(*law_of)
-    assert all(found.accused(found.redrawn(seed), shift=shift) > 0 for seed in range(100, 110))
+def test_a_shifted_distribution_is_rejected(arguments, shift):
+    found = curve_distribution(*arguments)
+    assert all(found.count_differing(found.redrawn(seed), shift=shift) > 0 for seed in range(100, 110))
 
 
 @pytest.mark.sweep
-@EACH_LAW
-def test_outcomes_drawn_from_the_wrong_chance_are_rejected(law_of):
+@EACH_DISTRIBUTION
+def test_outcomes_drawn_from_the_wrong_probability_are_rejected(arguments):
     """A consistency band drawn around the estimate, and the other way round."""
-    found = law(*law_of)
+    found = curve_distribution(*arguments)
     wrong = found.fit.sample.simulation(found.chances[found.other])
     for seed in range(100, 105):
-        assert found.accused(redraw_curves(wrong, found.points, 100, seed)) > 0
+        assert found.count_differing(redraw_curves(wrong, found.points, 100, seed)) > 0
 
 
-@EACH_LAW
-def test_a_much_narrower_band_is_rejected_point_by_point(law_of):
-    """100 draws tell a level of .5 from .9; .8 takes many points together, or many draws."""
-    found = law(*law_of)
-    assert all(found.accused(found.redrawn(seed), level=0.5) > 0 for seed in range(100, 105))
+@EACH_DISTRIBUTION
+def test_a_much_narrower_band_is_rejected_point_by_point(arguments):
+    """100 draws distinguish a level of .5 from .9; for .8, many points or many draws are needed."""
+    found = curve_distribution(*arguments)
+    assert all(found.count_differing(found.redrawn(seed), level=0.5) > 0 for seed in range(100, 105))
 
 
-def test_many_draws_tell_levels_apart():
-    found = law("consistency", 400, 1, 2.0)
+def test_many_draws_distinguish_levels():
+    found = curve_distribution("consistency", 400, 1, 2.0)
     many = found.redrawn(5, draws=3000)
-    assert found.accused(many) == 0
-    assert found.accused(many, level=0.8) > 0
-    assert found.accused(many, level=0.98) > 0
+    assert found.count_differing(many) == 0
+    assert found.count_differing(many, level=0.8) > 0
+    assert found.count_differing(many, level=0.98) > 0
 
 
 def test_ranks_are_those_of_order_statistics():
@@ -305,7 +305,7 @@ def test_ranks_are_those_of_order_statistics():
 @pytest.mark.parametrize(
     ("values", "quantile", "sizes", "expected"),
     [
-        ([], NAN, (0, 0), True),  # neither has drawn anything there, and nobody had to
+        ([], NAN, (0, 0), True),  # neither has drawn anything there, and neither had to
         ([], NAN, (0, 3), True),
         ([], NAN, (5, 9), False),  # both should have
         ([0.5], NAN, (0, 3), True),  # R may have drawn nothing
@@ -315,7 +315,7 @@ def test_ranks_are_those_of_order_statistics():
         ([0.5] * 9, 0.5, (0, 3), True),
     ],
 )
-def test_curves_that_say_nothing_are_likely_only_where_few_forecasts_are(values, quantile, sizes, expected):
+def test_empty_curves_are_likely_only_where_forecasts_are_few(values, quantile, sizes, expected):
     assert is_likely_quantile(np.array(values), quantile, 0.5, sizes, 1e-6) is expected
 
 
@@ -353,8 +353,8 @@ SMALL_TO_LARGE = pytest.mark.parametrize("n", [60, 200, 1000])
 EACH_KIND = pytest.mark.parametrize("kind", ["consistency", "confidence"])
 
 
-def is_accused(found, curves, bounds):
-    """Whether these curves of an engine are told from a band of R."""
+def is_different(found, curves, bounds):
+    """Whether these curves of an engine are found to differ from a band of R."""
     sizes = likely_sizes(found.points, found.fit.y_prob, 200)
     unlikely = count_unlikely(curves, bounds, 0.9, sizes, FALSE_ALARMS)
     return unlikely > 0 or not is_likely_band(curves, bounds, 0.9, 200, 2021)
@@ -364,40 +364,40 @@ def is_accused(found, curves, bounds):
 @SMALL_TO_LARGE
 @EACH_KIND
 @pytest.mark.parametrize("digits", [1, 17])
-def test_equal_laws_are_never_accused(kind, n, digits):
-    """Twenty bands of each of twelve laws."""
-    found = law(kind, n, digits, 1.5)
+def test_equal_distributions_never_differ(kind, n, digits):
+    """Twenty bands of each of twelve distributions."""
+    found = curve_distribution(kind, n, digits, 1.5)
     for seed in range(1000, 1020):
-        assert not is_accused(found, found.curves, band_of(found.redrawn(seed, 200), 0.9))
+        assert not is_different(found, found.curves, band_of(found.redrawn(seed, 200), 0.9))
 
 
 @pytest.mark.sweep
 @SMALL_TO_LARGE
 @EACH_KIND
-def test_an_engine_of_another_spread_is_found_out(kind, n):
-    """None, half of it, and twice as much."""
-    found = law(kind, n, 17, 1.5)
+def test_an_engine_with_another_spread_differs(kind, n):
+    """No spread, half of it, and twice as much."""
+    found = curve_distribution(kind, n, 17, 1.5)
     middle = np.nanmedian(found.curves, axis=0)
     for seed in range(1000, 1005):
         bounds = band_of(found.redrawn(seed, 200), 0.9)
         for factor in (0.0, 0.5, 2.0):
-            assert is_accused(found, middle + factor * (found.curves - middle), bounds)
+            assert is_different(found, middle + factor * (found.curves - middle), bounds)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("n", [200, 1000])
 @EACH_KIND
-def test_an_engine_that_draws_outcomes_from_the_wrong_chance_is_found_out(kind, n):
-    found = law(kind, n, 17, 2.0)
+def test_an_engine_that_draws_outcomes_from_the_wrong_probability_differs(kind, n):
+    found = curve_distribution(kind, n, 17, 2.0)
     wrong = redraw_once(
         found.fit.sample.simulation(found.chances[found.other]), found.points, OUR_DRAWS, 2021
     )
     for seed in range(1000, 1005):
-        assert is_accused(found, wrong, band_of(found.redrawn(seed, 200), 0.9))
+        assert is_different(found, wrong, band_of(found.redrawn(seed, 200), 0.9))
 
 
 def test_one_bound_that_does_not_fit_is_counted():
-    found = law("consistency", 400, 1, 2.0)
+    found = curve_distribution("consistency", 400, 1, 2.0)
     sizes = likely_sizes(found.points, found.fit.y_prob, 100)
     lower, upper = np.nanquantile(found.redrawn(1), [0.05, 0.95], axis=0)
     lower[3], upper[5] = upper[3], lower[5]
@@ -445,19 +445,19 @@ def break_chance(monkeypatch, _):
         (break_chance, None),
     ],
 )
-def test_the_band_that_users_get_is_of_the_curves_that_r_is_held_against(n, spoil, by, monkeypatch):
+def test_the_band_that_users_get_comes_from_the_curves_compared_with_r(n, spoil, by, monkeypatch):
     question = ask(n=n, digits=17, level=0.9)
-    answer = made(question)
+    answer = cached_answer(question)
     comparer = ModelComparer(subject="model", question=question, answer=answer, is_package=True)
     spoil(monkeypatch, by)
     for kind, quantity in zip(RESAMPLED, QUANTILES, strict=True):
         lines = {line.quantity: line for line in ResampledBand(comparer, kind).compare()}
         assert (lines[quantity].verdict, lines[quantity].source) == (Verdict.DIFFERS, "numpy")
-        in_law = CONSISTENCY if kind == "consistency" else CONFIDENCE
-        assert lines[in_law].verdict is Verdict.AGREES
+        in_distribution = CONSISTENCY if kind == "consistency" else CONFIDENCE
+        assert lines[in_distribution].verdict is Verdict.AGREES
 
 
-def made(question, cache={}):  # noqa: B006
+def cached_answer(question, cache={}):  # noqa: B006
     """An answer with both resampled bands, once for each sample."""
     key = question.y_prob.tobytes()
     if key not in cache:
@@ -531,7 +531,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("what", SPOILT)
 @pytest.mark.parametrize("name", ["discrete 1", "float32 1"])
-def test_one_number_off_by_a_millionth_is_accused_and_no_other(name, what):
+def test_one_number_off_by_a_millionth_differs_and_no_other(name, what):
     """At level .95, where R's table is off by a thousandth: the exact quantile deviates as before."""
     spoil, quantity = SPOILT[what]
     question, answer, before = sound(name)
@@ -547,7 +547,7 @@ def test_one_number_off_by_a_millionth_is_accused_and_no_other(name, what):
 )
 @pytest.mark.parametrize("name", ["discrete 1", "float32 1"])
 @pytest.mark.parametrize("by", [1e-6, -1e-6])
-def test_an_edge_off_by_a_millionth_is_accused_as_such_and_as_a_corner(name, column, quantity, by):
+def test_an_edge_off_by_a_millionth_differs_as_edge_and_as_corner(name, column, quantity, by):
     """A corner that lies elsewhere may have the height of the next bin."""
     question, answer, before = sound(name)
     after = compare(question, spoil_bins(column, by)(answer))
@@ -560,7 +560,7 @@ def test_an_edge_off_by_a_millionth_is_accused_as_such_and_as_a_corner(name, col
 
 
 @pytest.mark.parametrize("size", [1e-13, -1e-13])
-def test_rounding_is_not_accused(size):
+def test_rounding_is_not_a_difference(size):
     question, answer, before = sound("discrete 1")
     spoilt = replace(
         answer,

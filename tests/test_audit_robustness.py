@@ -1,4 +1,4 @@
-"""Audits under hardship: killed, run by eight at once, on a full disk, in a folder that is read-only."""
+"""Robustness of audits: killed runs, eight runs at once, a full disk, a read-only folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def verify(config):
 
 
 def run_forked(*tasks):
-    """What tasks of the program forked_audits.py saw."""
+    """Run tasks of the program forked_audits.py, and return what they observed."""
     done = subprocess.run(
         [sys.executable, str(HERE / "forked_audits.py")],
         input=json.dumps(tasks, default=str),
@@ -70,7 +70,7 @@ def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
     assert not list((tmp_path / "audits").rglob(".staging"))
 
 
-#: Right before which function a run is killed, and whether it has a record then.
+#: The function before which a run is killed, and whether the run has a record by then.
 STEPS = {
     "scorereport.audit.run:load_rows": False,
     "scorereport._utils.files:_fill": False,
@@ -84,7 +84,7 @@ STEPS = {
 
 
 @pytest.mark.sweep
-def test_a_run_killed_at_each_step_is_taken_up_by_the_next(folder):
+def test_a_run_killed_at_each_step_is_completed_by_the_next(folder):
     configs = [write_audit(folder, f"audit-{number}", folder=f"of-{number}") for number in range(len(STEPS))]
     for config in configs:
         run_audit(config, as_of="2026-10-02")
@@ -130,11 +130,11 @@ def test_eight_audits_at_once_share_a_history(folder, where, request, monkeypatc
 
 
 @pytest.mark.sweep
-def test_a_folder_that_cannot_be_written_is_told_in_one_line(folder):
+def test_a_read_only_folder_is_reported_in_one_line(folder):
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-02")
     before = {p: p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()}
-    done = run_reading(folder, "run", config, "--as-of", AS_OF)
+    done = run_read_only(folder, "run", config, "--as-of", AS_OF)
     assert done.returncode == ExitCode.USAGE, done.stderr
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("scorereport: ")
@@ -145,8 +145,8 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(folder):
     assert len(records) == 1
 
 
-def run_reading(folder: Path, *arguments) -> subprocess.CompletedProcess:
-    """A command of somebody who may only read the folder; root gives up what lets it write everywhere."""
+def run_read_only(folder: Path, *arguments) -> subprocess.CompletedProcess:
+    """Run a command as a user who may only read the folder; root gives up the right to write everywhere."""
     command = [sys.executable, "-m", "scorereport", "audit", *map(str, arguments)]
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
@@ -164,7 +164,7 @@ def run_reading(folder: Path, *arguments) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.sweep
-def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
+def test_a_full_disk_is_reported_and_leaves_the_old_state(folder):
     """No file may grow beyond a limit, which the database and the report would exceed."""
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-02")
@@ -184,16 +184,16 @@ def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
 
 
 @pytest.mark.sweep
-def test_somebody_who_may_only_read_can_verify(folder):
-    """An auditor, or whoever has the history on a disk that is read-only."""
+def test_a_user_who_may_only_read_can_verify(folder):
+    """An auditor, or anyone who has the history on a read-only disk."""
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-02")
-    done = run_reading(folder, "verify", config)
+    done = run_read_only(folder, "verify", config)
     assert done.returncode == 0, done.stderr
     assert "1 record and 1 file: intact." in done.stdout
-    assert run_reading(folder, "history", config).stdout.count("2026-09") == 1
+    assert run_read_only(folder, "history", config).stdout.count("2026-09") == 1
     (folder / "audits" / "history.db").chmod(0)
-    assert run_reading(folder, "verify", config).returncode == ExitCode.USAGE
+    assert run_read_only(folder, "verify", config).returncode == ExitCode.USAGE
 
 
 @pytest.mark.sweep
@@ -202,7 +202,7 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     history = {"database": "${HISTORY}"}
     ours = write_audit(folder, "ours", folder="here", history=history)
     theirs = write_audit(folder, "theirs", folder="there", history=history)
-    assert run_audit(ours, as_of="2026-01-02").record.status is AuditStatus.FAILED  # there are no rows
+    assert run_audit(ours, as_of="2026-01-02").record.status is AuditStatus.FAILED  # without rows
     for config in (ours, theirs):
         assert run_audit(config, as_of=AS_OF).record.status is AuditStatus.DONE
     found, records = verify(ours)
@@ -210,7 +210,7 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     assert found.files == 1
     assert any("Files of theirs are kept elsewhere" in note for note in found.notes)
     assert len({record.home for record in records}) == 2
-    mark, head = (folder / "here" / "home").read_text(), read_plan(ours).chain_head
+    marker, head = (folder / "here" / "home").read_text(), read_plan(ours).chain_head
     remembered = head.read_text()
     head.unlink()
     assert any(
@@ -226,7 +226,7 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     lost = run_audit(ours, as_of=AS_OF, again=True).record
     assert lost.status is AuditStatus.FAILED
     assert "is missing or empty, though audits were run here. To fix: restore it" in lost.reason
-    (folder / "here" / "home").write_text(mark)
+    (folder / "here" / "home").write_text(marker)
     never = write_audit(folder, "never", folder="nowhere", history=history)
     assert verify(never)[0].findings == ()  # nothing was ever run there
     shutil.rmtree(folder / "here" / "reports")
