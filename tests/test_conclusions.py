@@ -1,4 +1,4 @@
-"""Findings: sentences that say what the records say, and no more."""
+"""Findings: sentences that state what the records show, and no more."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FORECASTS = np.array([0.05, 0.1, 0.15, 0.2, 0.45, 0.5, 0.55, 0.8, 0.85, 0.9, 0.9
 
 
 def bend(low, high, middle=0):
-    """How often events happen at each forecast: more often (1) or less often (-1) than stated, by a lot."""
+    """How often events happen at each forecast: much more often (1) or much less often (-1) than stated."""
     off = {1: 0.1, 0: 0.0}
     at_low = FORECASTS / 3 if low < 0 else FORECASTS + off[low]
     at_high = 1 - (1 - FORECASTS) / 3 if high > 0 else FORECASTS - off[-high]
@@ -97,10 +97,10 @@ def evaluate_shape(shape, cases=1500):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_only_forecasts_that_the_band_shows_to_be_wrong_are_called_wrong(shape):
+def test_only_forecasts_that_the_band_shows_to_be_wrong_are_described_as_wrong(shape):
     """Of a single slope, "too extreme" and "too timid" are false at one end of most of these shapes."""
-    _, told = SHAPES[shape]
-    assert describe_miscalibration(evaluate_shape(shape)) == told
+    _, expected = SHAPES[shape]
+    assert describe_miscalibration(evaluate_shape(shape)) == expected
 
 
 @pytest.mark.sweep
@@ -108,9 +108,9 @@ def test_only_forecasts_that_the_band_shows_to_be_wrong_are_called_wrong(shape):
 def test_engines_check_each_end_against_the_honest_band(shape):
     memory = evaluate_shape(shape)
     honest = replace(memory, bands=tuple(b for b in memory.bands if b.kind == "confidence"))
-    told = describe_miscalibration(honest)
-    assert ("are too high (90 % simultaneous confidence band)" in told) == (shape != "calibrated")
-    assert "too low" not in told
+    text = describe_miscalibration(honest)
+    assert ("are too high (90 % simultaneous confidence band)" in text) == (shape != "calibrated")
+    assert "too low" not in text
 
 
 def test_without_a_simultaneous_band_slope_and_average_stand_alone():
@@ -131,7 +131,7 @@ def test_without_a_simultaneous_band_slope_and_average_stand_alone():
 @pytest.mark.parametrize("shape", ["high end too high", "low end too low"])
 def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
     """Two ordered classes are one threshold, whose forecasts are those of the lower class."""
-    frequency, told = SHAPES[shape]
+    frequency, expected = SHAPES[shape]
     lower = np.repeat(FORECASTS, 1500)
     outcome = np.concatenate([np.arange(1500) >= round(1500 * q) for q in frequency])
     frame = pd.DataFrame({"y": np.where(outcome, "b", "a"), "m_a": lower, "m_b": 1 - lower})
@@ -145,10 +145,10 @@ def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
     )
     section = describe_class_calibration_section(report_on(evaluation))
     sentences = [text for block in section.content["blocks"] for text in block["sentences"]]
-    assert any(text.endswith(f": {told.removeprefix('its ')}).") for text in sentences)
+    assert any(text.endswith(f": {expected.removeprefix('its ')}).") for text in sentences)
 
 
-def test_forecasts_near_0_and_1_keep_the_digits_that_tell_them_apart():
+def test_forecasts_near_0_and_1_keep_the_digits_that_distinguish_them():
     curve = SimpleNamespace(forecast=np.array([4e-4, 0.99992]), cep=np.array([0.1, 0.9]))
     band = SimpleNamespace(
         x=curve.forecast,
@@ -173,26 +173,26 @@ def test_evidence_is_not_claimed_where_there_is_none():
     about = next(finding for finding in found if "miscalibration" in finding.text)
     assert about.text.startswith("m: no evidence of miscalibration (miscalibration 0.00")
     assert "; overfit-corrected, it may be as large as 0.0" in about.text
-    assert about.tone == "plain"  # absence of evidence is no success
+    assert about.tone == "plain"  # absence of evidence is not a success
 
 
-def test_a_test_of_too_few_draws_cannot_tell():
+def test_a_test_of_too_few_draws_is_inconclusive():
     few = evaluate(TRUTH, TRUTH, resamples=19, level=0.99)
     assert any("the test of calibration is inconclusive" in text for text in sentences(few))
 
 
-def test_skill_comes_with_its_interval_and_with_doubt():
+def test_skill_is_stated_with_its_interval_and_whether_chance_explains_it():
     weak = evaluate(np.full(4000, 0.5) + 1e-3 * TRUTH, np.full(4000, 0.5))
-    told = sentences(weak)[0]
-    assert told.startswith("m has a Brier score of 0.2")
-    assert "interval [" in told
-    assert told.endswith("which chance may explain.")
+    sentence = sentences(weak)[0]
+    assert sentence.startswith("m has a Brier score of 0.2")
+    assert "interval [" in sentence
+    assert sentence.endswith("which chance may explain.")
     assert "chance" not in sentences(evaluate(TRUTH, TRUTH))[0]
 
 
-def test_one_class_has_no_skill_to_tell():
-    told = sentences(evaluate(TRUTH[:40], np.zeros(40), n=40))
-    assert not any("skill" in text or "n/d" in text for text in told)
+def test_one_class_has_no_sentence_on_skill():
+    found = sentences(evaluate(TRUTH[:40], np.zeros(40), n=40))
+    assert not any("skill" in text or "n/d" in text for text in found)
 
 
 @pytest.fixture(scope="module")
@@ -214,21 +214,21 @@ def test_limits_in_groups_are_counted_not_listed(grouped):
     assert len(judged) == 12
     failed = sum(judgement.verdict is LimitVerdict.FAIL for judgement in judged)
     assert failed > 0
-    told = [text for text in sentences(grouped, LIMITS) if "groups" in text and "MCB" in text]
-    assert told[0] == f"MCB of the Brier score of m fails in {failed} of 12 groups."
-    assert not any("region =" in text for text in told)
+    found = [text for text in sentences(grouped, LIMITS) if "groups" in text and "MCB" in text]
+    assert found[0] == f"MCB of the Brier score of m fails in {failed} of 12 groups."
+    assert not any("region =" in text for text in found)
 
 
-def test_groups_are_told_with_adjusted_p_values(grouped):
+def test_groups_are_described_with_adjusted_p_values(grouped):
     tests = [item.test for item in grouped.heterogeneity]
     assert all(test.p_value_holm >= test.p_value for test in tests if not np.isnan(test.p_value))
-    told = next(text for text in sentences(grouped) if "between groups of region" in text)
-    assert "adjusted for their number" in told
-    assert "Calibration intercept by group" in told
-    assert "(log_loss)" not in told
+    sentence = next(text for text in sentences(grouped) if "between groups of region" in text)
+    assert "adjusted for their number" in sentence
+    assert "Calibration intercept by group" in sentence
+    assert "(log_loss)" not in sentence
 
 
-def test_cards_say_the_worst_first(grouped):
+def test_cards_state_the_worst_first(grouped):
     label, certificate = describe_cards(report_on(grouped, LIMITS))
     assert (label["label"], label["word"], label["tone"]) == ("m", "Fail", "bad")
     assert certificate["word"] == "None"

@@ -148,7 +148,7 @@ PAYLOADS = [
     f"<x-own onclick={RUN}>x</x-own>",
     f"<?xml-stylesheet href='{AWAY}'?><?php ?><img src=data:, onerror={RUN}>",
 ]
-#: What only the guard can keep from happening: policies do not cover them.
+#: Payloads that only the guard can stop: policies do not cover them.
 BEYOND_POLICY = ("http-equiv=refresh", "rel=dns-prefetch", "rel=preconnect")
 
 
@@ -267,7 +267,7 @@ def test_a_template_cannot_leave_the_policy_out(evaluation, tmp_path):
 
 
 def test_the_policy_is_not_part_of_a_pdf(evaluation, tmp_path, monkeypatch):
-    """It speaks to browsers; documents that were filed before stay equal to the last byte."""
+    """The policy is for browsers; documents that were filed before stay equal to the last byte."""
     seen = []
     monkeypatch.setattr(report_output, "render_pdf", lambda page, **_: seen.append(page) or b"%PDF")
     sr.write_report(evaluation, tmp_path / "r.pdf", date="2026-11-15")

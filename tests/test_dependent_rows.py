@@ -81,7 +81,7 @@ def test_clusters_of_copies_widen_intervals_by_the_root_of_their_number(frame, k
     assert clustered.data.clusters == len(frame)
 
 
-def test_clusters_are_told(everything):
+def test_clusters_are_named_in_methods(everything):
     assert everything.data.clusters == 60
     for model in everything.models:
         assert "60 resamples of clusters" in model.scores.scores[0].interval.method
@@ -89,11 +89,11 @@ def test_clusters_are_told(everything):
         assert "dependent within clusters" in model.scores.miscalibration_tests[0].method
     methods = {d.method for d in everything.comparisons.differences}
     assert "Diebold-Mariano, cluster errors (60 clusters)" in methods
-    assert not any("HAC" in method for method in methods)  # clusters go before time
+    assert not any("HAC" in method for method in methods)  # clusters take precedence over time
 
 
 @pytest.mark.sweep
-def test_few_clusters_are_told(frame):
+def test_few_clusters_are_noted(frame):
     note = "Only 29 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
     found = [evaluate(frame.assign(bank=np.arange(300) % k), cluster="bank", resamples=20) for k in (29, 30)]
     assert [note in evaluation.notes for evaluation in found] == [True, False]
@@ -123,14 +123,14 @@ def test_murphy_curves_allow_for_clusters(frame):
     )
     inner = (naive.theta > 0.3) & (naive.theta < 0.7)
     widths = [np.mean((curve.upper - curve.lower)[inner]) for curve in (naive, clustered)]
-    # a mean over many costs of errors that 60 resamples know to 9 % each: five times the ratio's 13 %
+    # a mean over many costs of errors that 60 resamples give to 9 % each: five times the ratio's 13 %
     assert 0.35 < widths[1] / widths[0] / np.sqrt(5) < 1.65
     assert widths[1] > 1.4 * widths[0]
 
 
 @pytest.mark.sweep
-def test_whole_weights_in_one_group_are_no_counts_if_others_are_fractions(frame):
-    """A weight of 2 beside one of .5 is no pair of rows, also in the group where all weights are 2."""
+def test_whole_weights_in_one_group_are_not_counts_if_others_are_fractions(frame):
+    """A weight of 2 beside one of .5 is not a pair of rows, even in the group where all weights are 2."""
     mixed = frame.assign(share=np.where(frame["site"] == "east", 2.0, 0.5))
     east = evaluate(mixed, weight="share", group="site").groups[0]
     assert east.sample.prevalence_interval.method == "normal on log-odds, errors over weighted rows"
@@ -429,18 +429,18 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
 
 
 @pytest.mark.sweep
-def test_groups_with_few_events_are_told(frame):
+def test_groups_with_few_events_are_noted(frame):
     note = "Some group has fewer than 20 events or non-events: the test allows for that and has less power."
     few = evaluate(frame[:60].assign(part=["a", "b"] * 30), group="part")
     many = evaluate(frame.assign(part=["a", "b"] * (len(frame) // 2)), group="part")
-    for found, is_told in ((few, True), (many, False)):
+    for found, is_noted in ((few, True), (many, False)):
         tests = [h.test for h in found.heterogeneity if "Cochran" in h.test.name]
         assert len(tests) > 0
-        assert [note in test.note for test in tests] == [is_told] * len(tests)
+        assert [note in test.note for test in tests] == [is_noted] * len(tests)
 
 
 @pytest.mark.sweep
-def test_clusters_that_span_groups_are_told(frame):
+def test_clusters_that_span_groups_are_noted(frame):
     note = "Clusters span groups, but the test takes groups as independent."
     spanning = evaluate(frame, **GROUP)
     assert all(note in h.test.note for h in spanning.heterogeneity if "Cochran" in h.test.name)
@@ -460,7 +460,7 @@ def test_group_labels_need_not_be_text(frame):
 
 
 @pytest.mark.sweep
-def test_a_group_called_time_keeps_its_notes(frame):
+def test_a_group_named_time_keeps_its_notes(frame):
     found = evaluate(frame.rename(columns={"site": "time"}), group="time")
     assert "time: groups of fewer than 10 rows are counted, not scored (1 of 3)." in found.notes
 
@@ -569,7 +569,7 @@ def test_the_order_of_rows_changes_not_a_byte(frame, everything):
         grade="rating",
         cost_interval=(0.1, 0.4),
     )
-    assert again.data.sha256 != everything.data.sha256  # that of the rows as they stand
+    assert again.data.sha256 != everything.data.sha256  # it depends on the order of the rows
     assert without_hash(again).to_json() == without_hash(everything).to_json()
     weighted = {"weight": "share", "time": "day", "window": "year", "group": "site", "resamples": 20}
     again, before = (without_hash(evaluate(rows, **weighted)) for rows in (shuffled, frame))
@@ -642,7 +642,7 @@ def test_frames(everything):
     assert len(ev.heterogeneity_tests) == 3 * 5
 
 
-def test_tables_tell_how_intervals_were_made(plain, everything):
+def test_tables_state_how_intervals_were_computed(plain, everything):
     for evaluation, words in (
         (
             plain,

@@ -1,4 +1,4 @@
-"""How many cases, and which that did not happen, an engine allows for: by the rules that hold in memory."""
+"""Few and unobserved cases in engines: intervals and verdicts follow the same rules as in memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tied(n):
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_splits_are_those_of_memory_however_rows_are_cut(counts):
-    """Forecasts of 0, 1/2 and 1 among them: what is infinite is left out, and 1/2 surprises nobody."""
+    """Including forecasts of 0, 1/2 and 1: infinite scores are left out, and 1/2 has no surprises."""
     frame = tied(80)
     frame["n"] = RNG.integers(1, 4, 80) if counts else 1
     columns = {"weight": "n", "weight_kind": "frequency"} if counts else {}
@@ -165,7 +165,7 @@ def test_a_perfect_area_of_weighted_rows_is_one():
 
 
 def test_rounding_does_not_move_a_perfect_area():
-    """Sums of fractions round: of these weights the area of some was 1.0000000000000002."""
+    """Sums of fractions round: with some of these weights, the area was 1.0000000000000002."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         p, w = rng.random(20), rng.exponential(1, 20)
@@ -237,7 +237,7 @@ def kish(weight, cluster):
 
 @pytest.mark.parametrize("resamples", [0, 40])
 def test_clusters_count_by_their_weight(resamples):
-    """One cluster has 970 of 1000 rows: it is nearly all that there is."""
+    """One cluster has 970 of 1000 rows: the sample is nearly that cluster alone."""
     frame = clustered([970] + [1] * 30)
     digested = digest(frame, cluster="c", settings=replace(SETTINGS, resamples=resamples))
     found = digested.data.sample.independent
@@ -264,7 +264,7 @@ def test_an_area_over_clusters_has_the_interval_of_memory(sizes):
 
 
 def test_intervals_lie_among_possible_scores():
-    """Two clusters leave one degree of freedom, and a reach beyond everything possible."""
+    """Two clusters leave one degree of freedom: uncut intervals would exceed all possible scores."""
     frame = pd.DataFrame({"y": [1, 1, 1, 0, 0, 0, 1, 0], "m": [0.9, 0.8, 0.9, 0.1, 0.2, 0.6, 0.1, 0.9]})
     frame["c"] = [1, 1, 1, 1, 1, 1, 2, 2]
     scores = scores_of(digest(frame, cluster="c"))
@@ -275,7 +275,7 @@ def test_intervals_lie_among_possible_scores():
 
 
 def test_clusters_are_counted_in_groups_without_intervals():
-    """Of more than 100 groups none has intervals: few clusters must not pass as many rows."""
+    """With more than 100 groups, none has intervals: few clusters must not count as many rows."""
     n = 101 * 40
     group = np.arange(n) % 101
     p = RNG.uniform(0.2, 0.8, n)

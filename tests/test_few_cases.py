@@ -1,4 +1,4 @@
-"""Few events, few surprises, few distinct forecasts: intervals that allow for them, verdicts that wait."""
+"""Few events, surprises or distinct forecasts: intervals allow for them, verdicts stay inconclusive."""
 
 from __future__ import annotations
 
@@ -136,11 +136,11 @@ def test_the_reach_is_added_in_squares():
     assert upper == pytest.approx(0.17 + np.sqrt(((high - 0.1) * (inside - outside)) ** 2 + rest))
 
 
-def test_a_split_with_cases_enough_asks_for_nothing():
+def test_a_split_with_enough_cases_widens_nothing():
     split = split_cases(share=0.5, share_error=0.05, cases=2 * FEW_CASES, means=(1, 0), typical=(1, 0))
-    asked = bound_mean(0.5, 0.05, [split], quantile=1.96, level=0.95)
-    assert np.isnan(asked).all()
-    assert widen((0.1, 0.2), asked) == (0.1, 0.2)
+    bounds = bound_mean(0.5, 0.05, [split], quantile=1.96, level=0.95)
+    assert np.isnan(bounds).all()
+    assert widen((0.1, 0.2), bounds) == (0.1, 0.2)
 
 
 @pytest.mark.parametrize("score", ["brier", "log_loss"])
@@ -245,7 +245,7 @@ def test_ten_events_are_enough(events, verdict, resamples, is_mirrored):
     assert judgement.sentence.endswith(sentence) == (verdict == "inconclusive")
 
 
-def test_an_exact_bound_settles_a_limit_with_few_events():
+def test_an_exact_bound_decides_a_limit_with_few_events():
     y, p = make_events(9)
     found = evaluate(y, p)
     text = "brier = 0.2\nmisclassification = 0.001\nprevalence = {max = 0.02}"
@@ -296,7 +296,7 @@ def test_hoeffdings_bound_is_where_its_probability_is(mean, n):
 
 
 def test_hoeffdings_bound_holds_for_rates():
-    """It is no narrower than the exact interval of a rate, which it is equal to at 0."""
+    """It is at least as wide as the exact interval of a rate, and equal to it at 0."""
     for happened in range(21):
         lower, upper = exact_bounds(MEASURES["brier"], happened / 20, 20, 0.95)
         inner = exact_share(happened / 20, 20, 0.95)
@@ -472,7 +472,7 @@ def test_engines_count_independent_events():
     assert digest(y, p)["data"].sample.independent.events == 30
 
 
-def test_engines_know_few_distinct_forecasts():
+def test_engines_recognise_few_distinct_forecasts():
     x = np.repeat([0.2, 0.5, 0.8], 20)
     y = np.concatenate([np.arange(20) < events for events in (4, 10, 16)])
     ours = digest(y, x)["models"][0].scores.component("brier", "miscalibration")
@@ -508,14 +508,14 @@ def test_one_forecast_has_an_exact_interval_of_its_miscalibration(score, events)
 
 
 def test_rates_that_meet_few_forecasts_leave_room_for_miscalibration():
-    """All rates are equal to the forecasts, which says little: the bracket was [0, 0]."""
+    """All rates equal the forecasts, which is weak evidence: an earlier bracket was [0, 0]."""
     x = np.repeat([0.2, 0.5, 0.8], 20)
     y = np.concatenate([np.arange(20) < events for events in (4, 10, 16)])
     mcb, dsc = component_intervals(sr.corp(y, x), draws=20, resamples=99)
     assert (mcb.value, mcb.lower) == (0, 0)
     rate = np.array([4.5, 10.5, 16.5]) / 21
-    price = rate * (1 - rate) / 60
-    scale, freedom = (price**2).sum() / price.sum(), price.sum() ** 2 / (price**2).sum()
+    overfit = rate * (1 - rate) / 60
+    scale, freedom = (overfit**2).sum() / overfit.sum(), overfit.sum() ** 2 / (overfit**2).sum()
     statistic = chi2.ppf(0.25, freedom)
     assert ncx2.cdf(statistic, freedom, mcb.upper / scale) == pytest.approx(0.025, rel=1e-6)
     assert "few distinct forecasts" in mcb.method
@@ -532,7 +532,7 @@ def test_forecasts_with_more_values_keep_the_bracket():
 
 
 @pytest.mark.parametrize(("statistic", "freedom", "probability"), [(3.0, 2.0, 0.025), (40.0, 4.5, 0.975)])
-def test_a_noncentrality_has_the_probability_asked_for(statistic, freedom, probability):
+def test_a_noncentrality_has_the_requested_probability(statistic, freedom, probability):
     found = _noncentrality(statistic, freedom, probability)
     assert ncx2.cdf(statistic, freedom, found) == pytest.approx(probability, rel=1e-8)
     assert _noncentrality(1e-9, freedom, probability) == 0
@@ -668,8 +668,8 @@ def test_the_skill_of_misclassification_is_noted_where_events_are_few(events, no
 
 
 @pytest.mark.parametrize("kind", ["weights", "clusters"])
-def test_a_skill_with_events_enough_asks_for_nothing(kind):
-    """An upper end of 1 was asked for, whatever the skill, of weighted and clustered rows."""
+def test_a_skill_with_enough_events_is_not_widened(kind):
+    """An earlier version widened it to an upper end of 1 with weighted and clustered rows."""
     rng = np.random.default_rng(4)
     p = rng.uniform(0.1, 0.9, 800)
     y = (rng.random(800) < p).astype(float)

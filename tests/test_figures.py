@@ -347,7 +347,7 @@ def test_the_window_holds_nearly_all_forecasts(name, window, ticks):
 @pytest.mark.parametrize(
     ("flip", "text"), [(False, "0.5 % of forecasts beyond →"), (True, "← 0.5 % of forecasts beyond")]
 )
-def test_a_panel_says_what_its_window_leaves_out(flip, text):
+def test_a_panel_states_what_its_window_leaves_out(flip, text):
     frame = make_frame(2000, ["a"], draw=lambda rng, n: 0.05 * rng.beta(1, 4, n))
     frame.loc[:9, "a"] = 0.7
     model = evaluate(1 - frame if flip else frame, resamples=0).models[0]
@@ -502,7 +502,7 @@ def test_groups_of_several_columns_and_groups_without_scores():
     assert "group 4 and 4 more." in plots.describe_groups(many, "brier")
 
 
-def test_groups_have_a_row_each_and_say_if_they_were_not_scored():
+def test_groups_have_a_row_each_and_state_if_they_were_not_scored():
     evaluation = case("usual")
     shown = words(plots.plot_groups(evaluation.groups, "brier"))
     assert shown.count(" not scored") == 1
@@ -536,7 +536,7 @@ def test_forty_groups_fit_on_a_page():
     assert sum("…" in text or text.startswith("group") for text in words(figure)) >= 40
 
 
-def test_miscalibration_of_groups_is_less_overfit_where_it_has_intervals():
+def test_miscalibration_of_groups_is_overfit_corrected_where_it_has_intervals():
     evaluation = case("usual")
     bare = [replace(g, models=tuple(replace(m, components=()) for m in g.models)) for g in evaluation.groups]
     assert "Overfit-corrected MCB of the Brier score" in words(
@@ -574,7 +574,7 @@ def test_descriptions_hold_the_numbers_of_the_records():
     assert "40.0 % of cases are events" in plots.describe_reliability(evaluation.models, prevalence=0.4)
 
 
-def test_a_curve_outside_its_band_is_said_to_be():
+def test_a_curve_outside_its_band_is_described_as_outside():
     model = case("usual").models[0]
     curve = model.curves.reliability
     narrow = replace(model.bands[0], x=curve.forecast, lower=curve.cep + 0.01, upper=curve.cep + 0.02)

@@ -51,7 +51,7 @@ def test_families_are_ours_and_their_files_are_there():
     assert all(font.path.suffix == ".ttf" and font.path.is_file() for font in font_files())
 
 
-def test_a_package_without_its_fonts_is_told(monkeypatch):
+def test_missing_fonts_are_reported(monkeypatch):
     monkeypatch.setattr("scorereport.plots.fonts.find_spec", lambda _: None)
     font_files.cache_clear()
     try:
@@ -75,7 +75,7 @@ def test_every_face_with_the_fallback_shows_the_letters(family):
 # ---- What cannot be shown ----
 
 
-def test_letters_that_there_are_stay():
+def test_available_letters_are_kept():
     assert all(map(covers, LETTERS))
     assert replace_missing(LETTERS) == LETTERS
     spaces = "a b\u00a0c\u2003d\u3000e\tf\ng\r\nh\u00adi\u200bj"
@@ -111,7 +111,7 @@ def test_letters_that_there_are_stay():
         "not in bold",
     ],
 )
-def test_what_no_font_has_or_nobody_sees_is_shown_by_number(text, shown):
+def test_missing_and_invisible_characters_are_shown_by_number(text, shown):
     assert replace_missing(text) == shown
     assert replace_missing(shown) == shown
     shown.encode()

@@ -1,4 +1,4 @@
-"""Whoever stops a command, by the keyboard or by a scheduler, finds nothing of it left behind."""
+"""A command that is stopped, by the keyboard or by a scheduler, leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_a_signal_is_an_exception_with_the_exit_code_of_shells(name, code, sente
     assert signal.getsignal(signal.Signals[name]) is before
 
 
-def test_an_impatient_second_signal_does_not_disturb_the_tidying_up():
-    tidied = []
+def test_a_second_signal_does_not_disturb_the_cleanup():
+    cleaned_up = []
 
     def work():
         with stopped_by_signals():
@@ -64,12 +64,12 @@ def test_an_impatient_second_signal_does_not_disturb_the_tidying_up():
                 raise_signals(INTERRUPT)
             finally:
                 raise_signals(INTERRUPT, TERMINATE)
-                tidied.append(True)
+                cleaned_up.append(True)
 
     with pytest.raises(Stopped) as stop:
         work()
     assert stop.value.code == 130
-    assert tidied == [True]
+    assert cleaned_up == [True]
 
 
 @needs_signals
@@ -85,7 +85,7 @@ def test_a_signal_that_is_ignored_stays_so():
     assert went_on
 
 
-def test_what_must_not_be_disturbed_is_done_first():
+def test_a_block_with_deferred_signals_is_completed_first():
     done = []
 
     def work():
@@ -100,7 +100,7 @@ def test_what_must_not_be_disturbed_is_done_first():
     assert done == ["inner", "outer"]
 
 
-def test_where_nobody_listens_nothing_changes():
+def test_without_signal_handlers_nothing_changes():
     with signals_deferred():
         check_not_stopped()
     ran = []
@@ -116,7 +116,7 @@ def _run_in_block():
 
 
 def _swallow():
-    """As libraries do that catch every exception."""
+    """Catch every exception, as some libraries do."""
     try:
         raise_signals(INTERRUPT)
     except BaseException:
@@ -251,7 +251,7 @@ def test_an_audit_that_is_stopped_while_it_evaluates_leaves_no_file(folder, monk
 
 
 def test_a_record_and_its_files_are_made_together(folder, monkeypatch):
-    """A signal while the record is added waits until its report is in its place."""
+    """A signal while the record is added is deferred until its report is in its place."""
     config = write_audit(folder)
     append = History.append
 
@@ -291,8 +291,8 @@ def stop_with_something_temporary(arguments, folder, number):
     while not list(temporary.iterdir()) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
-    return SimpleNamespace(code=process.returncode, told=told, left=list(temporary.iterdir()))
+    _, stderr = process.communicate(timeout=60)
+    return SimpleNamespace(code=process.returncode, stderr=stderr, left=list(temporary.iterdir()))
 
 
 @pytest.mark.sweep
@@ -305,5 +305,5 @@ def test_a_report_that_is_stopped_leaves_nothing(tmp_path, number, code):
     arguments = ["report", "p.csv", "--outcome", "y", "--forecast", "a", "--resamples", "0", "-o", "r.pdf"]
     ended = stop_with_something_temporary(arguments, tmp_path, number)
     sentence = "interrupted." if code == 130 else "terminated."
-    assert (ended.code, ended.told, ended.left) == (code, f"scorereport: {sentence}\n", [])
+    assert (ended.code, ended.stderr, ended.left) == (code, f"scorereport: {sentence}\n", [])
     assert {path.name for path in tmp_path.iterdir()} == {"p.csv", "tmp"}

@@ -52,7 +52,7 @@ def frame():
     )
 
 
-def take(folder, *, work=None, period=OCTOBER, column="t", columns=COLUMNS, **source):
+def load(folder, *, work=None, period=OCTOBER, column="t", columns=COLUMNS, **source):
     return load_rows(
         SourceTable(**source),
         WindowTable(column=column),
@@ -65,10 +65,10 @@ def take(folder, *, work=None, period=OCTOBER, column="t", columns=COLUMNS, **so
     )
 
 
-def score(folder, **asked):
-    """Evaluate the rows, and remove what was copied of them."""
-    with closing(take(folder, **asked)) as gathered:
-        return gathered.evaluate(evaluate, {"resamples": 0})
+def score(folder, **options):
+    """Evaluate the rows, and remove the copy of them."""
+    with closing(load(folder, **options)) as loaded:
+        return loaded.evaluate(evaluate, {"resamples": 0})
 
 
 def write_all(folder, frame):
@@ -100,11 +100,11 @@ SOURCES = {
 def test_the_rows_of_a_period_are_those_that_memory_holds(tmp_path, frame, kind, monkeypatch):
     monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
     write_all(tmp_path, frame)
-    gathered = take(tmp_path, **SOURCES[kind])
-    referred = take(tmp_path, work=LARGE, **SOURCES[kind])
-    assert isinstance(referred, SourceReference)
-    in_memory = gathered.evaluate(evaluate, {"resamples": 0})
-    large = referred.evaluate(evaluate, {"resamples": 0})
+    loaded = load(tmp_path, **SOURCES[kind])
+    reference = load(tmp_path, work=LARGE, **SOURCES[kind])
+    assert isinstance(reference, SourceReference)
+    in_memory = loaded.evaluate(evaluate, {"resamples": 0})
+    large = reference.evaluate(evaluate, {"resamples": 0})
     facts = ("source", "file_sha256", "row_flow", "sample") + (("sha256",) if "file" in SOURCES[kind] else ())
     for fact in facts:  # a database gives its rows in an order of its own
         assert getattr(large.data, fact) == getattr(in_memory.data, fact), fact
@@ -112,16 +112,16 @@ def test_the_rows_of_a_period_are_those_that_memory_holds(tmp_path, frame, kind,
     assert large.scores.to_numpy() == pytest.approx(in_memory.scores.to_numpy(), abs=1e-12)
     windows = [(g.label, g.sample.rows) for g in large.windows]
     assert windows == [(g.label, g.sample.rows) for g in in_memory.windows]
-    referred.close()
-    assert not referred.path.exists()
+    reference.close()
+    assert not reference.path.exists()
 
 
 def test_all_rows_are_read_where_they_are(tmp_path, frame):
     write_all(tmp_path, frame)
-    referred = take(tmp_path, work=LARGE, column="", file="p.parquet")
-    assert referred.path == tmp_path / "p.parquet"
-    assert referred.copy is None
-    assert referred.source_sha256 == hashlib.sha256(referred.path.read_bytes()).hexdigest()
+    reference = load(tmp_path, work=LARGE, column="", file="p.parquet")
+    assert reference.path == tmp_path / "p.parquet"
+    assert reference.copy is None
+    assert reference.source_sha256 == hashlib.sha256(reference.path.read_bytes()).hexdigest()
 
 
 def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monkeypatch):
@@ -130,10 +130,10 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
     sizes = {"p.parquet": "duckdb", "rows.parquet": "memory"}
     choose = "scorereport.audit.rows.loaded_rows.choose_engine"
     monkeypatch.setattr(choose, lambda path, **_: sizes[path.name])
-    referred = take(tmp_path, file="p.parquet")
-    assert referred.engine == "memory"
-    assert referred.evaluate(evaluate, {"resamples": 0}).predictions is not None
-    referred.close()
+    reference = load(tmp_path, file="p.parquet")
+    assert reference.engine == "memory"
+    assert reference.evaluate(evaluate, {"resamples": 0}).predictions is not None
+    reference.close()
 
 
 @pytest.mark.sweep(after=1)
@@ -151,45 +151,45 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
 def test_refusals_are_those_of_memory(tmp_path, frame, monkeypatch, kind, spoil, period):
     monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
     write_all(tmp_path, spoil(frame))
-    told = []
+    messages = []
     for work in ({"engine": "memory"}, LARGE):
         with pytest.raises(DataError) as refusal:
             score(tmp_path, work=work, period=period, **SOURCES[kind])
-        told.append(str(refusal.value))
+        messages.append(str(refusal.value))
     if kind == "query":  # its rows are sorted in memory, and in the order of the database elsewhere
-        told = [text.partition(" at row ")[0] for text in told]
-    assert told[0] == told[1]
+        messages = [text.partition(" at row ")[0] for text in messages]
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.sweep
 def test_rows_without_a_time_are_dropped_and_counted_as_in_memory(tmp_path, frame):
     write_all(tmp_path, frame.assign(t=np.where(frame.index % 50 == 3, None, frame.t)))
     columns = COLUMNS | {"missing": "drop"}
-    asked = {"columns": columns, "file": "p.csv"}
-    flows = [score(tmp_path, work=work, **asked).data.row_flow for work in ({}, LARGE)]
+    options = {"columns": columns, "file": "p.csv"}
+    flows = [score(tmp_path, work=work, **options).data.row_flow for work in ({}, LARGE)]
     assert flows[0] == flows[1]
     assert flows[0].dropped[0].reason == "missing `t`"
 
 
 def test_a_source_that_changes_while_it_is_copied_or_read_is_refused(tmp_path, frame, monkeypatch):
     write_all(tmp_path, frame)
-    told = "^p.parquet changed while it was read. Write it under another name, such as p.parquet.tmp, and"
-    referred = take(tmp_path, work=LARGE, column="", file="p.parquet")
+    message = "^p.parquet changed while it was read. Write it under another name, such as p.parquet.tmp, and"
+    reference = load(tmp_path, work=LARGE, column="", file="p.parquet")
 
     def change(*_, **__):
         frame[:100].to_parquet(tmp_path / "p.parquet")
 
-    with pytest.raises(DataError, match=told):
-        referred.evaluate(change, {})
+    with pytest.raises(DataError, match=message):
+        reference.evaluate(change, {})
     choose = source_reference.RowSpool._choose
 
-    def change_and_choose(spool, lot):
+    def change_and_choose(spool, batch):
         frame[:50].to_parquet(tmp_path / "p.parquet")
-        return choose(spool, lot)
+        return choose(spool, batch)
 
     monkeypatch.setattr(source_reference.RowSpool, "_choose", change_and_choose)
-    with pytest.raises(DataError, match=told):
-        take(tmp_path, work=LARGE, file="p.parquet")
+    with pytest.raises(DataError, match=message):
+        load(tmp_path, work=LARGE, file="p.parquet")
 
 
 def test_an_interrupted_copy_leaves_no_folder(tmp_path, frame, monkeypatch):
@@ -201,14 +201,14 @@ def test_an_interrupted_copy_leaves_no_folder(tmp_path, frame, monkeypatch):
 
     monkeypatch.setattr(source_reference.RowSpool, "_choose", stop)
     with pytest.raises(KeyboardInterrupt):
-        take(tmp_path, work=LARGE | {"temporary_folder": str(tmp_path / "tmp")}, file="p.csv")
+        load(tmp_path, work=LARGE | {"temporary_folder": str(tmp_path / "tmp")}, file="p.csv")
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
 # ---- folders ----
 
 
-def test_a_folder_is_meant_by_a_slash_or_by_its_name(tmp_path, frame):
+def test_a_folder_is_recognised_by_a_slash_or_by_its_name(tmp_path, frame):
     for name in ("2026-09", "2026-10", "all.parquet"):
         (tmp_path / name).mkdir()
         frame.to_parquet(tmp_path / name / "part-0.parquet")
@@ -222,7 +222,7 @@ def test_a_folder_is_meant_by_a_slash_or_by_its_name(tmp_path, frame):
         find_source_file("2026-1[01]", OCTOBER, tmp_path, newest="name")
 
 
-def test_a_folder_that_is_still_written_does_not_count(tmp_path, frame):
+def test_a_folder_that_is_still_written_is_ignored(tmp_path, frame):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         frame.to_parquet(tmp_path / name / "part-0.parquet")
@@ -230,7 +230,7 @@ def test_a_folder_that_is_still_written_does_not_count(tmp_path, frame):
     assert find_source_file("*/", OCTOBER, tmp_path, newest="modified") == tmp_path / "a"
 
 
-def test_the_hash_of_a_folder_tells_of_every_file(tmp_path, frame):
+def test_the_hash_of_a_folder_covers_every_file(tmp_path, frame):
     write_all(tmp_path, frame)
     before = hash_file(tmp_path / "parts")
     frame[:3].to_parquet(tmp_path / "parts" / "3.parquet")
@@ -243,7 +243,7 @@ def test_the_hash_of_a_folder_tells_of_every_file(tmp_path, frame):
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("weight", [None, "count", "fraction"])
 @pytest.mark.parametrize("cluster", [None, "c"])
-def test_tallies_tell_a_snapshot_what_predictions_would(tmp_path, frame, weight, cluster):
+def test_tallies_give_the_snapshot_of_predictions(tmp_path, frame, weight, cluster):
     rng = np.random.default_rng(3)
     frame = pd.concat([frame] * 10, ignore_index=True).assign(
         m=rng.random(4000), count=rng.integers(1, 4, 4000), fraction=rng.random(4000), c=np.arange(4000) // 4
@@ -262,7 +262,7 @@ def test_tallies_tell_a_snapshot_what_predictions_would(tmp_path, frame, weight,
     assert other.weights == pytest.approx(one.weights, rel=1e-12)
     assert other.mean == pytest.approx(one.mean, rel=1e-12)
     is_exact = cluster is None and weight != "fraction"
-    tolerance = 1e-12 if is_exact else 0.35  # 400 buckets tell a variance to a tenth or so, ten of them worse
+    tolerance = 1e-12 if is_exact else 0.35  # 400 buckets give a variance to about a tenth, ten of them worse
     assert got.size == pytest.approx(expected.size, rel=tolerance)
     assert other.size == pytest.approx(one.size, rel=tolerance)
     assert replace(got, size=0, distributions=()) == replace(expected, size=0, distributions=())
@@ -271,7 +271,7 @@ def test_tallies_tell_a_snapshot_what_predictions_would(tmp_path, frame, weight,
 # ---- certificates ----
 
 
-def test_a_certificate_that_cannot_be_had_says_why(frame):
+def test_a_declined_certificate_states_why(frame):
     evaluation = evaluate(frame, outcome="y", forecasts=["m"], resamples=0)
     certificate = decline(evaluation, "R cannot hold these rows.")
     assert certificate.verdict == "not certified"

@@ -95,7 +95,7 @@ def made_up(first, second, value, p, *, measure="brier", higher=False):
 
 
 def test_ranks_by_hand():
-    """Only the longest name is told to be worse, and only than the shortest."""
+    """Only the longest name is shown to be worse, and only than the shortest."""
     found = [made_up("ccc", "a", 2, 0.05), made_up("a", "bb", -1, 0.06), made_up("bb", "ccc", -1, NAN)]
     assert [(r.rank, r.model, r.value, r.tied_with) for r in rank_models(found)] == [
         (1, "a", 1, ("bb",)),
@@ -106,7 +106,7 @@ def test_ranks_by_hand():
     assert [r.rank for r in rank_models(found, alpha=0.01)] == [1, 1, 1]
 
 
-def test_ranks_turn_round_where_higher_is_better():
+def test_ranks_are_reversed_where_higher_is_better():
     found = [
         made_up(first, second, float(len(first) - len(second)), 0.001, measure="roc_auc", higher=True)
         for first, second in (("a", "bb"), ("ccc", "a"), ("bb", "ccc"))
@@ -172,7 +172,7 @@ def test_limits_at_all_knots_are_those_of_the_curves():
         ([0.3, 0.0, 0.6, 0.4], [0.3, 0.6, 0.6, 0.4], "second"),
     ],
 )
-def test_who_dominates_is_decided_at_every_cost(first, second, dominant):
+def test_dominance_is_decided_at_every_cost(first, second, dominant):
     """Also where the curves differ between two neighbouring numbers only."""
     curve = murphy_difference([0, 1, 1, 0], first, second, resamples=2, points=5)
     assert curve.dominant == dominant
@@ -181,12 +181,12 @@ def test_who_dominates_is_decided_at_every_cost(first, second, dominant):
 def test_sentences():
     y, models = three()
 
-    def say(a, b, **options):
+    def describe(a, b, **options):
         curve = murphy_difference(y, models[a], models[b], names=(a, b), resamples=200, **options)
         return curve.sentence
 
-    assert say("good", "good") == "In these data good and good are equally good at every cost."
-    found = say("coin", "good", level=0.95)
+    assert describe("good", "good") == "In these data good and good are equally good at every cost."
+    found = describe("coin", "good", level=0.95)
     assert found.startswith(
         "In these data neither coin nor good is best at every cost, and the 95 % simultaneous "
     )
@@ -220,11 +220,11 @@ def test_both_models_may_be_better_somewhere():
 
 def test_ranges_of_costs_in_words():
     theta = np.array([0.0, 0.25, 0.5, 1.0])
-    say = lambda *chosen: dominance._range(theta, np.array(chosen, dtype=bool))  # noqa: E731
-    assert say(0, 0, 0, 0) == ""
-    assert say(0, 1, 0, 0) == "cost 0.25"
-    assert say(0, 1, 1, 0) == "costs between 0.25 and 0.5"
-    assert say(1, 0, 1, 0) == "some costs between 0 and 0.5"
+    describe = lambda *chosen: dominance._range(theta, np.array(chosen, dtype=bool))  # noqa: E731
+    assert describe(0, 0, 0, 0) == ""
+    assert describe(0, 1, 0, 0) == "cost 0.25"
+    assert describe(0, 1, 1, 0) == "costs between 0.25 and 0.5"
+    assert describe(1, 0, 1, 0) == "some costs between 0 and 0.5"
 
 
 def test_bands_are_nested_around_the_difference():
@@ -390,7 +390,7 @@ def test_different_groups_are_found():
     assert min(test.p_value for test in group_calibration_test(fair, p, group)) > 0.01
 
 
-def test_groups_that_cannot_be_estimated_leave():
+def test_groups_that_cannot_be_estimated_are_left_out():
     y = np.concatenate([Y, np.zeros(5), [0, 0, 1]])
     p = np.concatenate([P, np.full(5, 0.2), [0.2, 0.3, 0.4]])
     group = np.concatenate([GROUP, ["south"] * 5, ["apart"] * 3])

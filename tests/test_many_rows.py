@@ -54,7 +54,7 @@ SCALE = {"n_bins": 10, "limit": 0.0, "level": 0.9, "seed": 4}
 
 @pytest.fixture
 def on_threads(monkeypatch):
-    """Use as many threads as told, whatever the rows."""
+    """Set the number of threads, however few the rows."""
     monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 1)
     return lambda threads: monkeypatch.setenv("SCOREREPORT_THREADS", str(threads))
 
@@ -74,7 +74,7 @@ def test_only_more_plain_rows_than_the_threshold_are_many(is_many):
 
 
 @pytest.mark.parametrize(("n", "size"), [(10, 3), (9, 3), (1, 5), (5, 5), (0, 4)])
-def test_stretches_hold_each_row_once_in_order(n, size):
+def test_chunks_hold_each_row_once_in_order(n, size):
     found = row_chunks(n, size)
     assert [row for part in found for row in range(part.start, part.stop)] == list(range(n))
     assert all(part.stop - part.start == size for part in found[:-1])
@@ -208,15 +208,15 @@ def test_the_scale_of_groups_is_that_of_rows_but_for_its_draws(monkeypatch):
         assert other.angle == pytest.approx(one.angle, abs=1e-9)
         width = one.calibrated_upper - one.calibrated_lower
         assert other.calibrated_angle == pytest.approx(one.calibrated_angle, abs=width / 5)
-        for mark in ("decisiveness", "accuracy", "robustness"):
+        for measure in ("decisiveness", "accuracy", "robustness"):
             for part in ("model", "source", "divergence"):
-                assert_same_interval(*(getattr(getattr(r, mark), part) for r in (one, other)), factor=1.35)
+                assert_same_interval(*(getattr(getattr(r, measure), part) for r in (one, other)), factor=1.35)
 
 
 # Sums over resamples
 
 
-def test_each_row_is_drawn_by_the_multinomial_law(monkeypatch):
+def test_each_row_is_drawn_by_the_multinomial_distribution(monkeypatch):
     set_chunk_rows(monkeypatch, 5)
     n, resamples = 12, 6000
     rows = np.eye(n)
@@ -229,7 +229,7 @@ def test_each_row_is_drawn_by_the_multinomial_law(monkeypatch):
     np.testing.assert_allclose((times == 0).mean(axis=0), (1 - 1 / n) ** n, atol=5 * 0.5 * error)
 
 
-def test_stretches_are_drawn_independently_of_each_other(monkeypatch):
+def test_chunks_are_drawn_independently_of_each_other(monkeypatch):
     set_chunk_rows(monkeypatch, 4)
     rows, seeds = np.eye(8), 2000
     times = np.array(
@@ -241,7 +241,7 @@ def test_stretches_are_drawn_independently_of_each_other(monkeypatch):
     np.testing.assert_allclose(np.cov(times.T), np.eye(8) - 1 / 8, atol=6 * np.sqrt(2 / seeds))
 
 
-def test_how_many_draws_a_stretch_has_is_binomial(monkeypatch):
+def test_the_number_of_draws_of_a_chunk_is_binomial(monkeypatch):
     set_chunk_rows(monkeypatch, 30)
     n, resamples = 100, 4000
     of_last = np.vstack([np.ones(n), np.arange(n) >= 90])
@@ -254,7 +254,7 @@ def test_how_many_draws_a_stretch_has_is_binomial(monkeypatch):
 def test_sums_have_the_mean_and_variance_of_resampled_rows(monkeypatch):
     set_chunk_rows(monkeypatch, 97)
     n, resamples = 1000, 1500
-    values = np.sort(np.random.default_rng(1).exponential(size=n))  # stretches differ as much as they can
+    values = np.sort(np.random.default_rng(1).exponential(size=n))  # chunks differ as much as they can
     found = resample_sums(lambda part: values[None, part], n, resamples=resamples, seed=3, what="")
     assert found.observed == pytest.approx(values.sum(), rel=1e-14)
     spread = np.sqrt(n) * values.std()
@@ -297,7 +297,7 @@ def find_statistics(panel, resamples=300):
     return {(s.model, s.measure): s for s in boot.statistics}, boot
 
 
-def test_the_bootstrap_of_many_rows_has_the_statistics_and_law_of_few(monkeypatch):
+def test_the_bootstrap_of_many_rows_has_the_statistics_and_distribution_of_few(monkeypatch):
     panel = draw_panel(900)
     expected, boot = find_statistics(panel)
     lower_thresholds(monkeypatch)
@@ -370,7 +370,7 @@ def test_moments_of_joint_cells_are_those_of_rows(digits):
 
 
 @pytest.mark.usefixtures("few_are_many")
-def test_kinds_of_rows_are_drawn_by_the_multinomial_law():
+def test_kinds_of_rows_are_drawn_by_the_multinomial_distribution():
     panel = draw_panel(700, digits=1)
     counted = CountedSample.of(panel, np.array([0.0, 0.35, 0.7, 1.0]))
     drawn = np.array([counted.draw(random_stream(1, number)) for number in range(3000)])
@@ -438,7 +438,7 @@ def test_extreme_limits_are_those_of_brute_force(kind, rows, monkeypatch):
     assert _extreme_limits(panel) == pytest.approx(find_extremes(y, first, second), abs=1e-15)
 
 
-def test_forecasts_sorted_together_keep_whose_they_are_and_what_happened():
+def test_forecasts_sorted_together_keep_their_model_and_outcome():
     y, first, second = draw_sample(60, digits=1)
     panel = make_panel(y, {"first": first, "second": second})
     keys = _sort_together(panel)
@@ -458,7 +458,7 @@ def test_forecasts_sorted_together_keep_whose_they_are_and_what_happened():
         ([0.0, 0.6, 0.9], [0.4, 0.4, 0.4], "neither"),
     ],
 )
-def test_who_dominates_is_told_alike_with_weights_of_1(first, second, dominant, rows, monkeypatch):
+def test_dominance_is_the_same_with_weights_of_1(first, second, dominant, rows, monkeypatch):
     set_chunk_rows(monkeypatch, rows)
     for weight in (None, np.ones(3)):
         panel = make_panel([0, 0, 1], {"a": first, "b": second}, sample_weight=weight)

@@ -1,4 +1,4 @@
-"""What nobody foresaw ends in one sentence and exit code 70, never in 1, which means a breached limit."""
+"""Unforeseen errors end in one sentence and exit code 70, never in 1, which means a breached limit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHOWN = r"a\x1b]0;owned\x07\x1b[31m\x9b2J\u202eb\u2066c\nd"
 
 
 class Speechless(Exception):  # noqa: N818  # of a library whose errors are broken
-    """An error that cannot say what it is."""
+    """An error whose text cannot be read."""
 
     def __str__(self) -> str:
         raise RuntimeError("no text")
@@ -78,7 +78,7 @@ UNFORESEEN = [
 @pytest.mark.sweep(after=3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
-def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
+def test_an_unforeseen_error_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
     monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(error))
     code, out, stderr = call(*SCORE)
     assert (code, out) == (ExitCode.INTERNAL, "")
@@ -89,7 +89,7 @@ def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypat
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_failure_of_the_door_itself_is_an_internal_error(monkeypatch, call):
+def test_a_failure_of_the_error_handler_is_an_internal_error(monkeypatch, call):
     monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(ValueError()))
     monkeypatch.setattr("scorereport.cli.entry_point.format_exit_message", stumble_with(MemoryError()))
     assert call(*SCORE) == (ExitCode.INTERNAL, "", "scorereport: internal error, please report it.\n")
@@ -165,8 +165,8 @@ def test_a_package_that_cannot_be_imported_is_an_internal_error(folder, module):
 
 
 @pytest.mark.sweep
-def test_a_reader_that_leaves_is_no_error(folder):
-    """As in `scorereport ... | head`: shells expect what SIGPIPE would give."""
+def test_a_closed_pipe_is_not_an_error(folder):
+    """As in `scorereport ... | head`: shells expect the exit code of SIGPIPE."""
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "scorereport", *SCORE]
@@ -218,7 +218,7 @@ def test_what_fails_in_a_thread_or_a_finalizer_is_one_line():
 def test_memory_that_really_runs_out_ends_in_a_sentence(folder, command):
     """The limit leaves room for the program, and none for a list that grows without end."""
     if not Path("/proc/self/statm").exists():
-        pytest.skip("only Linux tells how much memory the program needs already")
+        pytest.skip("only Linux reports how much memory the program already uses")
     module = "scorereport.evaluation.dispatch" if command == "score" else "scorereport.audit.audit_report"
     code = (
         f"import resource, {module} as module\n"
@@ -400,8 +400,8 @@ def test_an_email_about_a_failure_without_a_record_can_be_written():
         reason="The database is gone.",
     )
     table = EmailTable(host="mail", sender="a@b.example", recipients=("c@d.example",))
-    news = Notification(outcome=summarize_outcome(record, files=()), files=())
-    message, problems = compose_email(table, news, SecretReader(lambda text, _key: text))
+    failure_notification = Notification(outcome=summarize_outcome(record, files=()), files=())
+    message, problems = compose_email(table, failure_notification, SecretReader(lambda text, _key: text))
     assert problems == []
     assert "The database is gone." in message.get_content()
     assert "There is no record of this run." in message.get_content()

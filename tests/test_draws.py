@@ -17,7 +17,7 @@ EACH_OF_16_BITS = np.arange(2**16, dtype=np.uint16)
 
 
 class Counting:
-    """Random numbers that are not: every pattern of 16 bits once, and one number between 0 and 1."""
+    """A stand-in for random numbers: every pattern of 16 bits once, and one number between 0 and 1."""
 
     def __init__(self, between):
         self.bit_generator, self.between = self, between
@@ -37,7 +37,7 @@ def make_piece(probability, n=1):
 @pytest.mark.parametrize("probability", [0.0, 1e-9, 2**-16, 0.3, 0.5, 1 - 2**-17, 1 - 2**-53, 1.0])
 @pytest.mark.parametrize("between", [0.0, 0.25, 1 - 2**-53])
 def test_the_probability_of_an_event_is_exact(probability, between):
-    """Of all patterns of 16 bits the whole part gives events, and of one more so much as is left."""
+    """Of the 2^16 patterns of bits, the whole part gives events; one more does with the remaining chance."""
     whole = min(int(probability * 2**16), 2**16 - 1)
     expected = whole + (between < probability * 2**16 - whole)
     assert (make_piece([probability]).draw(Counting(between), 2**16) == 0).sum() == expected
@@ -59,7 +59,7 @@ def test_forecasts_of_any_number_have_the_same_probability(n):
 
 
 @pytest.mark.parametrize("probability", [0.0, 1.0])
-def test_what_is_certain_always_comes(probability):
+def test_certain_outcomes_are_always_drawn(probability):
     n = 100_000
     drawn = certain_and_others(n, probability).redraw_cases(random_stream(5, 1))
     at_end = drawn.events[drawn.position < n // 2]
@@ -79,7 +79,7 @@ def certain_and_others(n, probability):
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("ties", [False, True])
 def test_cases_are_drawn_with_replacement_from_all_pieces(ties, monkeypatch):
-    """Means, variances and covariances of a multinomial law, in pieces of 8 forecasts, the last of 4."""
+    """Moments of a multinomial distribution up to the second, pieces of 8 forecasts, the last of 4."""
     monkeypatch.setattr(drawing, "_BITS", 3)
     rng = np.random.default_rng(1)
     n = rng.integers(1, 5, 20) if ties else np.ones(20, dtype=np.int64)
