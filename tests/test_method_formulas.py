@@ -1,4 +1,4 @@
-"""Formulas of the methods: a text, and a few lines that do what it states, against the engine."""
+"""Formulas of the methods: each text is restated in a few lines and compared with the engine."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def recorded_bracket():
 
 
 def honest():
-    """Bounds of every stretch of distinct forecasts, at each of them."""
+    """Bounds of every segment of distinct forecasts, at each of them."""
     level = np.unique(P)
     error = 0.1 / (len(level) * (len(level) + 1))
     lower, upper = np.zeros(len(level)), np.ones(len(level))
@@ -405,7 +405,7 @@ def rates(t):
     return [tp / (tp + fn), tn / (tn + fp), tp / (tp + fp), tn / (tn + fn)]
 
 
-#: The formula, what it says in a few lines, and the engine's answer.
+#: The formula, its restatement in a few lines, and the engine's result.
 OF_METHODS = {
     "skill": (
         "skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); for the AUC: 2 AUC − 1",
@@ -637,8 +637,8 @@ def test_only_these_formulas_are_not_computed_again():
         "few values",
         "miscalibration test",  # below, up to chance
         "ici",  # below
-        "distance interval",  # test_values.py
-        "flexible",  # test_values.py
+        "distance interval",  # test_decision_intervals.py
+        "flexible",  # test_decision_intervals.py
         "Unreliability by Wald",
         "Unreliability in time",  # these four in test_time_errors
         "Spiegelhalter's z in time",

@@ -138,7 +138,7 @@ def test_hostile_names_are_shown_and_do_nothing(hostile):
 
 @pytest.mark.sweep
 def test_pictures_of_hostile_names_do_nothing(hostile):
-    """Names are letters in a picture: neither elements nor formulas."""
+    """Names are plain text in a picture: neither elements nor formulas."""
     _, page = hostile
     pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
     assert len(pictures) == len(list_images(page)) >= 6
@@ -156,8 +156,8 @@ def test_a_notebook_shows_classes_safely(hostile, report):
     assert not re.search(r"<(script|html|head|body|link)\b|<img src=x|https?:", shown)
     assert html.escape("<script>alert(1)</script> {{ 7*7 }}") in shown
     assert shown.count("<table") == shown.count("</table>") == 2
-    (told,) = list_images(shown)
-    assert HOSTILE in told
+    (description,) = list_images(shown)
+    assert HOSTILE in description
     shown = report.evaluation._repr_html_()
     assert [text.split(",")[0] for text in list_images(shown)] == [
         f"Reliability diagrams of {model}" for model in GRADERS
@@ -177,8 +177,8 @@ TABLES = SHORT.replace("omit = [", 'omit = ["calibration", "retention", "compari
 
 
 def render(evaluation, configuration=SHORT):
-    told = parse_configuration(configuration, "odd.toml")
-    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
+    parsed = parse_configuration(configuration, "odd.toml")
+    report = build_report(evaluation, Provenance(time=TIME), configuration=parsed)
     page = render_html("report.html", describe_report(report))
     assert_page_is_sound(page)
     return page
@@ -235,7 +235,7 @@ def test_fifty_classes():
     assert len(page) < 3_000_000
 
 
-def test_a_note_on_several_classes_that_never_came_is_a_sentence():
+def test_a_note_on_several_unobserved_classes_is_a_sentence():
     frame, labels = draw_classes(list("abcdefghijkl"), 3)
     (note,) = (note for note in evaluate_classes(frame, labels).notes if "never observed" in note)
     assert "forecasts of them are scored." in note
@@ -243,7 +243,7 @@ def test_a_note_on_several_classes_that_never_came_is_a_sentence():
 
 
 @pytest.mark.sweep
-def test_a_class_that_never_came_is_shown():
+def test_a_class_that_was_never_observed_is_shown():
     labels = ["a", "b", "never"]
     rng = np.random.default_rng(1)
     frame = frame_of(rng.choice(["a", "b"], 30), rng.dirichlet([2, 2, 1], 30), labels)
@@ -318,8 +318,10 @@ def test_cases_of_the_probability_scale_are_whole_numbers(certain):
 @pytest.mark.sweep
 def test_all_right_and_certain():
     labels = ["a", "b", "c"]
-    came = ["a", "b", "c"] * 5
-    page = render(evaluate_classes(frame_of(came, np.tile(np.eye(3), (5, 1)), labels), labels, resamples=40))
+    observed = ["a", "b", "c"] * 5
+    page = render(
+        evaluate_classes(frame_of(observed, np.tile(np.eye(3), (5, 1)), labels), labels, resamples=40)
+    )
     scores = scores_on(page)
     for name in (
         "Brier score (K classes)",
@@ -432,8 +434,8 @@ def test_score_prints_classes_of_columns_named_one_by_one(call):
         "score", "patients.csv", *OPTIONS, "--forecast", f"sure={COLUMNS}", "--forecast", "clinic"
     )
     assert (code, error) == (ExitCode.DONE, "")
-    came, p = arrays_of("bold")
-    rps = ((p.cumsum(axis=1) - np.eye(4)[came].cumsum(axis=1)) ** 2).sum(axis=1).mean() / 3
+    observed, p = arrays_of("bold")
+    rps = ((p.cumsum(axis=1) - np.eye(4)[observed].cumsum(axis=1)) ** 2).sum(axis=1).mean() / 3
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert any(line.startswith(f"RPS, divided by K − 1 sure {show(rps)} ") for line in lines)
     assert "Outcome grade" in text
@@ -512,7 +514,7 @@ def test_the_document_of_an_evaluation_of_classes_is_enough(call, write, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (
             ["patients.csv", *OPTIONS, "--forecast", f"x={COLUMNS.replace('bold_mild', 'clinic_mild')}"],
@@ -542,10 +544,10 @@ def test_the_document_of_an_evaluation_of_classes_is_enough(call, write, tmp_pat
     ],
     ids=["sums", "label", "absent", "column", "both"],
 )
-def test_refusals_are_one_line_and_write_nothing(call, tmp_path, arguments, code, told):
+def test_refusals_are_one_line_and_write_nothing(call, tmp_path, arguments, code, message):
     found, text, error = call("report", *arguments, "-o", "x.json")
     assert (found, text) == (code, "")
-    assert re.match(f"scorereport: {told}", error), error
+    assert re.match(f"scorereport: {message}", error), error
     assert error.count("\n") == 1
     assert not (tmp_path / "x.json").exists()
 
@@ -564,9 +566,9 @@ def test_the_ordinal_demonstration_is_printed_saved_and_reported(call, tmp_path,
     assert (code, error) == (ExitCode.DONE, "")
     saved = pd.read_csv(tmp_path / "p.csv")
     columns = [f"ordered_{label}" for label in party_identification.CLASSES]
-    came = np.array([party_identification.CLASSES.index(label) for label in saved["party"]])
+    observed = np.array([party_identification.CLASSES.index(label) for label in saved["party"]])
     p = saved[columns].to_numpy()
-    rps = ((p.cumsum(axis=1) - np.eye(7)[came].cumsum(axis=1)) ** 2).sum(axis=1).mean() / 6
+    rps = ((p.cumsum(axis=1) - np.eye(7)[observed].cumsum(axis=1)) ** 2).sum(axis=1).mean() / 6
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert any(line.startswith(f"RPS, divided by K − 1 ordered {show(rps)} ") for line in lines)
     (report, paths) = next(iter(made.items()))

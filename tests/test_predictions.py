@@ -39,7 +39,7 @@ def with_values(column, values):
 
 @pytest.fixture(params=["frame", "csv", "csv.gz", "parquet"])
 def written(request, tmp_path):
-    """Hand a frame over in each form that is taken."""
+    """Pass a frame in each accepted form."""
 
     def write(frame):
         path = tmp_path / f"predictions.{request.param}"
@@ -60,7 +60,7 @@ def csv_file(tmp_path, text, name="p.csv"):
     return path
 
 
-# ---- what is taken ----
+# ---- what is accepted ----
 
 
 def test_all_columns_arrive_from_every_source(written):
@@ -168,7 +168,7 @@ def test_columns_may_be_numbered():
     )
 
 
-def test_lists_are_no_outcomes():
+def test_lists_are_not_outcomes():
     with pytest.raises(sr.DataError, match=exactly("`y` must hold plain labels; got [0] at row 0.")):
         read(with_values("y", pd.Series([[0], [1], [0], [1]])))
 
@@ -322,14 +322,14 @@ def test_outcomes_that_are_not_binary_are_refused(written, values, positive, sen
         read(source, positive=positive)
 
 
-def test_dates_that_are_none_are_refused(written):
+def test_invalid_dates_are_refused(written):
     frame = with_values("when", ["2026-01-01", "31/12/2025", "2026-01-02", "2026-01-03"])
     sentence = "`when` must hold dates such as 2026-11-15; got '31/12/2025' at row 1 (1 of 4 rows)."
     with pytest.raises(sr.DataError, match=exactly(sentence)):
         read(written(frame), time="when")
 
 
-def test_dates_are_no_forecasts():
+def test_dates_are_not_forecasts():
     frame = with_values("a", pd.to_datetime(["2026-01-01"] * 4))
     with pytest.raises(
         sr.DataError, match=r"^`a` must be numeric; got Timestamp\('2026-01-01 00:00:00'\) at row 0"
@@ -345,7 +345,7 @@ def test_absent_columns_are_refused_with_a_hint(written):
         read(source, time="wen")
 
 
-def test_of_many_columns_only_some_are_named():
+def test_only_some_of_many_columns_are_named():
     frame = pd.DataFrame(0.5, index=[0], columns=[f"x{i}" for i in range(30)])
     with pytest.raises(sr.DataError, match=r"`x11` and 18 more\. Did you mean `x2`\?$"):
         read(frame, outcome="x1", forecasts=["xx2"])
@@ -359,7 +359,7 @@ def test_duplicate_columns_are_refused(tmp_path):
         read(csv_file(tmp_path, "y,a,a\n0,.1,.2\n"))
 
 
-def test_a_duplicate_column_nobody_asked_for_does_no_harm(tmp_path):
+def test_an_unused_duplicate_column_does_no_harm(tmp_path):
     assert len(read(csv_file(tmp_path, "y,a,id,id\n0,.1,1,1\n1,.2,2,2\n"))) == 2
 
 
@@ -412,7 +412,7 @@ def test_a_column_has_one_role():
         ),
     ],
 )
-def test_files_that_are_not_what_they_say_are_refused(tmp_path, name, content, sentence):
+def test_files_that_are_empty_malformed_or_misnamed_are_refused(tmp_path, name, content, sentence):
     with pytest.raises(sr.DataError, match=exactly(sentence)):
         read(csv_file(tmp_path, content, name))
 
@@ -432,7 +432,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
         ([1, 2], "Predictions must be a DataFrame or a file; got list."),
     ],
 )
-def test_sources_that_are_none_are_refused(source, sentence):
+def test_invalid_sources_are_refused(source, sentence):
     with pytest.raises(sr.UsageError, match=exactly(sentence)):
         read(source)
 
@@ -483,7 +483,7 @@ def test_predictions_cannot_be_changed_and_leave_their_source_alone():
     p = sr.Predictions(outcome=np.array([1.0, 0.0]), forecasts={"logit": forecast})
     with pytest.raises(ValueError, match="read-only"):
         p.forecasts["logit"][0] = 0.1
-    forecast[0] = 0.75  # still the owner's to change, and no longer ours
+    forecast[0] = 0.75  # the owner may still change it: predictions hold a copy
     assert p.forecasts["logit"][0] == 0.5
     with pytest.raises(TypeError):
         p.forecasts["other"] = forecast

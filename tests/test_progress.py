@@ -1,4 +1,4 @@
-"""Progress: who is told of what, how fast work goes, and what is shown of it where."""
+"""Progress: which callbacks receive which steps, how fast work goes, and what is displayed."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Clock:
         return self.now
 
 
-def paced(*told, every=10.0):
-    """A pace after steps that came so many seconds apart."""
+def paced(*reported, every=10.0):
+    """A pace after steps that arrived `every` seconds apart."""
     clock = Clock()
     pace = Pace(clock=clock)
-    for step in told:
+    for step in reported:
         clock.now += every
         pace.take(step)
     return pace
@@ -46,19 +46,19 @@ class Terminal(io.StringIO):
         return True
 
 
-# ---- who is told ----
+# ---- callbacks ----
 
 
-def test_a_follower_hears_units_and_a_watcher_does_not():
-    heard, seen = [], []
-    with progress_callback(heard.append):
+def test_a_progress_callback_receives_units_and_a_watcher_does_not():
+    received, seen = [], []
+    with progress_callback(received.append):
         list(steps("ab", 2, "walking", unit="models"))
         report_progress("sorting", 5, 9, unit="rows")
         report_start("waiting")
     with watched_by(lambda *step: seen.append(step)):
         report_progress("sorting", 5, 9, unit="rows")
         report_start("waiting")
-    assert heard == [
+    assert received == [
         Step("walking", 1, 2, "models"),
         Step("walking", 2, 2, "models"),
         Step("sorting", 5, 9, "rows"),
@@ -67,23 +67,23 @@ def test_a_follower_hears_units_and_a_watcher_does_not():
     assert seen == [("sorting", 5, 9), ("waiting", 0, 1)]
 
 
-def test_nobody_needs_to_listen():
+def test_progress_needs_no_callback():
     assert list(steps([1, 2], 2, "walking")) == [1, 2]
     report_progress("sorting", 1, 2)
     report_start("waiting")
 
 
 def test_repeated_work_is_counted_in_resamples():
-    heard = []
-    with progress_callback(heard.append):
+    received = []
+    with progress_callback(received.append):
         assert list(repeat(lambda n: n, 2, rows=1, what="drawing")) == [0, 1]
-    assert {step.unit for step in heard} == {"resamples"}
+    assert {step.unit for step in received} == {"resamples"}
 
 
 # ---- pace ----
 
 
-def test_a_pace_knows_rate_share_and_time_left():
+def test_a_pace_has_rate_share_and_time_left():
     pace = paced(Step("sorting", 1000, 5000, "rows"), Step("sorting", 2000, 5000, "rows"))
     assert (pace.share, pace.rate, pace.seconds_left) == (0.4, 100.0, 30.0)
     assert describe_pace(pace) == "100 rows/s, 30 s left"
@@ -96,7 +96,7 @@ def test_new_work_has_a_pace_of_its_own():
     assert (pace.rate, pace.seconds_left) == (None, None)
 
 
-def test_the_rate_is_that_of_late():
+def test_the_rate_is_that_of_recent_steps():
     """A slow beginning is forgotten: after many samples only the last of them count."""
     slow = [Step("sorting", n, 100_000, "rows") for n in range(1, 6)]
     fast = [Step("sorting", 5 + 100 * n, 100_000, "rows") for n in range(1, 60)]
@@ -104,8 +104,8 @@ def test_the_rate_is_that_of_late():
 
 
 def test_many_steps_a_second_cost_no_memory_and_no_accuracy():
-    told = [Step("sorting", n, 10_000, "rows") for n in range(1, 5001)]
-    pace = paced(*told, every=0.01)
+    reported = [Step("sorting", n, 10_000, "rows") for n in range(1, 5001)]
+    pace = paced(*reported, every=0.01)
     assert pace.rate == pytest.approx(100.0, rel=1e-6)
     assert len(pace._samples) <= 30
 
@@ -122,18 +122,18 @@ def test_many_steps_a_second_cost_no_memory_and_no_accuracy():
         ),
     ],
 )
-def test_a_line_tells_what_is_known(step, share, words):
+def test_a_line_states_what_is_known(step, share, words):
     pace = paced(step)
     assert pace.share == share
     assert describe_progress(pace, 42.0) == words
 
 
-def test_before_the_first_step_a_line_tells_the_time():
+def test_before_the_first_step_a_line_states_the_time():
     assert describe_progress(Pace(), 65.0) == "progress: working, 1 min 5 s so far"
 
 
 @pytest.mark.parametrize(
-    ("rate", "told"),
+    ("rate", "text"),
     [
         (0.004, "0.2 rows/min"),
         (0.999, "59.9 rows/min"),
@@ -145,29 +145,29 @@ def test_before_the_first_step_a_line_tells_the_time():
         (2.5e12, "2500 G rows/s"),
     ],
 )
-def test_rates_have_three_figures(rate, told):
-    assert format_rate(rate, "rows") == told
+def test_rates_have_three_figures(rate, text):
+    assert format_rate(rate, "rows") == text
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [(0, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599.6, "1 h 0 min"), (90_000, "1 d 1 h")],
 )
-def test_durations_have_two_units(seconds, told):
-    assert format_duration(seconds) == told
+def test_durations_have_two_units(seconds, text):
+    assert format_duration(seconds) == text
 
 
 # ---- what is shown ----
 
 
-def test_a_follower_is_told_a_few_times_a_second():
-    told = []
-    follow = throttle(told.append, between=60)
+def test_a_throttled_callback_receives_few_steps_a_second():
+    received = []
+    throttled = throttle(received.append, between=60)
     for done in range(1, 1001):
-        follow(Step("drawing", done, 1000))
-    follow(Step("reading", 10, 0, "rows"))
-    follow(Step("reading", 20, 0, "rows"))
-    assert told == [Step("drawing", 1, 1000), Step("drawing", 1000, 1000), Step("reading", 10, 0, "rows")]
+        throttled(Step("drawing", done, 1000))
+    throttled(Step("reading", 10, 0, "rows"))
+    throttled(Step("reading", 20, 0, "rows"))
+    assert received == [Step("drawing", 1, 1000), Step("drawing", 1000, 1000), Step("reading", 10, 0, "rows")]
 
 
 def test_short_work_writes_no_line(monkeypatch):
@@ -191,7 +191,7 @@ def test_long_work_writes_lines_even_where_no_step_ends(monkeypatch):
     assert all(shown.fullmatch(line) for line in lines)
 
 
-def test_the_quiet_see_nothing(monkeypatch):
+def test_quiet_shows_nothing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with show_progress(quiet=True, between=0.01):
         report_progress("sorting", 1, 2, unit="rows")

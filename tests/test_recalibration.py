@@ -1,4 +1,4 @@
-"""Recalibration tried: against fits made by others, and without a look at the cases it is tried on."""
+"""Trials of recalibration: compared with fits of other packages, and never fitted to the cases tried."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from scorereport.inference.recalibration_gains import bound_shown_gain, cost_of_
 METHODS = ["intercept", "logistic", "isotonic"]
 
 
-def sample(n, stretch=1.0, shift=0.0, seed=1, decimals=None):
-    """Outcomes, and forecasts whose log-odds are stretched and shifted."""
+def sample(n, scale=1.0, shift=0.0, seed=1, decimals=None):
+    """Outcomes, and forecasts whose log-odds are scaled and shifted."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=n) - 0.5
-    p = expit(stretch * z + shift)
+    p = expit(scale * z + shift)
     return (rng.random(n) < expit(z)).astype(float), p if decimals is None else p.round(decimals)
 
 
@@ -36,7 +36,7 @@ def by_method(*data, **options):
     return {trial.method: trial for trial in trials}
 
 
-# ---- against other fits: with as many folds as there are units, chance has no say ----
+# ---- against other fits: with as many folds as there are units, nothing is random ----
 
 
 def fit_elsewhere(method, y, p, weight, new):
@@ -103,12 +103,12 @@ def test_leaving_out_each_unit_agrees_with_fits_of_others(method, decimals, rows
 
 
 def test_a_constant_forecast_becomes_the_event_rate_of_the_other_folds():
-    """Two folds of ten cases; if k of the ten events are in one, its cases are told that 1 - k/10 happen."""
+    """Two folds of ten cases; if k of the ten events are in one, its cases get the forecast 1 - k/10."""
     y = np.repeat([0, 1], 10)
 
     def brier(k):
-        told = 1 - k / 10
-        own = (k * (1 - told) ** 2 + (10 - k) * told**2) / 10
+        forecast = 1 - k / 10
+        own = (k * (1 - forecast) ** 2 + (10 - k) * forecast**2) / 10
         other = ((10 - k) * (1 - k / 10) ** 2 + k * (k / 10) ** 2) / 10
         return (own + other) / 2
 
@@ -120,7 +120,7 @@ def test_a_constant_forecast_becomes_the_event_rate_of_the_other_folds():
         assert round(value, 9) in possible
         assert trials["intercept"].brier.first_value == pytest.approx(value, rel=1e-9)
         seen.add(round(value, 9))
-    assert len(seen) > 2  # outcomes are not dealt evenly: that would let each fold tell the other its rate
+    assert len(seen) > 2  # outcomes are not split evenly: each fold would then reveal the rate of the other
 
 
 def test_without_a_map_there_is_a_note_and_no_number():
@@ -139,7 +139,7 @@ def test_without_a_map_there_is_a_note_and_no_number():
 # ---- what it finds ----
 
 
-def test_overconfident_forecasts_are_mended():
+def test_overconfident_forecasts_are_corrected():
     trials = by_method(*sample(4000, 2.5))
     for method in ("logistic", "isotonic"):
         trial = trials[method]
@@ -150,7 +150,7 @@ def test_overconfident_forecasts_are_mended():
     assert trials["intercept"].miscalibration_after > 0.5 * trials["intercept"].miscalibration_before
 
 
-def test_a_shift_is_mended_by_the_intercept_alone():
+def test_a_shift_is_corrected_by_the_intercept_alone():
     trial = by_method(*sample(4000, shift=1.0))["intercept"]
     assert trial.miscalibration_after < 0.15 * trial.miscalibration_before
     assert trial.brier.upper < 0
@@ -183,7 +183,7 @@ def test_noise_is_not_learnt():
     assert trial.miscalibration_after > 0.01
 
 
-def test_forecasts_that_equal_the_frequencies_of_the_sample_cannot_be_bettered():
+def test_forecasts_that_equal_the_frequencies_of_the_sample_cannot_be_improved():
     """Even where forecasts are few: folds that share out events evenly would give a difference of 0."""
     y = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
     p = np.repeat([0.2, 0.7], 100)
@@ -216,7 +216,7 @@ def test_the_order_of_rows_leaves_no_trace(decimals, kind, clustered):
 
 
 def test_copies_of_a_row_never_help_to_fit_its_own_map():
-    """Noise cannot be learnt from other rows; copies in another fold would tell a row's own outcome."""
+    """Noise cannot be learnt from other rows; copies in another fold would reveal a row's own outcome."""
     rng = np.random.default_rng(4)
     y, p = rng.integers(0, 2, 60).astype(float), rng.random(60)
     trial = by_method(y, p, sample_weight=np.full(60, 20.0), weight_kind="frequency")["isotonic"]
@@ -245,7 +245,7 @@ def test_frequencies_in_clusters_equal_repeated_rows():
 
 
 def test_a_cluster_is_never_split():
-    """Twenty rows have the same forecast and outcome: split, some would tell the others' outcome."""
+    """Twenty rows have the same forecast and outcome: split, some would reveal the others' outcome."""
     rng = np.random.default_rng(4)
     y, p = rng.integers(0, 2, 50).astype(float).repeat(20), rng.random(50).repeat(20)
     together = by_method(y, p, cluster=np.arange(50).repeat(20))["isotonic"]
@@ -261,7 +261,7 @@ def test_the_seed_moves_cases_between_folds():
     assert (one[0].seed, other[0].seed) == (1, 2)
 
 
-def test_weights_too_large_to_deal_one_by_one_stay_with_their_rows():
+def test_weights_too_large_to_split_one_by_one_stay_with_their_rows():
     y, p = sample(300, 1.5)
     trials = by_method(y, p, sample_weight=np.full(300, 10.0**8))
     assert trials["logistic"].n == 300 * 10**8
@@ -316,7 +316,7 @@ def test_forecasts_that_are_all_certain_stay():
     )
 
 
-def test_an_isotonic_map_may_call_impossible_what_happens():
+def test_an_isotonic_map_may_give_an_event_the_probability_0():
     y, p = sample(300)
     trial = by_method(y, p)["isotonic"]
     assert trial.log_loss.first_value == np.inf
@@ -359,7 +359,7 @@ def test_options_are_checked(options, sentence):
         try_recalibration(*sample(50), **options)
 
 
-def test_intervals_have_the_level_asked_for():
+def test_intervals_have_the_requested_level():
     y, p = sample(300, 2.0)
     wide, narrow = (try_recalibration(y, p, level=level)[1].brier for level in (0.99, 0.5))
     assert (wide.level, narrow.level) == (0.99, 0.5)

@@ -59,7 +59,7 @@ def simulate(
     policy: str = "latest",
     position: SchedulePosition | None = None,
 ) -> list[datetime]:
-    """What runs if somebody looks at these moments."""
+    """The times that run if the schedule is checked at these moments."""
     ran: list[datetime] = []
     for moment in moments:
         decision = decide_runs(schedule, policy, position or start_position(schedule, moment, []), moment)
@@ -245,7 +245,7 @@ def read_zone(name: str) -> Any:
     return ZoneInfo(name)
 
 
-def make_duty(tmp_path: Path, now: str, **options: str) -> ScheduledAudit:
+def make_scheduled_audit(tmp_path: Path, now: str, **options: str) -> ScheduledAudit:
     return ScheduledAudit.of(read_plan(write_configuration(tmp_path, **options)), at(now))
 
 
@@ -253,39 +253,39 @@ LATE = timedelta(seconds=60)
 
 
 def test_while_a_run_is_under_way_times_add_up_and_are_decided_afterwards(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00", policy="all")
-    duty.resume([at("2026-11-01 02:00")])
-    duty.decide(at("2026-11-02 02:00"), LATE)
-    assert duty.start(at("2026-11-02 02:00")) == at("2026-11-02 02:00")
-    assert duty.decide(at("2026-11-04 12:00"), LATE) is None
-    duty.finish(at("2026-11-04 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.decide(at("2026-11-04 12:00"), LATE)
-    assert [moment.day for moment in duty.waiting] == [3, 4]
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00", policy="all")
+    scheduled.resume([at("2026-11-01 02:00")])
+    scheduled.decide(at("2026-11-02 02:00"), LATE)
+    assert scheduled.start(at("2026-11-02 02:00")) == at("2026-11-02 02:00")
+    assert scheduled.decide(at("2026-11-04 12:00"), LATE) is None
+    scheduled.finish(at("2026-11-04 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
+    scheduled.decide(at("2026-11-04 12:00"), LATE)
+    assert [moment.day for moment in scheduled.waiting] == [3, 4]
 
 
 def test_a_history_that_answers_late_starts_nothing_twice(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-03 12:00", policy="all")
-    assert duty.decide(at("2026-11-03 12:00"), LATE) is None
-    duty.start_without_history()
-    duty.decide(at("2026-11-04 02:00"), LATE)
-    duty.start(at("2026-11-04 02:00"))
-    duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=-9, seconds=60.0))
-    duty.resume([at("2026-11-01 02:00")])
-    decision = duty.decide(at("2026-11-04 12:00"), LATE)
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-03 12:00", policy="all")
+    assert scheduled.decide(at("2026-11-03 12:00"), LATE) is None
+    scheduled.start_without_history()
+    scheduled.decide(at("2026-11-04 02:00"), LATE)
+    scheduled.start(at("2026-11-04 02:00"))
+    scheduled.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=-9, seconds=60.0))
+    scheduled.resume([at("2026-11-01 02:00")])
+    decision = scheduled.decide(at("2026-11-04 12:00"), LATE)
     assert decision is not None
     assert decision.run == ()
 
 
 def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-03 12:00")
-    duty.resume([])
-    duty.decide(at("2026-11-04 02:00"), LATE)
-    duty.start(at("2026-11-04 02:00"))
-    duty.retire()
-    duty.finish(at("2026-11-04 02:00:10"), ProcessEnd(exit_code=-9, seconds=10.0))
-    assert duty.decide(at("2026-11-04 02:00:20"), LATE) is None
-    assert duty.change(duty.plan) == ()
-    decision = duty.decide(at("2026-11-04 02:00:30"), LATE)
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-03 12:00")
+    scheduled.resume([])
+    scheduled.decide(at("2026-11-04 02:00"), LATE)
+    scheduled.start(at("2026-11-04 02:00"))
+    scheduled.retire()
+    scheduled.finish(at("2026-11-04 02:00:10"), ProcessEnd(exit_code=-9, seconds=10.0))
+    assert scheduled.decide(at("2026-11-04 02:00:20"), LATE) is None
+    assert scheduled.change(scheduled.plan) == ()
+    decision = scheduled.decide(at("2026-11-04 02:00:30"), LATE)
     assert decision is not None
     assert decision.run == ()
 
@@ -304,15 +304,15 @@ def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) ->
         (None, False),
     ],
 )
-def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
+def test_a_run_without_a_result_may_be_caught_up_by_the_next_server(
     tmp_path: Path, code: int | None, has_result: bool
 ) -> None:
-    duty = make_duty(tmp_path, "2026-11-03 12:00")
-    duty.resume([at("2026-11-03 02:00")])
-    duty.decide(at("2026-11-04 02:00"), LATE)
-    duty.start(at("2026-11-04 02:00"))
-    duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=code, seconds=60.0, last_line="why"))
-    assert duty.describe_health(at("2026-11-04 02:01")) == AuditHealth(
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-03 12:00")
+    scheduled.resume([at("2026-11-03 02:00")])
+    scheduled.decide(at("2026-11-04 02:00"), LATE)
+    scheduled.start(at("2026-11-04 02:00"))
+    scheduled.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=code, seconds=60.0, last_line="why"))
+    assert scheduled.describe_health(at("2026-11-04 02:01")) == AuditHealth(
         name="churn",
         config="churn.toml",
         next_run="2026-11-05T03:00:00+01:00",
@@ -328,90 +328,90 @@ def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
 
 
 def test_what_waits_by_a_wrong_clock_is_forgotten_when_it_is_put_back(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00", policy="all")
-    duty.resume([at("2026-11-01 02:00")])
-    duty.decide(at("2026-11-11 12:00"), LATE)
-    assert duty.start(at("2026-11-11 12:00")).day == 2
-    duty.finish(at("2026-11-11 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.set_clock_back(at("2026-11-03 12:00"))
-    assert [moment.day for moment in duty.waiting] == [3]
-    assert duty.find_next(at("2026-11-03 12:00")) == at("2026-11-04 02:00")
-    duty.start(at("2026-11-03 12:00"))
-    duty.finish(at("2026-11-03 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.decide(at("2026-11-04 02:00"), LATE)
-    assert [moment.day for moment in duty.waiting] == [4]
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00", policy="all")
+    scheduled.resume([at("2026-11-01 02:00")])
+    scheduled.decide(at("2026-11-11 12:00"), LATE)
+    assert scheduled.start(at("2026-11-11 12:00")).day == 2
+    scheduled.finish(at("2026-11-11 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
+    scheduled.set_clock_back(at("2026-11-03 12:00"))
+    assert [moment.day for moment in scheduled.waiting] == [3]
+    assert scheduled.find_next(at("2026-11-03 12:00")) == at("2026-11-04 02:00")
+    scheduled.start(at("2026-11-03 12:00"))
+    scheduled.finish(at("2026-11-03 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
+    scheduled.decide(at("2026-11-04 02:00"), LATE)
+    assert [moment.day for moment in scheduled.waiting] == [4]
 
 
 def test_what_is_tried_again_by_a_wrong_clock_has_its_own_time_still(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.resume([at("2026-11-01 02:00")])
-    duty.decide(at("2026-11-05 02:00"), LATE)
-    wrong = duty.start(at("2026-11-05 02:00"))
-    duty.finish(at("2026-11-05 02:00"), ProcessEnd(exit_code=-9, seconds=1.0))
-    duty.schedule_retry(wrong, 0.0)
-    duty.set_clock_back(at("2026-11-04 02:00"))
-    assert (duty.retry, duty.failures, duty.next_due) == (None, 0, None)
-    duty.decide(at("2026-11-05 02:00"), LATE)
-    assert duty.next_due == wrong
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00")
+    scheduled.resume([at("2026-11-01 02:00")])
+    scheduled.decide(at("2026-11-05 02:00"), LATE)
+    wrong = scheduled.start(at("2026-11-05 02:00"))
+    scheduled.finish(at("2026-11-05 02:00"), ProcessEnd(exit_code=-9, seconds=1.0))
+    scheduled.schedule_retry(wrong, 0.0)
+    scheduled.set_clock_back(at("2026-11-04 02:00"))
+    assert (scheduled.retry, scheduled.failures, scheduled.next_due) == (None, 0, None)
+    scheduled.decide(at("2026-11-05 02:00"), LATE)
+    assert scheduled.next_due == wrong
 
 
-def start_and_fail(duty: ScheduledAudit, now: str) -> datetime:
-    duty.decide(at(now), LATE)
-    moment = duty.start(at(now))
-    duty.finish(at(now), ProcessEnd(exit_code=-9, seconds=1.0))
-    duty.schedule_retry(moment, 10.0)
+def start_and_fail(scheduled: ScheduledAudit, now: str) -> datetime:
+    scheduled.decide(at(now), LATE)
+    moment = scheduled.start(at(now))
+    scheduled.finish(at(now), ProcessEnd(exit_code=-9, seconds=1.0))
+    scheduled.schedule_retry(moment, 10.0)
     return moment
 
 
 def test_a_run_that_is_tried_again_waits_for_its_time(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.resume([at("2026-11-01 02:00")])
-    moment = start_and_fail(duty, "2026-11-02 02:00")
-    assert [duty.is_ready(9.0), duty.is_ready(10.0)] == [False, True]
-    assert duty.describe_health(at("2026-11-02 02:01")).waiting == 1
-    assert duty.drop_superseded() is None
-    assert duty.start(at("2026-11-02 02:01")) == moment
-    assert not duty.is_ready(99.0)  # there is one run at a time
-    duty.finish(at("2026-11-02 02:02"), ProcessEnd(exit_code=1, seconds=1.0))
-    assert (duty.failures, duty.next_due) == (0, None)
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00")
+    scheduled.resume([at("2026-11-01 02:00")])
+    moment = start_and_fail(scheduled, "2026-11-02 02:00")
+    assert [scheduled.is_ready(9.0), scheduled.is_ready(10.0)] == [False, True]
+    assert scheduled.describe_health(at("2026-11-02 02:01")).waiting == 1
+    assert scheduled.drop_superseded() is None
+    assert scheduled.start(at("2026-11-02 02:01")) == moment
+    assert not scheduled.is_ready(99.0)  # there is one run at a time
+    scheduled.finish(at("2026-11-02 02:02"), ProcessEnd(exit_code=1, seconds=1.0))
+    assert (scheduled.failures, scheduled.next_due) == (0, None)
 
 
 @pytest.mark.parametrize(("policy", "is_given_up"), [("latest", True), ("none", True), ("all", False)])
 def test_a_later_run_replaces_one_that_is_tried_again(tmp_path: Path, policy: str, is_given_up: bool) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00", policy=policy)
-    duty.resume([at("2026-11-01 02:00")])
-    moment = start_and_fail(duty, "2026-11-02 02:00")
-    duty.decide(at("2026-11-03 02:00"), LATE)
-    assert duty.drop_superseded() == (moment if is_given_up else None)
-    assert duty.is_ready(0.0) is is_given_up
-    assert duty.start(at("2026-11-03 02:00")).day == (3 if is_given_up else 2)
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00", policy=policy)
+    scheduled.resume([at("2026-11-01 02:00")])
+    moment = start_and_fail(scheduled, "2026-11-02 02:00")
+    scheduled.decide(at("2026-11-03 02:00"), LATE)
+    assert scheduled.drop_superseded() == (moment if is_given_up else None)
+    assert scheduled.is_ready(0.0) is is_given_up
+    assert scheduled.start(at("2026-11-03 02:00")).day == (3 if is_given_up else 2)
 
 
 def test_a_changed_configuration_is_tried_at_once_and_one_that_is_gone_not_at_all(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.resume([at("2026-11-01 02:00")])
-    start_and_fail(duty, "2026-11-02 02:00")
-    duty.change(duty.plan)
-    assert duty.is_ready(0.0)
-    duty.retire()
-    assert not duty.is_ready(99.0)
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00")
+    scheduled.resume([at("2026-11-01 02:00")])
+    start_and_fail(scheduled, "2026-11-02 02:00")
+    scheduled.change(scheduled.plan)
+    assert scheduled.is_ready(0.0)
+    scheduled.retire()
+    assert not scheduled.is_ready(99.0)
 
 
-def test_people_are_notified_once_of_a_run_that_is_owed_for_too_long(tmp_path: Path) -> None:
-    duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.resume([at("2026-11-01 02:00")])
-    assert duty.find_late(0.0, 5.0) is None
-    duty.decide(at("2026-11-02 02:00"), LATE)
-    assert [duty.find_late(tick, 5.0) for tick in (100.0, 105.0)] == [None, None]
-    assert duty.find_late(106.0, 5.0) == at("2026-11-02 02:00")
-    duty.start(at("2026-11-02 02:00"))
-    assert duty.find_late(999.0, 5.0) is None
-    assert not duty.note_missed(at("2026-11-02 02:00"))
-    assert duty.last.missed == "2026-11-02T03:00:00+01:00"
-    duty.finish(at("2026-11-02 02:30"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.decide(at("2026-11-03 02:00"), LATE)
-    assert duty.find_late(1000.0, 5.0) is None
-    assert duty.find_late(1006.0, 5.0) == at("2026-11-03 02:00")
+def test_people_are_notified_once_of_a_run_that_is_overdue_for_too_long(tmp_path: Path) -> None:
+    scheduled = make_scheduled_audit(tmp_path, "2026-11-01 12:00")
+    scheduled.resume([at("2026-11-01 02:00")])
+    assert scheduled.find_late(0.0, 5.0) is None
+    scheduled.decide(at("2026-11-02 02:00"), LATE)
+    assert [scheduled.find_late(tick, 5.0) for tick in (100.0, 105.0)] == [None, None]
+    assert scheduled.find_late(106.0, 5.0) == at("2026-11-02 02:00")
+    scheduled.start(at("2026-11-02 02:00"))
+    assert scheduled.find_late(999.0, 5.0) is None
+    assert not scheduled.note_missed(at("2026-11-02 02:00"))
+    assert scheduled.last.missed == "2026-11-02T03:00:00+01:00"
+    scheduled.finish(at("2026-11-02 02:30"), ProcessEnd(exit_code=0, seconds=1.0))
+    scheduled.decide(at("2026-11-03 02:00"), LATE)
+    assert scheduled.find_late(1000.0, 5.0) is None
+    assert scheduled.find_late(1006.0, 5.0) == at("2026-11-03 02:00")
 
 
 # --- events and health ---
@@ -451,7 +451,7 @@ def test_events_of_many_threads_stay_lines() -> None:
     assert len([json.loads(line) for line in stream.getvalue().splitlines()]) == 400
 
 
-def test_a_full_disk_or_a_closed_stream_stops_nobody() -> None:
+def test_a_full_disk_or_a_closed_stream_stops_nothing() -> None:
     closed = io.StringIO()
     closed.close()
     with pytest.raises(ValueError, match="closed file"):
@@ -499,8 +499,8 @@ def test_a_health_file_that_is_absent_or_broken_is_named(tmp_path: Path) -> None
 # --- the configurations of a folder ---
 
 
-def describe_changes(roster: ConfigurationFolder) -> list[str]:
-    return [f"{change.kind} {change.path.name}" for change in roster.update()]
+def describe_changes(configurations: ConfigurationFolder) -> list[str]:
+    return [f"{change.kind} {change.path.name}" for change in configurations.update()]
 
 
 def test_a_change_counts_once_it_has_settled() -> None:
@@ -516,64 +516,64 @@ def test_the_folder_is_followed(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
     (tmp_path / ".hidden.toml").write_text("half [")
     (tmp_path / "folder.toml").mkdir()
-    roster = ConfigurationFolder(tmp_path)
-    assert describe_changes(roster) == ["added churn.toml", "passed_over pyproject.toml"]
+    configurations = ConfigurationFolder(tmp_path)
+    assert describe_changes(configurations) == ["added churn.toml", "passed_over pyproject.toml"]
     path.touch()
-    assert describe_changes(roster) == []
+    assert describe_changes(configurations) == []
     path.write_text("")  # an editor has only just begun to save
-    assert describe_changes(roster) == []
+    assert describe_changes(configurations) == []
     write_configuration(tmp_path, cron="0 4 * * *")
-    assert describe_changes(roster) == []
-    assert describe_changes(roster) == ["changed churn.toml"]
+    assert describe_changes(configurations) == []
+    assert describe_changes(configurations) == ["changed churn.toml"]
     path.rename(tmp_path / "renamed.toml")
-    assert describe_changes(roster) == []
-    assert describe_changes(roster) == ["removed churn.toml", "added renamed.toml"]
+    assert describe_changes(configurations) == []
+    assert describe_changes(configurations) == ["removed churn.toml", "added renamed.toml"]
     (tmp_path / "renamed.toml").write_text("[model]\n")
-    assert [describe_changes(roster), describe_changes(roster)] == [
+    assert [describe_changes(configurations), describe_changes(configurations)] == [
         [],
         ["removed renamed.toml", "passed_over renamed.toml"],
     ]
 
 
-def test_a_broken_configuration_is_told_once_and_keeps_its_plan(tmp_path: Path) -> None:
+def test_a_broken_configuration_is_reported_once_and_keeps_its_plan(tmp_path: Path) -> None:
     path = write_configuration(tmp_path)
-    roster = ConfigurationFolder(tmp_path)
-    roster.update()
+    configurations = ConfigurationFolder(tmp_path)
+    configurations.update()
     path.write_text("half [")
-    assert roster.update() == []
-    (refused,) = roster.update()
+    assert configurations.update() == []
+    (refused,) = configurations.update()
     assert refused.kind == "refused"
     assert refused.plan is not None
     assert refused.plan.name == "churn"
     assert refused.reason.startswith("churn.toml is not a TOML file: ")
-    assert roster.update() == []
-    assert roster.refused == {path: refused.reason}
+    assert configurations.update() == []
+    assert configurations.refused == {path: refused.reason}
     write_configuration(tmp_path, cron="61 * * * *")
-    roster.update()
-    (refused,) = roster.update()
+    configurations.update()
+    (refused,) = configurations.update()
     assert "`audit.schedule.cron` must be a cron expression" in refused.reason
     write_configuration(tmp_path)
-    roster.update()
-    assert describe_changes(roster) == ["changed churn.toml"]
-    assert roster.refused == {}
+    configurations.update()
+    assert describe_changes(configurations) == ["changed churn.toml"]
+    assert configurations.refused == {}
 
 
 def test_two_configurations_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     first = write_configuration(tmp_path, "a", more='name = "same"')
     write_configuration(tmp_path, "b", more='name = "same"')
-    roster = ConfigurationFolder(tmp_path)
-    added, refused = roster.update()
+    configurations = ConfigurationFolder(tmp_path)
+    added, refused = configurations.update()
     assert (added.kind, refused.kind) == ("added", "refused")
     assert refused.reason == (
         "`audit.name` must differ between the configurations of a folder; got 'same', which is that of "
         "a.toml. Without `audit.name`, the name of the file is used."
     )
     first.unlink()
-    roster.update()
-    assert describe_changes(roster) == ["removed a.toml", "added b.toml"]
+    configurations.update()
+    assert describe_changes(configurations) == ["removed a.toml", "added b.toml"]
 
 
-def test_the_history_tells_what_is_done(tmp_path: Path) -> None:
+def test_recorded_times_are_read_from_the_history(tmp_path: Path) -> None:
     path = write_configuration(tmp_path)
     assert read_recorded_times(read_plan(path)) == frozenset()
     add_record(path, "2026-11-01T03:00:00+01:00")
@@ -585,7 +585,7 @@ def test_the_history_tells_what_is_done(tmp_path: Path) -> None:
 
 
 class Soon:
-    """A schedule with a time every twentieth of a second, as long as it is asked."""
+    """A schedule with a time every twentieth of a second, without end."""
 
     def next_after(self, moment: datetime) -> datetime:
         return moment + timedelta(seconds=0.05)

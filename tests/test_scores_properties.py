@@ -48,7 +48,7 @@ def test_every_public_score_that_takes_cases_is_registered():
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_docstring_tells_range_and_reference(name):
+def test_docstring_states_range_and_reference(name):
     entry = REGISTRY[name]
     text = getattr(sr.scores, name).__doc__
     assert entry.properties in text.splitlines()
@@ -149,7 +149,7 @@ def test_other_forecasts_tie_with_the_truth_where_propriety_is_not_strict(name):
 
 
 @pytest.mark.parametrize(("name", "options"), _instances(BINARY, propriety={Propriety.IMPROPER}))
-def test_truth_is_beaten_where_a_score_is_called_improper(name, options):
+def test_truth_is_beaten_where_a_score_is_registered_as_improper(name, options):
     assert _excess(_binary_risk(name, options, GRID, GRID)).min() < -1e-3
 
 

@@ -367,7 +367,7 @@ def test_overall_model_means_do_not_depend_on_the_bins(cases, n_bins):
 
 
 def test_probability_scale_by_hand():
-    """Pairs .1 .2 .3 .4 | .6 .7 .8 .9 of two classes; .3, .6, .8 and .9 came true."""
+    """Pairs .1 .2 .3 .4 | .6 .7 .8 .9 of two classes; .3, .6, .8 and .9 are those of the observed class."""
     y, p = [0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]
     scale = sr.scores.probability_scale(y, p, n_bins=2)
     assert (scale.n.tolist(), scale.events.tolist()) == ([4, 4], [1, 3])

@@ -89,14 +89,14 @@ def test_samples_are_widened_at_certain_ends_alone(name):
     assert_ends_are_widened(sr.corp(*sample(name)), 1)
 
 
-def test_long_certain_stretches_are_counted_whole():
+def test_long_certain_segments_are_counted_whole():
     """12 cases without an event are more than 20^(2/3) = 7.4; then 1 - 0.05^(1/12)."""
     y = np.r_[np.zeros(12), 1, 0, 1, 0, 1, 0, 1, 1]
     band = assert_ends_are_widened(sr.corp(y, np.arange(20) / 20), 1)
     assert band.upper[0] == pytest.approx(1 - 0.05 ** (1 / 12), abs=1e-12)
 
 
-def test_one_case_at_an_end_does_not_undo_what_many_others_say():
+def test_one_case_at_an_end_does_not_undo_what_many_others_show():
     """Of 122 cases the first is without an event; the bound there is that of the first 25."""
     y = np.r_[0, np.tile([1, 0, 0, 0], 30), 1]
     fit = sr.corp(y, np.linspace(0, 1, 122))
@@ -218,7 +218,7 @@ def test_dependent_rows_widen_the_band():
 # Where a band is given
 
 
-def test_a_band_is_given_at_no_more_points_than_asked_and_at_every_edge_of_a_block():
+def test_a_band_has_at_most_the_requested_points_and_every_edge_of_a_block():
     rng = np.random.default_rng(6)
     p = rng.random(3000)
     fit = sr.corp((rng.random(3000) < p).astype(float), p)
@@ -231,7 +231,7 @@ def test_a_band_is_given_at_no_more_points_than_asked_and_at_every_edge_of_a_blo
     assert len(fit.band(method="resampling", resamples=4, points=3000).x) == 3000
 
 
-def test_bounds_do_not_depend_on_how_many_points_are_asked_for():
+def test_bounds_do_not_depend_on_how_many_points_are_requested():
     y, x = sample("continuous, n = 60")
     few = sr.corp(y, x).band(resamples=50, points=5)
     many = sr.corp(y, x).band(resamples=50, points=60)
@@ -254,7 +254,7 @@ def peak_of_band(fit, **options):
 def test_memory_grows_with_the_curves_that_are_kept_and_with_nothing_else(monkeypatch):
     """The rows of a draw are gone before the next but a few, so the peak stays below 20 times the rows.
     Twice the draws add at most their curves, as collected and in a table; on one thread, as on several
-    it is chance which of the passing arrays of two draws meet.
+    it is random which temporary arrays of two draws coexist.
     """
     rng = np.random.default_rng(7)
     p = rng.random(200_000)
@@ -269,7 +269,7 @@ def test_memory_grows_with_the_curves_that_are_kept_and_with_nothing_else(monkey
 
 
 def test_a_band_can_be_interrupted():
-    """Whoever watches may stop it; as an interrupt does."""
+    """A progress callback may stop it, as an interrupt does."""
 
     def watch(what, done, total):
         assert (what, total) == ("drawing curves", 100_000)
@@ -298,7 +298,7 @@ def split_band(curves, level):
 @pytest.mark.parametrize("resamples", [60, 101])
 @pytest.mark.parametrize("level", [0.5, 0.9])
 @pytest.mark.parametrize("name", [*SAMPLES, "mostly certain"])
-def test_split_resampling_is_what_it_says(name, level, resamples):
+def test_split_resampling_follows_its_definition(name, level, resamples):
     few = np.repeat([0.0, 0.5, 1.0], [5, 10, 5])  # most curves vary at one forecast of three alone
     fit = sr.corp(few > 0.4, few) if name == "mostly certain" else sr.corp(*sample(name))
     x = fit.distinct.x_min
@@ -395,8 +395,8 @@ def test_worked_values_of_three_forecasts():
     np.testing.assert_allclose(band.upper, [0.3660980406, 0.7262086902, 0.9995816750], rtol=0, atol=5e-11)
 
 
-def over_all_stretches(n, events, level):
-    """Bounds from every stretch i..j of K forecasts, with error (1 - level)/(K² + K) for each side."""
+def over_all_segments(n, events, level):
+    """Bounds from every segment i..j of K forecasts, with error (1 - level)/(K² + K) for each side."""
     size = len(n)
     delta = (1 - level) / (size**2 + size)
     start, end = np.triu_indices(size)
@@ -418,7 +418,7 @@ def counts(draw):
 
 @settings(max_examples=60)
 @given(counts(), st.sampled_from([0.5, 0.9, 0.99999]))
-def test_the_honest_band_is_the_best_of_all_stretches(drawn, level):
+def test_the_honest_band_is_the_best_of_all_segments(drawn, level):
     n, events = drawn
     x = np.arange(len(n)) / 60
     y = np.tile([1.0, 0.0], len(n))
@@ -427,11 +427,11 @@ def test_the_honest_band_is_the_best_of_all_stretches(drawn, level):
     band = fit.band("confidence", level, coverage="simultaneous")
     if len(n) > ceil(6 * n.sum() ** (1 / 3)):
         cells = choose_cells(fit.distinct)
-        low, high = over_all_stretches(cells.n, cells.events, level)
+        low, high = over_all_segments(cells.n, cells.events, level)
         lower = [max(low[cells.x_max <= z], default=0.0) for z in band.x]
         upper = [min(high[cells.x_min >= z], default=1.0) for z in band.x]
     else:
-        lower, upper = over_all_stretches(n, events, level)
+        lower, upper = over_all_segments(n, events, level)
         np.testing.assert_array_equal(band.x, x)
     np.testing.assert_allclose(band.lower, lower, rtol=0, atol=1e-12)
     np.testing.assert_allclose(band.upper, upper, rtol=0, atol=1e-12)
@@ -458,7 +458,7 @@ def test_cells_are_few_even_and_never_split_a_tie(n, digits):
             np.searchsorted(ordered, cells.x_max, side="right"),
         )
         np.testing.assert_array_equal(end - first, cells.n)
-        # all forecasts of a cell start within the same of so many equal parts, so only a tie may pass it
+        # all forecasts of a cell start within the same of `most` equal parts, so only a tie may exceed it
         assert cells.n.max() <= n / most + distinct.n.max()
         assert len(cells) == most or distinct.n.max() > 1
 
@@ -510,7 +510,7 @@ def test_a_cell_of_many_forecasts_bounds_from_its_far_end():
     cells = choose_cells(fit.distinct)
     assert 1 < len(cells) < n
     band = fit.band("confidence", coverage="simultaneous")
-    lower, upper = over_all_stretches(cells.n, cells.events, 0.9)
+    lower, upper = over_all_segments(cells.n, cells.events, 0.9)
     k = 20
     middle = (cells.x_min[k] + cells.x_max[k]) / 2
     ends = [cells.x_min[k], middle, cells.x_max[k]]

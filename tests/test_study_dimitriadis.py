@@ -157,8 +157,8 @@ def test_simulated_forecasts_have_the_densities_named():
     """The inverse of each distribution function, checked by the mean and the second moment."""
     u = (np.arange(200_000) + 0.5) / 200_000
     moments = {"Uniform": (1 / 2, 1 / 3), "Linear": (0.6, 0.1 * 4 / 3 + 0.3)}
-    for law, expected in moments.items():
-        x = dimitriadis_simulations._DISTRIBUTIONS[law].draw(u, u)
+    for distribution, expected in moments.items():
+        x = dimitriadis_simulations._DISTRIBUTIONS[distribution].draw(u, u)
         assert (x.mean(), (x**2).mean()) == pytest.approx(expected, abs=1e-9)
     beta = dimitriadis_simulations._DISTRIBUTIONS["Beta Mixture"].draw(u, np.zeros(len(u)))
     assert (beta.mean(), (beta**2).mean()) == pytest.approx((1 / 11, 2 / (11 * 12)), abs=1e-6)

@@ -218,7 +218,7 @@ def test_verdicts(samples, ours, theirs, verdict, reason):
     assert (line.verdict, line.reason) == (verdict, reason)
 
 
-def test_no_case_is_no_comparison(samples):
+def test_without_cases_nothing_is_compared(samples):
     (line,) = run_check(Check("mean", mean, mean, unless=(ALL,), most_cases=3), "peer", samples)
     assert line.verdict is Verdict.NOT_COMPARED
     assert line.reason == "0 cases of the first 3, to save time; left out 3 with rows."

@@ -63,7 +63,7 @@ def month_period(number):
 
 
 def draw(rng, n, *, shift=0.0, slope=1.0, spread=1.2):
-    """Forecasts that are right unless the slope is another, and what came."""
+    """Forecasts, which are calibrated if the slope is 1, and outcomes."""
     log_odds = rng.normal(-1 + shift, spread, n)
     return expit(log_odds), (rng.random(n) < expit(slope * log_odds)).astype(float)
 
@@ -259,7 +259,7 @@ def test_later_audits_and_those_of_the_same_period_are_left_out(months):
     assert trend.reference == ("2025-01", "2025-02")
 
 
-def test_of_a_repeated_audit_the_last_counts(months):
+def test_the_last_run_of_a_repeated_audit_counts(months):
     again = replace(months[5], time="2026-01-01", rows=77)
     for past in ([*months[:6], again], [again, *months[:6]]):
         assert [s.rows for s in find_drift(months[6], past, **SETTINGS).snapshots] == [600] * 5 + [77, 600]
@@ -278,7 +278,7 @@ def test_overlapping_audits_are_not_tested_yet(months):
     assert trend.notes[0].startswith("No earlier audit with intervals ends before this period begins.")
 
 
-def test_the_first_audit_has_nothing_to_say(months):
+def test_the_first_audit_has_nothing_to_compare(months):
     trend = find_drift(months[0], [], **SETTINGS)
     assert (trend.snapshots, trend.drifts, trend.notes) == ((months[0],), (), ())
 
@@ -322,7 +322,7 @@ def test_means_are_compared_with_the_larger_error():
     assert found.upper - found.lower == pytest.approx(2 * 1.959964 * max(of_both, in_common), rel=1e-6)
 
 
-def test_a_sample_in_which_nothing_happened_is_no_proof():
+def test_a_sample_without_variation_is_not_a_proof():
     """Its own error is 0; that of all rows together is not."""
     now, before = MeanEstimate(0.0, 0.0, 0.0, 100.0), [MeanEstimate(0.05, 0.05, 0.005, 1900.0)]
     assert compare_means(now, before, NORMAL, level=0.95).p_value > 0.01
@@ -411,7 +411,7 @@ def test_each_test_of_a_model_that_stays_as_it_is_keeps_its_level(stable_p_value
 
 
 def with_prevalence(snapshot, share, score=0.2, *, rows=1e6):
-    """A snapshot of so many rows that sampling is next to nothing."""
+    """A snapshot of very many rows, so that its sampling error is negligible."""
     brier, mcb, prevalence = snapshot.numbers
     numbers = (
         replace(brier, value=score, corrected=score, standard_error=1e-6),
@@ -458,7 +458,7 @@ def test_forecasts_must_differ_by_more_than_those_of_earlier_audits_do():
 
 
 @pytest.mark.parametrize("audits", [1, 2, 4])
-def test_with_few_audits_their_variance_is_not_known_and_said_to_be(months, audits):
+def test_with_few_audits_a_note_states_that_their_variance_is_not_known(months, audits):
     trend = find_drift(months[audits], months[:audits], **SETTINGS)
     spread = ", or for means the spread of these audits if that is larger" if audits > 1 else ""
     for drift in trend.drifts:
@@ -473,7 +473,7 @@ def test_with_few_audits_their_variance_is_not_known_and_said_to_be(months, audi
     assert "not known" not in measure_drift_table(enough, "95 %").caption
 
 
-def test_few_audits_double_the_variance_and_are_no_less_spread_than_they_show():
+def test_few_audits_double_the_variance_and_have_at_least_their_observed_spread():
     contrast = Contrast(
         value=3.0, reference=0.0, difference=3.0, lower=1.04, upper=4.96, statistic=3.0, p_value=0.0027
     )
@@ -520,7 +520,7 @@ def test_real_changes_are_found(change, expected):
 
 
 def with_miscalibration(snapshot, value, error):
-    """A snapshot whose raw miscalibration is this, with nothing to take off."""
+    """A snapshot with this raw miscalibration, without overfit to subtract."""
     score, mcb, prevalence = snapshot.numbers
     changed = replace(
         mcb, value=value, corrected=value, standard_error=error, overfit=0.0, overfit_closed=0.0
@@ -535,7 +535,7 @@ def miscalibration_drift(months, now, before, error):
 
 
 def test_miscalibration_falls_by_no_more_than_it_was(months):
-    """The interval of the difference ends there before it is said how large a change may be hidden."""
+    """The interval of the difference is cut there before it states how large a change may be hidden."""
     drift = miscalibration_drift(months, 0.0002, 0.0014, 0.003)
     assert (drift.reference, drift.lower) == (pytest.approx(0.0014), -drift.reference)
     assert drift.lower < drift.difference < drift.upper
@@ -553,12 +553,12 @@ def test_another_configuration_is_noted(months):
     names = ["", "a" * 64, "b" * 64, "a" * 64, "b" * 64, "b" * 64, "b" * 64]
     known = [replace(s, configuration=name) for s, name in zip(months, names, strict=True)]
     note = "The configuration has changed since 2025-04: the numbers may differ for that reason"
-    (told,) = find_drift(known[-1], known[:-1], **SETTINGS).notes
-    assert told.startswith(f"{note}, if other rows or columns are read")
+    (text,) = find_drift(known[-1], known[:-1], **SETTINGS).notes
+    assert text.startswith(f"{note}, if other rows or columns are read")
     for current, past in (
-        (known[-1], known[4:6]),  # by the same one
-        (known[-1], [months[0], *known[4:6]]),  # by one that nobody knows
-        (months[-1], known[:-1]),  # is itself by one that nobody knows
+        (known[-1], known[4:6]),  # all by the same configuration
+        (known[-1], [months[0], *known[4:6]]),  # one by an unknown configuration
+        (months[-1], known[:-1]),  # the current audit is by an unknown configuration
     ):
         assert find_drift(current, past, **SETTINGS).notes == ()
     assert find_drift(known[-1], known[:-1], audits=2, alpha=0.05, looks=12).notes == ()
@@ -577,7 +577,7 @@ def test_p_values_are_adjusted_for_tests_and_looks(months):
 # Sentences, table, figure and section
 
 
-def test_sentences_tell_a_tiny_change_from_a_large_one(months):
+def test_sentences_distinguish_a_tiny_change_from_a_large_one(months):
     """With very many rows a change of no importance is more than chance."""
     many = [replace(s, size=4e6, distributions=()) for s in months]
     many = [replace(s, numbers=tuple(replace(n, standard_error=1e-6) for n in s.numbers)) for s in many]
@@ -609,7 +609,7 @@ def test_sentences_say_what_the_data_leave_open(months):
     assert "stability index" in trend.drifts[3].sentence
 
 
-def test_few_events_are_no_ground_for_a_test_of_miscalibration():
+def test_few_events_are_not_enough_for_a_test_of_miscalibration():
     rng = np.random.default_rng(6)
     audits = [snap(*draw(rng, 120, shift=-2.2), number) for number in range(4)]
     trend = find_drift(audits[-1], audits[:-1], **SETTINGS)
@@ -665,7 +665,7 @@ def limited(*kept):
 
 @pytest.fixture(scope="module")
 def report(evaluation):
-    """An audit after six months in which the outcome came much more often."""
+    """An audit in which events are much more frequent than in the six months before."""
     rng = np.random.default_rng(7)
     past = [snap(*draw(rng, 500, shift=-1.5), number) for number in range(6)]
     current = take_snapshot(evaluation, month_period(6), time="2025-08-01T06:00:00+00:00")
@@ -674,7 +674,7 @@ def report(evaluation):
         return prepare_report(evaluation, None, limited("summary", "trend"), trend=trend)
 
 
-def test_the_figure_tells_numbers_limits_and_changes(report):
+def test_the_description_of_the_figure_states_numbers_limits_and_changes(report):
     described = describe_trend(report.trend, report.judgements)
     assert described.startswith("Numbers of 7 audits, from 2025-01 to 2025-07. Brier score: logit 0.")
     assert "warning above 0.19; limit at most 0.2." in described
@@ -725,7 +725,7 @@ def test_a_longer_period_whose_middle_lies_before_others_is_drawn_there(months):
     assert texts[-1] == "2025-07"
 
 
-def test_the_caption_tells_where_points_stand(report, months):
+def test_the_caption_states_where_points_stand(report, months):
     daily = [window_snapshot(months[0], end, days=None) for end in range(3)]
     for past, current, where in (
         (months[:-1], months[-1], "Numbers of 7 audits, each at the middle of its period, "),

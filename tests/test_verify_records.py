@@ -1,6 +1,6 @@
-"""`audit verify`: a record that no run can have made is named, wherever its hashes are right.
+"""`audit verify`: a record that no run can have made is named, even if its hashes are correct.
 
-Forgers here may insert rows into the database, with all its triggers active; the chain of hashes is right.
+Forgers here may insert rows into the database, with all its triggers active; the chain of hashes is correct.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _december():
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def audited(tmp_path_factory) -> Path:
     """Two audits, of September and October, that breach a limit."""
     folder = tmp_path_factory.mktemp("made")
     make_scored("2026-09-01", 91, rows=6).to_csv(folder / "scores.csv", index=False)
@@ -62,9 +62,9 @@ def made(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def config(made, tmp_path) -> Path:
-    """A copy that a test may do anything to."""
-    return shutil.copytree(made, tmp_path / "copy") / "loans.toml"
+def config(audited, tmp_path) -> Path:
+    """A copy that a test may change."""
+    return shutil.copytree(audited, tmp_path / "copy") / "loans.toml"
 
 
 @dataclass(kw_only=True)
@@ -91,7 +91,7 @@ class Forgery:
         self.set(results_sha256=sha256, documents=tuple(sorted(self.documents)), files=files)
 
     def set_report(self, report) -> None:
-        """The same, with all that the record says of it."""
+        """Put another report in place of the one there is, and adapt the record to it."""
         self.set_results(report.to_json().encode())
         self.set(
             judgements=report.judgements,
@@ -131,7 +131,7 @@ def begin_forgery(config, *, as_of=NOVEMBER) -> Forgery:
 
 
 def insert(config, forgery) -> Record:
-    """Add a record as anyone can who may insert rows: hashes are right, triggers are active."""
+    """Add a record as anyone can who may insert rows: hashes are correct, triggers are active."""
     record = forgery.record
     row = {**describe_columns(record), "sha256": record.sha256, "body": record.to_json()}
     with closing(sqlite3.connect(read_plan(config).history_file)) as connection, connection:
@@ -149,7 +149,7 @@ def insert(config, forgery) -> Record:
 
 
 def move_report(forgery):
-    """The report of a forgery, with the period and the times that its record says."""
+    """The report of a forgery, with the period and the times of its record."""
     record, report = forgery.record, read_results(forgery.results)
     *past, now = report.trend.snapshots
     previous = record.id - 1
@@ -230,7 +230,7 @@ def forge_status(forgery):
 
 
 def forge_judgements(forgery):
-    """The record says other verdicts than its document."""
+    """The record states other verdicts than its document."""
     forgery.set_report(move_report(forgery))
     judgements = tuple(replace(each, verdict="pass", value=0.01) for each in forgery.record.judgements)
     forgery.set(judgements=judgements, status=AuditStatus.PASS, exit_code=0)
@@ -242,7 +242,7 @@ def forge_numbers_without_hash(forgery):
 
 
 def forge_score(forgery):
-    """A number of the document is another one, and all verdicts follow from it."""
+    """A number of the document is changed, and all verdicts follow from it."""
     forgery.set_report(improve(move_report(forgery), is_careful=False))
 
 
@@ -376,10 +376,10 @@ def test_a_record_that_no_run_can_have_made_is_named(config, forge, sentence):
 def test_an_inserted_record_is_named_at_the_terminal_and_no_run_goes_on_after_it(config, call):
     forgery = begin_forgery(config)
     insert(config, forgery)
-    code, told, _ = call("audit", "verify", config)
+    code, output, _ = call("audit", "verify", config)
     assert code == ExitCode.LIMIT_BREACHED
-    assert FORGERIES[forge_copy] in told.splitlines()
-    assert "NOT intact, " in told
+    assert FORGERIES[forge_copy] in output.splitlines()
+    assert "NOT intact, " in output
     head = read_plan(config).chain_head.read_text()
     with pytest.raises(
         UsageError,
@@ -415,21 +415,21 @@ def test_two_honest_audits_are_intact(config):
     assert (found.records, found.findings, found.warnings, found.notes) == (5, (), (), ())
 
 
-def test_what_cannot_be_seen_without_keys_leaves_a_lag(config, call):
-    """Somebody who may write everywhere, and makes all that a run makes, is seen by nothing but the lag."""
+def test_a_forgery_that_needs_keys_to_be_detected_leaves_a_lag(config, call):
+    """A forger who may write everywhere and writes all that a run writes is revealed by the lag alone."""
     forgery = begin_forgery(config)
     forge_files_that_are_not_there(forgery)
     insert(config, forgery)
     (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
     assert verify(config).findings == ()
-    code, told, _ = call("audit", "verify", config)
+    code, output, _ = call("audit", "verify", config)
     lag = "The chain head file names record 2, but the history ends with record 3: "
     assert code == ExitCode.WARNINGS
-    assert told.startswith(lag)
-    assert "3 records and 3 files: intact." in told
-    code, told, _ = call("audit", "verify", config, "--json")
+    assert output.startswith(lag)
+    assert "3 records and 3 files: intact." in output
+    code, output, _ = call("audit", "verify", config, "--json")
     assert code == ExitCode.WARNINGS
-    assert json.loads(told)["warnings"][0].startswith(lag)
+    assert json.loads(output)["warnings"][0].startswith(lag)
     outcome = run_audit(config, as_of=OCTOBER, again=True)
     assert outcome.problems == (
         f"Record 3 was not noted in the file {read_plan(config).chain_head}, and no run is known to have "
@@ -439,7 +439,7 @@ def test_what_cannot_be_seen_without_keys_leaves_a_lag(config, call):
     assert verify(config).warnings == ()
 
 
-def test_a_forged_failure_that_says_nothing_wrong_leaves_a_lag(config, call):
+def test_a_forged_failure_that_states_nothing_wrong_leaves_a_lag(config, call):
     forgery = begin_forgery(config)
     kept = {forgery.record.configuration_sha256: forgery.documents[forgery.record.configuration_sha256]}
     draft = Record(
@@ -473,7 +473,7 @@ def roll_back(config) -> None:
     plan.chain_head.write_text(f"1 {first.sha256}\n")
 
 
-def test_a_run_that_was_killed_before_it_wrote_the_head_is_no_alarm(config):
+def test_a_run_that_was_killed_before_it_wrote_the_head_is_not_an_alarm(config):
     roll_back(config)
     record, _ = read_last(config)
     open_pending_notification(read_plan(config)).write(record)
@@ -490,12 +490,12 @@ def test_people_are_notified_of_records_that_were_not_noted(config, tmp_path):
     roll_back(config)
     (problem,) = run_audit(config, as_of=NOVEMBER).problems
     assert problem.startswith("Record 2 was not noted in the file ")
-    told = json.loads(seen.read_text())
-    assert (told["status"], told["alarms"]) == ("fail", [problem])
+    notification = json.loads(seen.read_text())
+    assert (notification["status"], notification["alarms"]) == ("fail", [problem])
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_head_that_is_gone_is_made_again_from_records_that_hold(config, kept):
+def test_a_missing_head_is_written_again_from_valid_records(config, kept):
     plan = read_plan(config)
     plan.chain_head.unlink()
     if not kept:
@@ -515,10 +515,10 @@ def test_a_head_that_cannot_be_written_is_a_problem_of_the_run(config, call):
     plan = read_plan(config)
     plan.chain_head.unlink()
     plan.chain_head.mkdir()
-    code, _, told = call("audit", "run", config, "--as-of", NOVEMBER)
+    code, _, stderr = call("audit", "run", config, "--as-of", NOVEMBER)
     assert code == ExitCode.LIMIT_BREACHED
     file = f"The chain head file {plan.chain_head}, which names the last record"
-    assert f"scorereport: {file}, could not be written: " in told
+    assert f"scorereport: {file}, could not be written: " in stderr
 
 
 # Times
@@ -562,7 +562,7 @@ BACK = {
 }
 
 
-def test_clocks_that_differ_a_little_are_no_finding():
+def test_clocks_that_differ_a_little_are_not_a_finding():
     earlier = make_record(1, finished="2026-01-28T00:04:00+00:00")
     later = make_record(2, started="2026-01-28T00:00:10+00:00", finished="2026-01-28T00:00:00+00:00")
     assert examine(earlier, later).findings == []
@@ -599,9 +599,9 @@ def test_a_day_of_the_future_makes_no_record_and_no_notification(config, call, t
     seen = tmp_path / "seen"
     notify = {"command": [sys.executable, "-c", f"open({str(seen)!r}, 'w')"]}
     write_audit(config.parent, limits={"brier": {"fail": 0.1}}, notify=notify, time_zone="Europe/Berlin")
-    code, _, told = call("audit", "run", config, "--as-of", "2030-01-01")
+    code, _, stderr = call("audit", "run", config, "--as-of", "2030-01-01")
     assert code == ExitCode.USAGE
-    assert told == (
+    assert stderr == (
         "scorereport: `as_of` must not lie in the future; got 2030-01-01, and it is 2026-12-15 now in "
         "Europe/Berlin.\n"
     )
@@ -637,7 +637,7 @@ def test_verdicts_of_another_version_are_a_note(config):
     ]
 
 
-def test_last_digits_of_another_processor_are_no_finding(config):
+def test_last_digits_of_another_processor_are_not_a_finding(config):
     record, documents = read_last(config)
     report = read_results(documents[record.results_sha256])
     shifted = [replace(each, value=each.value * (1 + 1e-12)) for each in report.judgements]
@@ -655,8 +655,8 @@ def test_last_digits_of_another_processor_are_no_finding(config):
     assert (found.wrong, found.unconfirmed) == ([], [])
 
 
-def test_files_carry_the_results_of_their_record(made, tmp_path):
-    folder = shutil.copytree(made, tmp_path / "forms")
+def test_files_carry_the_results_of_their_record(audited, tmp_path):
+    folder = shutil.copytree(audited, tmp_path / "forms")
     config = write_audit(folder, "forms", report=BRIEF, output={"formats": ["pdf", "html"]})
     outcome = run_audit(config, as_of=OCTOBER)
     assert verify(config).findings == ()
@@ -689,9 +689,9 @@ def test_a_json_report_that_is_not_the_document_is_named(config):
 
 @pytest.mark.sweep
 def test_records_of_other_machines_are_a_note_and_own_ones_a_warning(
-    made, tmp_path, postgres_url, monkeypatch
+    audited, tmp_path, postgres_url, monkeypatch
 ):
-    folder = shutil.copytree(made, tmp_path / "shared")
+    folder = shutil.copytree(audited, tmp_path / "shared")
     shutil.rmtree(folder / "audits")
     monkeypatch.setenv("HISTORY", postgres_url)
     history = {"database": "${HISTORY}"}

@@ -101,7 +101,7 @@ def test_weights_that_chance_explains_do_not_change_with_outcomes(weight):
 
 
 @pytest.mark.parametrize("rare", [0, 1])
-def test_too_few_rows_of_an_outcome_say_nothing(rare):
+def test_with_too_few_rows_of_an_outcome_weights_are_fixed(rare):
     for outcome in (0.0, 1.0):
         y = np.full(N, outcome)
         y[:rare] = 1 - outcome
@@ -157,7 +157,7 @@ def test_whole_weights_of_rows_drawn_once_do_not_narrow_a_test():
     assert wide.standard_error > 5 * narrow.standard_error
 
 
-# Doors
+# Entry points
 
 FRAME = pd.DataFrame({"y": Y.astype(int), "p": P, "w": WHOLE, "share": WHOLE / 100})
 NAMED = {"outcome": "y", "forecasts": ["p"], "resamples": 0}
@@ -194,7 +194,7 @@ def test_point_values_are_those_of_repeated_rows_for_either_kind():
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_every_engine_knows_the_kind(engine, tmp_path):
+def test_every_engine_supports_the_kind(engine, tmp_path):
     path = tmp_path / "p.parquet"
     FRAME.to_parquet(path)
     named = {**NAMED, "resamples": 100, "weight": "w", "engine": engine}
@@ -217,7 +217,7 @@ def test_every_engine_knows_the_kind(engine, tmp_path):
         ([1, 0] * 30, np.linspace(0.1, 0.9, 60), np.append(np.ones(59), 1e12)),
     ],
 )
-def test_one_row_with_almost_all_weight_is_no_crash(y, p, weight):
+def test_one_row_with_almost_all_weight_is_not_a_crash(y, p, weight):
     frame = pd.DataFrame({"y": y, "m": np.asarray(p, dtype=float), "w": np.asarray(weight, dtype=float)})
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], weight="w", resamples=99)
     line = found.models[0].calibration.line
@@ -259,7 +259,7 @@ def test_notes_on_rare_classes_name_effective_numbers():
     assert note.startswith("Only 9 cases (effective number of weighted rows) of a class: with fewer than 20")
 
 
-def test_a_note_says_that_recalibration_is_not_tried():
+def test_a_note_states_that_recalibration_is_not_tried():
     note = "Recalibration is left out: it needs at least 10 events and 10 non-events, spread over its folds."
     frame = pd.DataFrame(
         {"y": np.repeat([1.0, 0.0], [10, 50]), "p": np.resize([0.2, 0.3, 0.5, 0.7], 60), "w": 2.0}

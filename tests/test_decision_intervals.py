@@ -172,7 +172,7 @@ def test_engines_have_the_same_intervals_of_decisions(tmp_path):
     assert documents_agree(encode(duck.thresholds), encode(memory.thresholds))
     np.testing.assert_array_equal(duck.curves.decision.band.lower, memory.curves.decision.band.lower)
     here, there = memory.calibration.binned, duck.calibration.binned
-    assert there.interval is None  # it is drawn, and nothing is where rows are not in memory
+    assert there.interval is None  # it is drawn, which needs all rows in memory
     assert there.corrected == pytest.approx(here.corrected, rel=1e-6)
     assert (duck.calibration.errors, duck.calibration.flexible) == (None, None)
 
@@ -181,7 +181,7 @@ def test_engines_have_the_same_intervals_of_decisions(tmp_path):
 
 
 def test_distances_of_a_calibrated_forecast_start_at_0():
-    """Outcomes follow the forecasts as evenly as they can: nothing speaks against calibration."""
+    """Outcomes follow the forecasts as evenly as they can: nothing contradicts calibration."""
     p = np.repeat(np.arange(1, 10) / 10, 10)
     y = np.concatenate([np.arange(10) < k for k in range(1, 10)]).astype(float)
     y[[4, 40]] = 1 - y[[4, 40]]
@@ -214,7 +214,7 @@ def test_intervals_of_distances_shrink_with_the_sample():
     assert found.standard_error < 0.01
 
 
-def test_no_events_leave_room_for_those_that_may_come():
+def test_without_events_intervals_allow_for_those_that_may_happen():
     p = np.full(30, 1e-4)
     errors, ece = calibration_errors(np.zeros(30), p), expected_calibration_error(np.zeros(30), p)
     upper = proportion_confint(0, 30, method="wilson")[1] - 1e-4
@@ -342,7 +342,7 @@ def test_few_events_have_fewer_knots(events, knots):
         ),
     ],
 )
-def test_where_no_curve_fits_the_note_says_why(y, p, note):
+def test_where_no_curve_fits_the_note_states_why(y, p, note):
     curve = flexible_curve(y, p)
     assert curve.note == note
     assert len(curve.forecast) == len(curve.upper) == len(curve.knots) == 0
@@ -411,7 +411,7 @@ def test_documents_hold_bands_and_intervals(evaluation, tmp_path):
     assert again.models[0].thresholds[0].interval("sensitivity").method == "Wilson"
 
 
-def test_figures_show_curves_and_say_where_there_is_none(evaluation):
+def test_figures_show_curves_and_state_where_there_is_none(evaluation):
     from scorereport.plots import describe_flexible, plot_decision, plot_flexible
 
     assert "flat: no curve could be fitted" in describe_flexible(evaluation.models)

@@ -35,8 +35,8 @@ from serving_tools import add_record, at, write_configuration
 
 # --- real servers ---
 
-#: Serves what its argument asks for; without one, it stays and forks off a server for each line it reads,
-#: because to load all modules takes longer than most tests.
+#: Serves with the options in its argument; without one, it stays and forks a server for each line it reads,
+#: because loading all modules takes longer than most tests.
 SERVER = """
 import json, os, sys, traceback
 from datetime import datetime
@@ -73,7 +73,7 @@ for line in sys.stdin:
 COMMAND = [sys.executable, "-W", "error", "-c", SERVER]
 
 
-#: Notes its arguments and does as the files beside it say.
+#: Writes down its arguments, and does what the files beside it request.
 AUDIT = """
 import os, signal, sys, time
 here = os.path.dirname(__file__)
@@ -163,7 +163,7 @@ class Serving:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """All events so far; a line that is no JSON fails the test."""
+        """All events so far; a line that is not JSON fails the test."""
         lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -182,7 +182,7 @@ class Serving:
 
     @property
     def waiting(self) -> int:
-        """How many runs wait; none before the server has written a word."""
+        """How many runs wait; none before the server has written its health file."""
         is_there = (self.folder / HEALTH_FILE).exists()
         return sum(audit.waiting for audit in read_health(self.folder).audits) if is_there else 0
 
@@ -373,7 +373,7 @@ def test_missed_nights_are_caught_up_once_even_if_the_server_is_killed(
         assert len(server.calls) == 4
 
 
-def test_an_audit_that_dies_takes_nothing_with_it_and_tells_no_secret(
+def test_an_audit_that_dies_stops_no_other_and_reveals_no_secret(
     tmp_path: Path, mother: subprocess.Popen[str]
 ) -> None:
     with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
@@ -446,7 +446,7 @@ def test_an_audit_that_dies_is_tried_again_until_it_is_given_up_and_people_are_n
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("code", "attempts"), [(0, 1), (1, 1), (4, 1), (5, 1), (2, 2), (70, 2)])
-def test_only_what_came_to_no_result_is_tried_again(
+def test_only_a_run_without_a_result_is_tried_again(
     tmp_path: Path, mother: subprocess.Popen[str], code: int, attempts: int
 ) -> None:
     with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
@@ -545,25 +545,25 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
     server = AuditServer(options, log, lambda: at("2026-11-02 01:00"))
     server._update_configurations()
     server._read_histories()
-    duty = server._audits["churn"]
-    assert duty.position is None
-    wait_for(lambda: [server._read_histories(), duty.position][1] is not None)
+    scheduled = server._audits["churn"]
+    assert scheduled.position is None
+    wait_for(lambda: [server._read_histories(), scheduled.position][1] is not None)
     answered.set()
     assert '"reason": "The history does not answer."' in log.getvalue()
 
 
 def test_a_notification_that_fails_is_an_event_and_stops_nothing(tmp_path: Path) -> None:
-    heard: SimpleQueue[tuple[str, list[str]]] = SimpleQueue()
-    notifier = Notifier(lambda plan, _reason, problems: heard.put((plan.name, problems)))
+    notified: SimpleQueue[tuple[str, list[str]]] = SimpleQueue()
+    notifier = Notifier(lambda plan, _reason, problems: notified.put((plan.name, problems)))
     plan = read_plan(notified_to(write_configuration(tmp_path), tmp_path / "no" / "folder"))
     notifier.send(plan, at("2026-11-02 02:00"), "It did not happen.")
     notifier.wait(60)
-    name, (problem,) = heard.get(timeout=60)
+    name, (problem,) = notified.get(timeout=60)
     assert name == "churn"
     assert problem.startswith("`audit.notify.command`: the command ended with exit code ")
     broken = replace(plan, configuration=None)  # type: ignore[arg-type]
     notifier.send(broken, at("2026-11-02 02:00"), "It did not happen.")
-    assert heard.get(timeout=60)[1][0].startswith("AttributeError: ")
+    assert notified.get(timeout=60)[1][0].startswith("AttributeError: ")
 
 
 def test_no_more_audits_run_at_a_time_than_workers(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
@@ -602,7 +602,7 @@ def test_a_server_lives_with_a_history_and_a_health_file_that_it_cannot_use(
         assert len(server.find("health.unwritable")) == len(server.find("history.unreadable")) == 1
 
 
-def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"`audit serve` needs a folder of configurations; .* is not a folder\."
     ):
