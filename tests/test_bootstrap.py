@@ -136,7 +136,7 @@ def test_resamples_are_as_large_as_the_sample(kind):
             by_cluster = [np.unique(row[units.cluster == k].round(9)) for k in range(int(units.size))]
             assert all(len(values) == 1 for values in by_cluster)  # clusters are drawn whole
             assert sum(values[0] for values in by_cluster) == pytest.approx(units.size)
-    # each row is drawn as often as its weight says: a mean of 200 has the error sd/√200
+    # each row is drawn in proportion to its weight: a mean of 200 has the error sd/√200
     error = np.std(drawn, axis=0) / np.sqrt(200)
     assert (np.abs(np.mean(drawn, axis=0) - units.row_weight) < 5 * error).all()
 

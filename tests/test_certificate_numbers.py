@@ -219,11 +219,11 @@ class CurveDistribution:
         self.curves = redraw_curves(self.simulation, self.points, OUR_DRAWS, 2021)
         self.other = "consistency" if kind == "confidence" else "confidence"
 
-    def count_differing(self, curves, level=0.9, shift=0.0, asked=0.9):
+    def count_differing(self, curves, level=0.9, shift=0.0, requested_level=0.9):
         """How many bounds of a band of these curves do not fit those of the engine."""
         sizes = likely_sizes(self.points, self.fit.y_prob, len(curves))
         bounds = np.nanquantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0) + shift
-        return count_unlikely(self.curves, tuple(bounds), asked, sizes, FALSE_ALARMS)
+        return count_unlikely(self.curves, tuple(bounds), requested_level, sizes, FALSE_ALARMS)
 
     def redrawn(self, seed, draws=100):
         return redraw_curves(self.simulation, self.points, draws, seed)
@@ -254,8 +254,8 @@ def test_equal_distributions_are_accepted(arguments):
     for seed in range(100, 140):
         curves = found.redrawn(seed)
         assert found.count_differing(curves) == 0
-        assert found.count_differing(curves, level=0.5, asked=0.5) == 0
-        assert found.count_differing(curves, level=0.999, asked=0.999) == 0
+        assert found.count_differing(curves, level=0.5, requested_level=0.5) == 0
+        assert found.count_differing(curves, level=0.999, requested_level=0.999) == 0
 
 
 @pytest.mark.sweep

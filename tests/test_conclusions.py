@@ -88,7 +88,7 @@ SHAPES = {
 
 @cache
 def evaluate_shape(shape, cases=1500):
-    """As many events at each forecast as its frequency says, up to rounding: nothing is left to chance."""
+    """Events at each forecast in proportion to its frequency, up to rounding: nothing is random."""
     frequency, _ = SHAPES[shape]
     outcome = np.concatenate([np.arange(cases) < round(cases * q) for q in frequency]).astype(int)
     frame = pd.DataFrame({"y": outcome, "m": np.repeat(FORECASTS, cases)})

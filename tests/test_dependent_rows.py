@@ -144,7 +144,7 @@ GROUP = {"group": "site", "cluster": "bank"}
 
 @pytest.mark.sweep
 def test_a_group_in_one_cluster_is_scored_without_intervals(frame):
-    """Each site a cluster of its own: nothing can be said of the spread within a site."""
+    """Each site a cluster of its own: the spread within a site is not known."""
     found = evaluate(frame.assign(bank=frame["site"]), **GROUP, smallest_group=1)
     for group in found.groups:
         interval = group.sample.prevalence_interval

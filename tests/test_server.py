@@ -127,7 +127,7 @@ def mother() -> Iterator[subprocess.Popen[str]]:
 
 
 class Serving:
-    """A server in a process of its own, with a clock that the test sets and audits that do as it says."""
+    """A server in a process of its own, with a clock that the test sets and audits that it controls."""
 
     def __init__(self, tmp_path: Path, now: str, mother: subprocess.Popen[str] | None = None) -> None:
         self.folder, self.side = tmp_path / "audits", tmp_path / "side"
