@@ -1,4 +1,4 @@
-"""A history of audits that were never run: records in memory, and small files of reports."""
+"""A history of audits that were never run: records in memory and, on request, files of reports."""
 
 from __future__ import annotations
 
