@@ -260,7 +260,7 @@ def collect_batches(engine):
     found = []
 
     def keep(batch):
-        dict(batch.groups)  # a batch has its codes only while it is read
+        dict(batch.groups)  # codes are read only if the function uses them
         found.append(batch)
         return (np.array([len(batch)]),)
 
