@@ -96,7 +96,7 @@ def sample_of(n, digits, power=1.0):
 
 
 def _curves_once_fixture(monkeypatch):
-    """Draw the same curves of the engine, and their bands, once for all tests, and only a fifth of the curves."""
+    """Draw the same curves of the engine, and their bands, once for all tests, and a fifth as many curves."""
     monkeypatch.setattr(band_comparison, "OUR_DRAWS", OUR_DRAWS // 5)
     monkeypatch.setattr(band_comparison, "redraw_curves", redraw_once)
     monkeypatch.setattr(band_distributions, "_expected_share", share_once)

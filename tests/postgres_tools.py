@@ -121,7 +121,7 @@ def _leave(state: Path) -> None:
 def start_server() -> Server:
     """Make a cluster in a folder of its own and start it, with a password, on a free port of this machine."""
     programs = find_programs()
-    folder = Path(tempfile.mkdtemp(prefix="srpg-", dir="/tmp"))  # short: a socket's path has at most 107 bytes
+    folder = Path(tempfile.mkdtemp(prefix="srpg-", dir="/tmp"))  # short: socket paths have at most 107 bytes
     try:
         server = Server(folder=str(folder), port=_find_port(), password=secrets.token_urlsafe(12))
         _create_cluster(programs, server)

@@ -412,7 +412,9 @@ def test_the_choice_of_a_checkpoint_is_that_of_the_file(tables, report, sections
     p = epochs[[f"p_{label}" for label in GRADES]].to_numpy()
     observed = np.array([GRADES.index(label) for label in epochs["grade"]])
     wrong = p.argmax(axis=1) != observed
-    brier = pd.Series(((p - np.eye(4)[observed]) ** 2).sum(axis=1) + 0.75 * wrong).groupby(epochs["epoch"]).mean()
+    brier = (
+        pd.Series(((p - np.eye(4)[observed]) ** 2).sum(axis=1) + 0.75 * wrong).groupby(epochs["epoch"]).mean()
+    )
     best = brier.idxmin()
     assert report.selection.chosen.best == str(best)
     sentence = f"The penalised Brier score chooses checkpoint {best}, where it is {show(brier[best])}."
@@ -503,7 +505,7 @@ def test_documents_of_classes_are_read_back_to_the_byte(nominal, report, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("change", "contradiction"),
+    ("change", "reason"),
     [
         (
             lambda d: d["evaluation"]["class_models"][0]["scores"]["scores"][2].update(value=0.01),
@@ -536,10 +538,10 @@ def test_documents_of_classes_are_read_back_to_the_byte(nominal, report, tmp_pat
     ],
     ids=["score", "view", "confusion", "scale", "verdict", "limit"],
 )
-def test_documents_of_classes_changed_by_hand_are_refused(written, tmp_path, change, contradiction):
+def test_documents_of_classes_changed_by_hand_are_refused(written, tmp_path, change, reason):
     found = json.loads(written[".json"]) | {"certificate": None}
     change(found)
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(sr.DataError, match=rf"^{re.escape(str(path))} contradicts itself: {contradiction}\.$"):
+    with pytest.raises(sr.DataError, match=rf"^{re.escape(str(path))} contradicts itself: {reason}\.$"):
         read_report(path)

@@ -318,7 +318,9 @@ def test_scores_without_an_overfit_weight_have_no_closed_overfit():
 
 
 def test_the_overfit_weight_is_zero_beyond_a_limit():
-    overfit_weight = OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05})
+    overfit_weight = OVERFIT_WEIGHTS["log_loss"](
+        np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05}
+    )
     assert overfit_weight.tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0]
     assert OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 1.0]), {}).tolist() == [
         0.5,

@@ -50,7 +50,9 @@ def test_options_reach_the_evaluation(call, passed_arguments, tmp_path, command)
         tmp_path,
     )
     assert (code, error) == (ExitCode.USAGE, "scorereport: Enough.\n")
-    assert {key: str(passed_arguments[key]) for key in ("source", "engine", "memory_limit", "temporary_folder")} == {
+    assert {
+        key: str(passed_arguments[key]) for key in ("source", "engine", "memory_limit", "temporary_folder")
+    } == {
         "source": "p.csv",
         "engine": "duckdb",
         "memory_limit": "1GB",

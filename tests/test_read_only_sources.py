@@ -179,7 +179,7 @@ def server_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loans(postgres_server):
-    """A database of a role that may write to all of its tables, and a function that reads all that may change."""
+    """A database of a role that may write to all its tables, and a function that reads what may change."""
     name, role = f"loans_{secrets.token_hex(6)}", f"writer_{secrets.token_hex(6)}"
     with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as server:
         server.execute(f"create role {role} login password '{postgres_server.password}'")

@@ -414,7 +414,7 @@ def test_without_git_the_commit_is_known_and_changes_are_not(folder, monkeypatch
 
 
 def test_files_behind_a_filter_that_was_not_run_are_not_reported_as_changed(folder):
-    """As with Git LFS: the files of the index and of the folder differ, and only the filter can compare them."""
+    """As with Git LFS: the files in the index and in the folder differ; only the filter can compare them."""
     git(folder, "config", "filter.shout.clean", "tr a-z A-Z")
     (folder / ".gitattributes").write_text("*.csv filter=shout\n")
     git(folder, "add", "--renormalize", ".")

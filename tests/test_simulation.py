@@ -1,4 +1,4 @@
-"""Outcomes drawn under a hypothesis: every kind of draw against its definition, its distribution and its clusters."""
+"""Outcomes drawn under a hypothesis: every kind against its definition, its distribution and its clusters."""
 
 from __future__ import annotations
 

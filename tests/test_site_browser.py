@@ -83,7 +83,10 @@ def visit(browser, address):
     page.on("requestfailed", lambda request: is_left(request) or note(request.url, request.failure))
     page.on("dialog", lambda dialog: (note("", dialog.message), dialog.dismiss()))
     page.on("response", lambda response: response.status < 400 or note(response.url, response.status))
-    page.on("request", lambda request: request.url.startswith((address, "data:")) or note(request.url, "elsewhere"))
+    page.on(
+        "request",
+        lambda request: request.url.startswith((address, "data:")) or note(request.url, "elsewhere"),
+    )
     yield page
     assert problems == []
     window.close()

@@ -190,7 +190,9 @@ def test_other_placeholders_are_refused(tmp_path, pattern, message):
 
 
 def test_a_period_of_all_rows_has_no_start(tmp_path):
-    message = "`audit.source.file` holds {start}, but a period of all rows has none: name a period in `audit.w"
+    message = (
+        "`audit.source.file` holds {start}, but a period of all rows has none: name a period in `audit.w"
+    )
     with pytest.raises(UsageError, match=re.escape(message)):
         take(tmp_path, file="{start}.csv", period=ALL)
 

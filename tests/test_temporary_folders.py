@@ -1,4 +1,4 @@
-"""Temporary folders of processes that were killed are removed by the next one; those of running processes stay."""
+"""Temporary folders of killed processes are removed by the next process; those of running processes stay."""
 
 from __future__ import annotations
 

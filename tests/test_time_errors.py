@@ -1,4 +1,4 @@
-"""Rows that depend on each other in time: the test of dependence, tests of calibration that allow for it, and page one."""
+"""Rows that depend on each other in time: tests of it, tests of calibration that allow for it, page one."""
 
 from __future__ import annotations
 
@@ -133,7 +133,9 @@ def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
     (finding,) = [text for text in findings if "depend on each other in time" in text]
     assert "(autocorrelation 0." in finding
     assert "tests that treat rows as independent are too confident" in finding
-    assert " The test of slope and intercept that allows for it does not reject calibration (p = 0." in finding
+    assert (
+        " The test of slope and intercept that allows for it does not reject calibration (p = 0." in finding
+    )
     assert not any(text.startswith("There is evidence that m is miscalibrated") for text in findings)
     scores = evaluation.models[0].scores
     assert all(test.note.endswith(INDEPENDENT) for test in scores.miscalibration_tests)
@@ -219,7 +221,8 @@ def test_page_one_uses_the_p_value_adjusted_for_all_models(adjusted, is_shown):
     rejects = "rejects" if is_shown else "does not reject"
     described = describe_time_tests(model, 0.05, 2)
     assert (
-        described == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
+        described
+        == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
     )
     sentence, _ = describe_line_test(model, 0.05, 2)
     assert sentence.startswith("There is evidence that m is miscalibrated") is is_shown

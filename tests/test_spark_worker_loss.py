@@ -44,7 +44,7 @@ def test_a_worker_killed_during_the_job_changes_no_bit(
         time.sleep(0.5)
         return digest_chunk(chunk, plan, before)
 
-    # A frame that was shuffled: its rows come back in another order, and from other workers, if a worker is lost.
+    # A shuffled frame: its rows come back in another order, and from other workers, if a worker is lost.
     settings = {"spark.executor.memory": "512m", "spark.sql.adaptive.enabled": "false"}
     with spark_session("local-cluster[2,1,1024]", settings, tmp_path) as session:
         rows = session.read.parquet(str(file)).repartition(2, "x")

@@ -1,4 +1,4 @@
-"""Selection of a checkpoint: scores by hand, choices, early stopping, correlations, and how they are shown."""
+"""Selection of a checkpoint: scores by hand, choices, early stopping, correlations, and their display."""
 
 from __future__ import annotations
 
