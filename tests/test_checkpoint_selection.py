@@ -314,7 +314,7 @@ def test_given_scores_are_found_by_their_names():
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
-def test_files_give_what_frames_give(tmp_path, ending):
+def test_files_give_the_same_as_frames(tmp_path, ending):
     long, short = tmp_path / f"long.{ending}", tmp_path / f"short.{ending}"
     frame = make_frame(range(8, 12))
     table = choose(frame).frame.reset_index().assign(epoch=range(8, 12))

@@ -1,4 +1,4 @@
-"""Certificates of classes: what is asked, weights, numbers that are off."""
+"""Certificates of classes: questions to R, weights, numbers that differ."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def of_one(frame):
     return evaluate(frame, LABELS, resamples=40)
 
 
-# ---- What is asked ----
+# ---- Questions to R ----
 
 
 def test_every_threshold_and_every_class_is_a_binary_question(evaluation, use):

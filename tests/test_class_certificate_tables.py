@@ -1,4 +1,4 @@
-"""Certificates of classes: answers that are off, data that do not fit, tables, live R."""
+"""Certificates of classes: wrong answers, data of another evaluation, tables, live R."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 EXACT = "continuous consistency band, exact quantile"
 
 
-# ---- Answers that are off ----
+# ---- Wrong answers ----
 
 
 def test_a_wrong_answer_about_a_threshold_differs_there_and_in_the_sum(evaluation, use):
@@ -117,7 +117,7 @@ def test_r_that_fails_in_one_view_leaves_it_to_base_r(evaluation, use):
     ]
 
 
-# ---- Data and evaluations that do not fit ----
+# ---- Data of another evaluation ----
 
 
 def assert_refused(evaluation, data, sentence):

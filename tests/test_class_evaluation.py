@@ -319,7 +319,7 @@ def test_whole_weights_are_repeated_rows(frame):
 
 
 @pytest.mark.sweep
-def test_the_order_of_rows_leaves_no_trace(frame):
+def test_the_order_of_rows_does_not_matter(frame):
     options = {"resamples": 40, "group": "site", "cluster": "person"}
     first = evaluate(frame[:80], **options)
     shuffled = frame[:80].sample(frac=1, random_state=5)

@@ -234,7 +234,7 @@ def all_results(d, order):
     ]
 
 
-def test_the_order_of_rows_leaves_no_trace():
+def test_the_order_of_rows_does_not_matter():
     order = np.random.default_rng(3).permutation(len(Y))
     for plain, shuffled in zip(all_results(DATA, np.arange(len(Y))), all_results(DATA, order), strict=True):
         assert same_bits(plain, shuffled), plain

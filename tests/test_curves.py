@@ -206,7 +206,7 @@ def test_decision_curve_beyond_a_threshold_is_its_limit_from_the_right(data):
     np.testing.assert_allclose(beyond, next_values, rtol=1e-12, atol=1e-13)
 
 
-def test_decision_curve_by_default_stands_at_every_forecast_and_percent():
+def test_decision_curve_by_default_has_every_forecast_and_percent():
     curve = sr.curves.decision_curve(FIT, lower=0.105, upper=0.355)
     percents = np.linspace(0, 1, 101)[11:36]
     expected = np.unique(np.concatenate([[0.105, 0.355], percents, [0.2, 0.3, 0.35]]))

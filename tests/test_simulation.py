@@ -353,7 +353,7 @@ def test_certain_rows_are_not_correlated(p):
 
 
 def test_a_row_beside_certain_ones_has_nothing_to_correlate_with():
-    """One uncertain row in each cluster: no pair can covary, whatever the last digits of the sums say."""
+    """One uncertain row in each cluster: no pair can covary, whatever the last digits of the sums are."""
     rng = np.random.default_rng(0)
     for clusters in rng.integers(2, 400, 200).tolist():
         p = np.column_stack([rng.random(clusters), np.ones(clusters)]).ravel()

@@ -180,7 +180,7 @@ def test_what_cannot_be_removed_is_tried_again_by_the_next(place, monkeypatch):
     assert remove_abandoned(place) == [folder]
 
 
-def test_a_place_that_is_not_there_holds_nothing_to_sweep(place):
+def test_a_missing_folder_holds_nothing_to_sweep(place):
     assert remove_abandoned(place / "nowhere") == []
 
 
