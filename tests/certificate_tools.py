@@ -96,14 +96,14 @@ def sample_of(n, digits, power=1.0):
 
 
 def _curves_once_fixture(monkeypatch):
-    """Draw the same curves of the engine, and bands of them, only once in all tests, and a fifth of them."""
+    """Draw the same curves of the engine, and their bands, once for all tests, and a fifth as many curves."""
     monkeypatch.setattr(band_comparison, "OUR_DRAWS", OUR_DRAWS // 5)
     monkeypatch.setattr(band_comparison, "redraw_curves", redraw_once)
     monkeypatch.setattr(band_distributions, "_expected_share", share_once)
 
 
 def all_curves_fixture(monkeypatch):
-    """As many curves as users get, for what a fifth of them cannot tell."""
+    """Draw as many curves as for users, in tests where a fifth of them is too few."""
     monkeypatch.setattr(band_comparison, "OUR_DRAWS", OUR_DRAWS)
 
 
@@ -157,12 +157,12 @@ def with_band(answer, name, **parts):
 
 
 def without_draws(answer):
-    """The same without the bands that were resampled, which take long to compare."""
+    """The answer without its resampled bands, which take long to compare."""
     return replace(answer, bands={name: answer.bands[name] for name in ("discrete", "continuous")})
 
 
 def make_answer(question, *, quantiles="r", draws=(), band_level=None):
-    """What R would say if it were the engine; of random draws it makes its own."""
+    """The answer of an R that agrees with the engine, except that its random draws are its own."""
     fit = sr.corp(question.y_true, question.y_prob)
     decompositions = list(decompose_all(fit, question.costs))
     murphy, level = fit.murphy(), question.level

@@ -65,10 +65,10 @@ def tables_fixture(page):
 
 
 def arrays_of(model):
-    """Classes that came, as places, and the probabilities of a model for the patients."""
+    """Observed classes, as positions, and the probabilities of a model for the patients."""
     patients = make_patients()
-    came = np.array([GRADES.index(label) for label in patients["grade"]])
-    return came, patients[[f"{model}_{label}" for label in GRADES]].to_numpy()
+    observed = np.array([GRADES.index(label) for label in patients["grade"]])
+    return observed, patients[[f"{model}_{label}" for label in GRADES]].to_numpy()
 
 
 def find_table(tables, start):
@@ -89,7 +89,7 @@ def bracket(estimate, decimals=4):
 
 
 def assert_headings_do_not_skip(levels):
-    """The first is the title, the only one; each other is at most one level deeper than the one before."""
+    """The first is the only title; each other heading is at most one level deeper than the one before."""
     assert levels.count(1) == 1
     assert levels[0] == 1
     assert all(b <= a + 1 for a, b in pairwise(levels))
@@ -99,8 +99,8 @@ POLICY = f'\n<meta http-equiv="Content-Security-Policy" content="{PAGE_POLICY}">
 
 
 def assert_page_is_sound(page):
-    """What must hold of every page: references lead somewhere, images are told, nothing is fetched or run."""
-    check_self_contained(page.replace(POLICY, ""))  # which is added to a page once it is checked
+    """What must hold for every page: references resolve, images have texts, nothing is fetched or run."""
+    check_self_contained(page.replace(POLICY, ""))  # added to a page after this check
     tags, attributes = list_markup(page)
     assert not {"script", "link", "iframe", "object", "form"} & tags
     assert not any(name.startswith("on") for name in attributes)
@@ -128,16 +128,16 @@ def draw_classes(labels, n, *, model="m", seed=0):
     """A frame of probabilities with classes drawn from them, and the labels."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(len(labels)), n)
-    came = [
+    observed = [
         labels[min(int((u > row.cumsum()).sum()), len(labels) - 1)]
         for u, row in zip(rng.random(n), p, strict=True)
     ]
-    return frame_of(came, p, labels, model=model), labels
+    return frame_of(observed, p, labels, model=model), labels
 
 
-def frame_of(came, p, labels, *, model="m"):
+def frame_of(observed, p, labels, *, model="m"):
     columns = {f"{model}_{label}": column for label, column in zip(labels, np.transpose(p), strict=True)}
-    return pd.DataFrame({"y": came} | columns)
+    return pd.DataFrame({"y": observed} | columns)
 
 
 def evaluate_classes(frame, labels, **options):
@@ -146,6 +146,6 @@ def evaluate_classes(frame, labels, **options):
 
 
 def assert_valid(text, name):
-    """A document keeps to the schema that is filed."""
+    """The document conforms to the schema of that name."""
     schema = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(json.loads(text))

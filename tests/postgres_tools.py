@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 USER = "scorereport"
 #: Reads every table of every database and may do nothing else; it has the same password.
 READER = "reader"
-#: Nothing of a test has to outlive a power failure.
+#: The data of a test need not survive a power failure.
 SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 class StartError(Exception):
-    """There is no PostgreSQL here, or it does not start; the message says which."""
+    """PostgreSQL is not installed, or does not start; the message states which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +59,12 @@ class Server:
 
 
 def as_reader(url: str) -> str:
-    """The address for a role that can only read: sources refuse the superuser, who owns the server."""
+    """The address for a role that can only read: sources refuse the superuser that owns the server."""
     return url.replace(f"://{USER}:", f"://{READER}:")
 
 
 def share_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start a server, or join that of another worker; whoever leaves last stops it."""
+    """Start a server, or join that of another worker; the last worker to leave stops it."""
     shared = tmp_path_factory.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):
         shared = shared.parent
@@ -121,7 +121,7 @@ def _leave(state: Path) -> None:
 def start_server() -> Server:
     """Make a cluster in a folder of its own and start it, with a password, on a free port of this machine."""
     programs = find_programs()
-    folder = Path(tempfile.mkdtemp(prefix="srpg-", dir="/tmp"))  # short: paths of sockets have 107 letters
+    folder = Path(tempfile.mkdtemp(prefix="srpg-", dir="/tmp"))  # short: socket paths have at most 107 bytes
     try:
         server = Server(folder=str(folder), port=_find_port(), password=secrets.token_urlsafe(12))
         _create_cluster(programs, server)
@@ -198,7 +198,7 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def _server_user() -> pwd.struct_passwd | None:
-    """The server refuses to run as root: then somebody else has to."""
+    """The user that runs the server if this process is root, which the server refuses; otherwise None."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):

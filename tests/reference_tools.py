@@ -21,11 +21,11 @@ R_CODE = Path(reference.__file__).parent / "r"
 PATIENCE = 120
 
 
-# R, or not
+# Whether R is there
 
 
 def give_up(reason):
-    """Skip with the reason, or fail if R is demanded."""
+    """Skip with the reason, or fail if R is required."""
     if os.environ.get("SCOREREPORT_REQUIRE_R") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
@@ -37,7 +37,7 @@ def version_of_r(rscript):
     return subprocess.run([rscript, "-e", code], capture_output=True, check=True, text=True).stdout
 
 
-# fakes of it
+# Fakes of R
 
 
 def write_program(path, text):
@@ -49,14 +49,14 @@ def write_program(path, text):
 
 
 def fake_r_home(folder, behaviour, version="4.2.2"):
-    """Make an R that tells its version and does nothing else but what the shell lines say."""
+    """Make an R that prints its version and otherwise runs only the shell lines in `behaviour`."""
     lines = f'if [ "$1" = --version ]; then echo "Rscript (R) version {version}"; exit; fi\n{behaviour}\n'
     write_program(folder / "bin" / "Rscript", f"#!/bin/sh\n{lines}")
     return folder
 
 
 def fake_rpy2(folder, code, version=None):
-    """Make a package rpy2 of one's own, and the distribution that it seems to come from."""
+    """Make a fake package rpy2 and, with a version, the metadata of its distribution."""
     package = folder / "rpy2"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(code, encoding="utf-8")
@@ -68,25 +68,25 @@ def fake_rpy2(folder, code, version=None):
     return folder
 
 
-# processes and folders
+# Processes and folders
 
 
-def marked_processes(mark):
-    """All processes that were started with these words in their environment, and their descendants."""
-    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_marked(entry, mark.encode())]
+def marked_processes(marker):
+    """All processes with this marker in their environment, which descendants inherit."""
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_marked(entry, marker.encode())]
 
 
-def _is_marked(entry, mark):
+def _is_marked(entry, marker):
     try:
-        return int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes().split(b"\0")
+        return int(entry.name) != os.getpid() and marker in (entry / "environ").read_bytes().split(b"\0")
     except OSError:  # it ended meanwhile, or is not ours
         return False
 
 
-def left_running(mark, seconds=20):
-    """What still runs of all that was started with the mark; a killed process may take a moment."""
+def left_running(marker, seconds=20):
+    """The processes with the marker that still run; a killed process may take a moment to end."""
     end = time.monotonic() + seconds
-    while (left := marked_processes(mark)) and time.monotonic() < end:
+    while (left := marked_processes(marker)) and time.monotonic() < end:
         time.sleep(0.01)
     return left
 
@@ -101,7 +101,7 @@ def wait_for(found, seconds=PATIENCE):
     return what
 
 
-# data and the command line
+# Data and the command line
 
 
 @cache
@@ -114,7 +114,7 @@ def small_evaluation():
 
 
 def run_cli(*arguments, **environment):
-    """Run the command line in a process of its own; None takes a variable away."""
+    """Run the command line in a process of its own; None removes a variable."""
     changed = {**os.environ, **environment}
     return subprocess.run(
         [sys.executable, "-m", "scorereport", *map(str, arguments)],

@@ -1,4 +1,4 @@
-"""A history of audits that were never run: records in memory, and files of reports if wanted."""
+"""A history of audits that were never run: records in memory and, on request, files of reports."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make_records(
     forms: Sequence[str] = tuple(FORMS),
     bins: int = 40,
 ) -> list[Record]:
-    """So many audits in a row, `step` days apart; those of the places in `failed` failed."""
+    """A chain of this many audits, `step` days apart; those at the positions in `failed` failed."""
     rng = random.Random(f"{days} {models} {audit} {step}")
     records = []
     for place in range(days):
@@ -68,7 +68,7 @@ def chain(records: Sequence[Record]) -> list[Record]:
 
 
 def write_reports(records: Sequence[Record], folder: Path) -> None:
-    """The files that records name, as small as can be."""
+    """Write the files that the records name, with minimal content."""
     for record in records:
         for file in record.files:
             path = folder / file.name
@@ -77,7 +77,7 @@ def write_reports(records: Sequence[Record], folder: Path) -> None:
 
 
 def content_of(name: str) -> bytes:
-    """What stands in the file of that name."""
+    """The content of the file of that name."""
     return FORMS[name.rpartition(".")[2]] + f"<!-- {name} -->".encode()
 
 
@@ -107,13 +107,13 @@ def _make_success(
     ]
     numbers.append(_number("", "prevalence", 0.26 + 0.03 * math.sin(7 * share) + rng.gauss(0, 0.006), 0.012))
     judgements = tuple(_judge(number) for number in numbers if number.measure in LIMITS)
-    light = find_worst_verdict(judgements) or LimitVerdict.PASS
+    verdict = find_worst_verdict(judgements) or LimitVerdict.PASS
     names = [f"{audit}/{period.label}.{form}" for form in forms]
     rows = rng.randint(4000, 6000)
     return Record(
         **_times(audit, period),
-        status=AuditStatus(light.value),
-        exit_code=int(light is LimitVerdict.FAIL),
+        status=AuditStatus(verdict.value),
+        exit_code=int(verdict is LimitVerdict.FAIL),
         rows=rows,
         data_sha256=hashlib.sha256(rng.randbytes(8)).hexdigest(),
         files=tuple(

@@ -116,8 +116,8 @@ def fibonacci_ratios(first, count):
     ids=["products in int64", "products beyond int64", "reversed", "eight"],
 )
 @pytest.mark.parametrize("falls", [0, 1], ids=["all rise", "one falls"])
-def test_rising_means_that_floats_cannot_tell_apart_stay_apart(counts, falls, monkeypatch):
-    """scipy, asked where merging neighbours is slow, merges them; they are found again one by one."""
+def test_rising_means_that_are_equal_as_floats_stay_separate(counts, falls, monkeypatch):
+    """scipy, used where merging neighbours is slow, merges them; the exact path separates them again."""
     calls = []
     one_by_one = blocks_module._edges_one_by_one
     monkeypatch.setattr(
@@ -134,7 +134,7 @@ def test_rising_means_that_floats_cannot_tell_apart_stay_apart(counts, falls, mo
 
 
 def test_long_falls_are_left_to_scipy(monkeypatch):
-    """Means that rise, and a last one below all: merging neighbours would take a turn for each."""
+    """Rising means, and a last one below all: merging neighbours would take one pass for each."""
     asked = []
     by_scipy = blocks_module._edges_by_scipy
     monkeypatch.setattr(
@@ -156,7 +156,7 @@ def test_products_beyond_32_bits_are_not_lost(length):
 
 
 def test_equal_neighbours_are_one_block_on_the_exact_path_too():
-    """1 0 | 1 0 becomes two blocks of mean 1/4, then one; what follows misleads scipy."""
+    """1 0 | 1 0 becomes two blocks of mean 1/4, then one; the last two means mislead scipy."""
     low, high = fibonacci_ratios(49, 2)
     pooled = pool(make_blocks([(2, 1), (2, 0), (2, 1), (2, 0), low, high]))
     assert as_tuples(pooled) == [(0, 3, 8, 2), (4, 4, *low), (5, 5, *high)]
@@ -311,7 +311,7 @@ def test_rows_without_weight_leave_no_trace(data):
 
 
 def test_rows_without_weight_leave_no_trace_in_skill():
-    """Not even a certainty that failed."""
+    """Not even a certain forecast that failed."""
     with_it = sr.skill("log", [1, 0, 1], [0.0, 0.2, 0.9], sample_weight=[0, 1, 1])
     assert with_it == sr.skill("log", [0, 1], [0.2, 0.9])
 
@@ -374,12 +374,12 @@ def test_single_precision_forecasts_keep_their_values():
 
 
 @pytest.mark.parametrize("convert", [list, tuple, np.asarray, lambda v: np.asarray(v)[::-1][::-1]])
-def test_any_sequence_will_do(convert):
+def test_any_sequence_is_accepted(convert):
     y, p = [0, 1, 0, 1], [0.25, 0.5, 0.75, 0.875]
     assert sr.corp(convert(y), convert(p)).blocks.equals(sr.corp(np.array(y), np.array(p)).blocks)
 
 
-def test_the_data_given_are_left_alone():
+def test_the_given_data_are_not_changed():
     y, p, w = np.array([1.0, 0, 1]), np.array([0.9, 0.1, 0.5]), np.array([1.0, 2, 3])
     before = [array.copy() for array in (y, p, w)]
     sr.corp(y, p, w).decompose("brier")
@@ -526,7 +526,7 @@ def test_murphy_components_are_those_of_corp_if_frequencies_rise(counts):
         ([0, 1, 0], [0.0, 1.0, 0.9], ""),
     ],
 )
-def test_infinite_log_scores_are_told(y, p, note):
+def test_infinite_log_scores_are_reported(y, p, note):
     d = sr.corp(y, p).decompose("log")
     assert d.note == note
     assert np.isinf(d.miscalibration) == bool(note)
@@ -579,8 +579,8 @@ def test_weighted_infinities_are_counted_like_repeated_rows():
     assert weighted.note == "2 cases have an infinite log_loss: the outcome had probability 0."
 
 
-def test_only_the_isotonic_fit_passes_as_such():
-    """The verification that stands behind scipy's answer: means must rise, and no block may be split."""
+def test_only_the_isotonic_fit_passes_the_check():
+    """The check of scipy's result: means must rise, and blocks must neither be split nor merged too far."""
     sums = blocks_module.Sums(np.array([0, 1, 3, 5, 6]), np.array([0, 0, 1, 2, 3]))  # 0, 1/2, 1/2, 1
     assert blocks_module._are_isotonic(sums, np.array([0, 1, 3, 4]))
     assert not blocks_module._are_isotonic(sums, np.array([0, 1, 2, 3, 4]))  # equal means apart
@@ -589,7 +589,7 @@ def test_only_the_isotonic_fit_passes_as_such():
     assert not blocks_module._are_isotonic(falling, np.array([0, 1, 2]))
 
 
-def test_scores_given_as_functions_keep_what_the_registry_knows():
+def test_scores_given_as_functions_keep_their_registered_properties():
     fit = sr.corp([0, 1, 1], [0.1, 0.2, 0.1])
     assert fit.decompose(sr.scores.net_benefit, threshold=0.2) == fit.decompose("net_benefit", threshold=0.2)
     with pytest.raises(sr.UsageError, match="must be proper"):
@@ -604,7 +604,7 @@ def test_scores_given_as_functions_keep_what_the_registry_knows():
         (lambda *_: 1.0, {}, "`score` must give one value per case; got shape () for 2 cases."),
     ],
 )
-def test_calls_that_cannot_be_made_are_refused(score, options, sentence):
+def test_invalid_calls_are_refused(score, options, sentence):
     with pytest.raises(sr.UsageError) as refusal:
         sr.corp([0, 1], [0.2, 0.7]).decompose(score, **options)
     assert str(refusal.value) == sentence
@@ -653,7 +653,7 @@ def test_a_function_from_elsewhere_sees_all_cases_at_once():
 
 
 def test_the_least_forecasts_are_in_order_too():
-    """As floats, keys of 0 and of subnormal forecasts are subnormal, which some processors take for 0."""
+    """As floats, keys of 0 and of subnormal forecasts are subnormal, which some processors treat as 0."""
     least = 5e-324
     x = np.array([2 * least, 0.0, least, -0.0, 0.5, least, 0.0, 1.0, 2e-308, 1.0])
     y = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1])
@@ -715,7 +715,7 @@ def test_means_are_decomposed_by_squared_error_only():
 
 
 def test_murphy_components_of_real_outcomes_are_refused():
-    """p(1 - p) is no uncertainty of an outcome that is not 0 or 1."""
+    """p(1 - p) is not the uncertainty of an outcome other than 0 or 1."""
     fit = sr.corp([0.0, 5.0], [0.2, 0.8], functional="mean")
     with pytest.raises(sr.UsageError) as refusal:
         fit.murphy()
@@ -724,7 +724,7 @@ def test_murphy_components_of_real_outcomes_are_refused():
     )
 
 
-def test_bins_of_real_outcomes_are_called_sum_and_mean():
+def test_bins_of_real_outcomes_have_a_sum_and_a_mean():
     bins = sr.corp([1.5, 0.5, 4.0], [10.0, 20.0, 30.0], functional="mean").bins
     assert list(bins.columns) == ["x_min", "x_max", "n", "sum", "mean"]
     assert bins.to_numpy().tolist() == [[10, 20, 2, 2, 1], [30, 30, 1, 4, 4]]

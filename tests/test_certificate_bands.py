@@ -62,7 +62,7 @@ OTHER_BAND = "R's band has another level or is at other forecasts."
 
 
 def split_bin(answer, x, by=0.0):
-    """The first bin of several forecasts, as two: their recalibrated probabilities differ by so much."""
+    """Split the first bin with several forecasts in two whose recalibrated probabilities differ by `by`."""
     bins = answer.bins
     k = next(k for k in range(len(bins["n"])) if bins["x_min"][k] < bins["x_max"][k])
     inside = np.sort(x[(x >= bins["x_min"][k]) & (x <= bins["x_max"][k])])
@@ -90,8 +90,8 @@ def test_bins_of_other_means_may_not(by):
     after = compare(question, split_bin(answer, question.y_prob, by))
     differing = {quantity for quantity, line in after.items() if line.verdict is Verdict.DIFFERS}
     assert set(BINS) <= differing <= {*BINS, *CURVE}
-    excused = dict.fromkeys([*BINS, *CURVE])
-    assert {**after, **excused} == {**before, **excused}
+    ignored = dict.fromkeys([*BINS, *CURVE])
+    assert {**after, **ignored} == {**before, **ignored}
 
 
 def test_base_r_may_not_split_bins_at_all():
@@ -110,7 +110,7 @@ def test_bins_that_are_fewer_differ():
     assert set(BINS) <= differing <= {*BINS, *CURVE}
 
 
-def test_a_wrong_edge_is_seen_behind_a_split():
+def test_a_wrong_edge_is_found_despite_a_split():
     question, answer, _ = sound("discrete 1")
     split = split_bin(answer, question.y_prob)
     last = changed(split.bins["x_max"], -1)
@@ -126,7 +126,7 @@ AT_ENDS = f"{CONTINUOUS} at 0 and 1"
 
 
 def certain_forecasts(value):
-    """All forecasts at one end: there is no density at the other, where R divides 0 by 0."""
+    """All forecasts are at one end: the density at the other is 0, where R divides 0 by 0."""
     return Question(y_true=np.arange(20) % 2.0, y_prob=np.full(20, value), level=0.9, costs=(0.1, 0.3))
 
 
@@ -171,7 +171,7 @@ def test_one_bound_may_not_be_missing_alone(part):
 
 
 def test_a_deviation_larger_than_the_table_explains_differs():
-    """The table is off by 1e-7 at level .9, by 1e-3 at .95: there a millionth more is not its doing."""
+    """The table is off by 1e-7 at level .9 and by 1e-3 at .95: it does not explain larger deviations."""
     question, answer, _ = sound("discrete 2")
     after = compare(question, spoil_band("continuous", "lower", 60)(answer))
     assert (question.level, after[BY_TABLE].verdict) == (0.9, Verdict.DIFFERS)
@@ -186,8 +186,8 @@ def test_a_deviation_larger_than_the_table_explains_differs():
         assert (after[BY_TABLE].verdict, after[EXACT].verdict) == (Verdict.DIFFERS, verdict)
 
 
-def test_exact_quantiles_in_r_would_be_seen():
-    """Should R mend its table, the comparison with the table differs; that with exact ones agrees."""
+def test_exact_quantiles_in_r_would_be_noticed():
+    """If R corrects its table, the comparison with the table differs; that with exact quantiles agrees."""
     question = ask(level=0.95)
     lines = compare(question, make_answer(question, quantiles="exact"))
     assert (lines[BY_TABLE].verdict, lines[EXACT].verdict) == (Verdict.DIFFERS, Verdict.AGREES)
@@ -222,8 +222,8 @@ def test_up_to_the_end_of_its_table_r_must_have_a_band():
     assert lines[BY_TABLE].verdict is Verdict.DIFFERS
 
 
-def test_base_r_is_excused_nothing():
-    """It is given the quantile, and its level is the one asked for."""
+def test_base_r_has_no_expected_deviations():
+    """It gets the quantile from the engine, and its level is the requested one."""
     question = ask(level=0.9999)
     answer = make_answer(question, quantiles="exact")
     quantity = f"{CONTINUOUS}, given Chernoff's quantile"
@@ -265,8 +265,8 @@ def compared_places(question, kind):
     return held[np.linspace(0, len(held) - 1, POINTS).round().astype(int)]
 
 
-def test_one_bound_of_a_resampled_band_is_accused_alone():
-    """A lower bound where the upper one is; far from the certain ends, which hang on their neighbours."""
+def test_one_wrong_bound_of_a_resampled_band_differs_alone():
+    """A lower bound at the upper one, far from the certain ends, which depend on their neighbours."""
     question, answer, before = drawn()
     for kind, quantity in (("consistency", CONSISTENCY), ("confidence", CONFIDENCE)):
         band = answer.bands[kind]
@@ -322,7 +322,7 @@ def test_bounds_where_the_estimate_is_certain_are_those_known_of_r(part, by):
 @pytest.mark.parametrize("end", [0, -1])
 @pytest.mark.parametrize("part", ["lower", "upper"])
 def test_a_single_certain_forecast_at_an_end_has_no_width(part, end):
-    """There is nothing between it and its neighbour that would tell."""
+    """No point between it and its neighbour could show a width."""
     y = np.array([0, *[1, 0] * 9, 1.0])
     question = Question(y_true=y, y_prob=np.arange(20) / 20, costs=(0.1, 0.3))
     fit = sr.corp(y, question.y_prob)
@@ -345,7 +345,7 @@ def test_bounds_that_are_missing_where_certain_differ():
         assert after[CERTAIN].verdict is Verdict.DIFFERS
 
 
-def test_of_base_r_certain_bounds_are_held_to_the_law():
+def test_certain_bounds_of_base_r_are_compared_in_distribution():
     """Its own draws are as certain as those of the engine: a lower bound above them is unlikely."""
     question = replace(ask(n=60, level=0.9), y_prob=ask(n=60).y_prob.round(1))
     question = replace(question, y_true=np.where(question.y_prob < 0.25, 0.0, question.y_true))
@@ -366,8 +366,8 @@ def test_of_base_r_certain_bounds_are_held_to_the_law():
 @pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("all_curves")
 @pytest.mark.parametrize(("n", "level"), [(60, 0.8), (200, 0.8), (1000, 0.8), (1000, 0.95)])
-def test_a_resampled_band_of_another_level_is_accused(n, level):
-    """200 draws of R: single bounds cannot tell .8 from .9, all of them together can."""
+def test_a_resampled_band_of_another_level_differs(n, level):
+    """With 200 draws of R, single bounds do not separate .8 from .9; all of them together do."""
     question = ask(n=n, level=0.9)
     answer = make_answer(question, draws=("consistency",), band_level=level)
     line = compare(question, answer)[CONSISTENCY]
@@ -377,7 +377,7 @@ def test_a_resampled_band_of_another_level_is_accused(n, level):
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("n", [60, 1000])
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
-def test_a_resampled_band_that_leaves_nothing_out_is_accused(n, kind):
+def test_a_resampled_band_that_covers_everything_differs(n, kind):
     """No single bound is too wide for 100 draws at level .9, however wide it is; all of them together are."""
     question = ask(n=n, level=0.9)
     answer = make_answer(question, draws=(kind,))
@@ -388,8 +388,8 @@ def test_a_resampled_band_that_leaves_nothing_out_is_accused(n, kind):
 
 
 @pytest.mark.sweep
-def test_resampled_bands_of_equal_laws_are_not_accused():
-    """Also not all bounds taken together: samples of their own."""
+def test_resampled_bands_of_equal_distributions_agree():
+    """So do all bounds together; the samples are independent."""
     for n in range(4, 15, 5):
         question = ask(n=n**2 + 5, digits=n % 3 + 1, level=0.9)
         fit = sr.corp(question.y_true, question.y_prob)
@@ -407,7 +407,7 @@ def test_resampled_bands_of_equal_laws_are_not_accused():
         assert [line.verdict for line in lines] == [Verdict.AGREES] * 2
 
 
-def test_an_engine_whose_curves_say_nothing_is_accused(monkeypatch):
+def test_an_engine_whose_curves_are_missing_differs(monkeypatch):
     monkeypatch.setattr(
         band_comparison,
         "redraw_curves",
@@ -435,7 +435,7 @@ BY_BASE = {kind: f"resampled {kind} band, in distribution, drawn by base R" for 
 
 
 def test_lone_forecasts_spoil_the_draws_of_the_package_alone():
-    """All that is said of its band is that it is one; base R's stands beside it and must fit."""
+    """Its band is only checked to be a band; that of base R is compared as well and must agree."""
     question, answer = lone_answer()
     before = compare(question, answer)
     for kind, quantity in zip(RESAMPLED, (CONSISTENCY, CONFIDENCE), strict=True):
@@ -444,7 +444,7 @@ def test_lone_forecasts_spoil_the_draws_of_the_package_alone():
             deviations.LONE_FORECAST,
         )
         assert (before[BY_BASE[kind]].verdict, before[BY_BASE[kind]].source) == (Verdict.AGREES, "base R")
-    assert CERTAIN not in before  # base R is excused nothing
+    assert CERTAIN not in before  # base R has no expected deviations
     package = compare(question, answer, is_package=False)
     assert Verdict.EXPECTED not in verdicts(package).values()
     assert package[CONSISTENCY].verdict is Verdict.DIFFERS
@@ -502,12 +502,12 @@ def test_beside_a_spoilt_band_there_must_be_one_of_base_r(kind):
         ([0.3] * 40 + [0.4] * 10, 100, True),  # .8^50 = 1e-5
     ],
 )
-def test_lone_forecasts_are_reckoned_with_where_they_may_come(forecasts, draws, expected):
+def test_lone_forecasts_are_expected_where_they_are_likely(forecasts, draws, expected):
     assert deviations.draws_lone_forecasts(np.array(forecasts), draws) is expected
 
 
 def test_many_cases_are_resampled_in_part():
-    """1,000 of them, evenly by their forecasts; R is asked for the same."""
+    """1,000 of them, evenly by their forecasts; R resamples the same ones."""
     question = ask(n=12_000, digits=17)
     y, x = question.redrawn
     order = np.argsort(question.y_prob)

@@ -1,4 +1,4 @@
-"""Certificates of classes: what is asked, weights, numbers that are off."""
+"""Certificates of classes: questions to R, weights, numbers that differ."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def of_one(frame):
     return evaluate(frame, LABELS, resamples=40)
 
 
-# ---- What is asked ----
+# ---- Questions to R ----
 
 
 def test_every_threshold_and_every_class_is_a_binary_question(evaluation, use):
@@ -127,7 +127,7 @@ def test_cumulative_probabilities_never_exceed_one():
         (9, False, ["class 2", "class 6"]),
     ],
 )
-def test_r_resamples_bands_of_few_views_and_the_certificate_says_of_which(k, ordered, drawn, use):
+def test_r_resamples_bands_of_few_views_and_the_certificate_names_them(k, ordered, drawn, use):
     reference = use(StandIn())
     y, p = draw_cases(30, k)
     made = evaluate(frame_of(y, sharp=p), range(k), ordered=ordered)
@@ -139,20 +139,20 @@ def test_r_resamples_bands_of_few_views_and_the_certificate_says_of_which(k, ord
     assert [question.draws > 0 for question in reference.questions] == [view.is_drawn for view in views]
     compared = {line.subject for line in c.comparisons if "in distribution" in line.quantity}
     assert compared == {f"sharp, {view}" for view in drawn}
-    told = (
+    note = (
         f"R's resampled bands, which take seconds each, of all but {len(drawn)} of the {len(views)} binary "
         f"questions about each model ({', '.join(drawn)})"
     )
-    assert c.left_out == (*certification.CLASS_LEFT_OUT, *([told] if len(drawn) < len(views) else []))
+    assert c.left_out == (*certification.CLASS_LEFT_OUT, *([note] if len(drawn) < len(views) else []))
     assert c.verdict == "certified"
 
 
-def test_progress_is_told_by_question(evaluation, use):
+def test_progress_is_reported_for_each_question(evaluation, use):
     use(StandIn())
-    told = []
-    with watched_by(lambda what, done, total: told.append((what, done, total))):
+    steps = []
+    with watched_by(lambda what, done, total: steps.append((what, done, total))):
         certify(evaluation)
-    assert [step for step in told if step[0] == "asking R"] == [("asking R", k, 14) for k in range(1, 15)]
+    assert [step for step in steps if step[0] == "asking R"] == [("asking R", k, 14) for k in range(1, 15)]
 
 
 # ---- Weights ----
@@ -241,7 +241,7 @@ def spoil_views(evaluation):
 
 
 def spoil_models(evaluation):
-    """The same of the numbers of a model over all classes."""
+    """The same for the numbers of a model over all classes."""
     result = evaluation.class_models[0]
     scores, families = result.scores, result.families
     for place, (label, d) in enumerate(zip((BRIER, RPS), scores.decompositions, strict=True)):
@@ -270,7 +270,7 @@ def spoil_models(evaluation):
 
 @pytest.mark.sweep
 def test_every_number_of_a_view_that_was_tampered_with_is_named(of_one, use):
-    """And no other is accused."""
+    """And no other differs."""
     use(StandIn())
     count = 0
     for named, spoilt in spoil_views(of_one):

@@ -1,4 +1,4 @@
-"""Certificates of classes: answers that are off, data that do not fit, tables, live R."""
+"""Certificates of classes: wrong answers, data of another evaluation, tables, live R."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 EXACT = "continuous consistency band, exact quantile"
 
 
-# ---- Answers that are off ----
+# ---- Wrong answers ----
 
 
-def test_a_wrong_answer_about_a_threshold_is_seen_there_and_in_the_sum(evaluation, use):
+def test_a_wrong_answer_about_a_threshold_differs_there_and_in_the_sum(evaluation, use):
     reference = use(StandIn())
     reference.spoil = lambda _question, vectors: (
         {**vectors, "score.brier": vectors["score.brier"] + [3e-6, 3e-6, 0, 0, 0]}
@@ -92,7 +92,7 @@ def test_a_wrong_answer_about_a_threshold_is_seen_there_and_in_the_sum(evaluatio
         (lambda v: {**v, "came": ["many"]}, "without the numbers `came`."),
     ],
 )
-def test_an_answer_that_is_none_ends_as_a_verdict(evaluation, use, spoil, sentence):
+def test_an_invalid_answer_ends_as_a_verdict(evaluation, use, spoil, sentence):
     reference = use(StandIn())
     reference.spoil_classes = spoil
     c = certify(evaluation, reference="base")
@@ -117,7 +117,7 @@ def test_r_that_fails_in_one_view_leaves_it_to_base_r(evaluation, use):
     ]
 
 
-# ---- Data and evaluations that do not fit ----
+# ---- Data of another evaluation ----
 
 
 def assert_refused(evaluation, data, sentence):
@@ -164,7 +164,7 @@ def test_an_evaluation_from_a_file_is_certified_with_its_data(evaluation, use, t
 # ---- Tables ----
 
 
-def test_subjects_are_told_apart_by_model_and_view():
+def test_subjects_are_split_into_model_and_view():
     odd = ["a", "a, class x", "a, class x, class y", "b, up to 1", "a, up to b, up to 1", "a, classes"]
     assert find_views(odd) == {
         "a": ("a", ""),
@@ -230,7 +230,7 @@ def certificate_of(lines):
     )
 
 
-def test_many_expected_deviations_are_told_by_quantity():
+def test_many_expected_deviations_are_listed_by_quantity():
     described = describe_certificate(certificate_of(lines_of_many(Verdict.EXPECTED)))
     table = described["expected"]
     assert [row[:2] for row in rows_of(table)] == [["q0", "50"], ["q1", "50"], ["q2", "50"]]
@@ -238,7 +238,7 @@ def test_many_expected_deviations_are_told_by_quantity():
     assert described["unexpected"] is None
 
 
-def test_of_many_unexpected_lines_the_worst_of_each_quantity_is_shown():
+def test_the_worst_of_many_unexpected_lines_of_each_quantity_is_shown():
     lines = lines_of_many(Verdict.DIFFERS)
     table = describe_certificate(certificate_of(lines))["unexpected"]
     assert table["caption"] == "Unexpected: 150 of 151 comparisons; the worst of each quantity"
@@ -288,14 +288,14 @@ def test_an_ordinal_model_is_certified_per_threshold_by_the_package(frame, packa
 
 
 def odd_case(name):
-    """Classes and probabilities that R may stumble over, and columns beside them."""
+    """Classes and probabilities that R may fail on, and further columns."""
     y, p = draw_cases(40)
     never = np.where(y == 2, 1, y)
     certain = np.eye(4)[(y + (np.arange(40) % 3 == 0)) % 4]
     more = np.random.default_rng(7)
     return {
-        "a class that never came": (never, p, {}),
-        "a class that nobody forecast either": (never, p * [1, 1, 0, 1] / (1 - p[:, [2]]), {}),
+        "a class never observed": (never, p, {}),
+        "a class neither observed nor forecast": (never, p * [1, 1, 0, 1] / (1 - p[:, [2]]), {}),
         "one class only": (np.full(40, 1), p, {}),
         "constant forecasts": (y, np.tile([0.1, 0.2, 0.3, 0.4], (40, 1)), {}),
         "ties everywhere": (y, np.full((40, 4), 0.25), {}),
@@ -307,8 +307,8 @@ def odd_case(name):
 
 
 ODD = [
-    "a class that never came",
-    "a class that nobody forecast either",
+    "a class never observed",
+    "a class neither observed nor forecast",
     "one class only",
     "constant forecasts",
     "ties everywhere",
@@ -347,7 +347,7 @@ def test_fractional_weights_and_costs_are_certified_by_base_r(frame, base, use):
 
 
 @pytest.mark.r
-def test_base_r_says_of_classes_what_plain_loops_say(base):
+def test_base_r_agrees_with_plain_loops_on_classes(base):
     """Many small samples: ties, zeros, absent classes, weights of zero, costs given or not."""
     for seed in range(60):
         rng = np.random.default_rng([60, seed])
@@ -363,10 +363,10 @@ def test_base_r_says_of_classes_what_plain_loops_say(base):
         }
         with np.errstate(invalid="ignore"):
             expected = measure_classes(**{name: np.asarray(v) for name, v in vectors.items()})
-        said = base.fetch("classes", **vectors)
-        assert set(said) - {"seconds"} == set(expected)
+        answer = base.fetch("classes", **vectors)
+        assert set(answer) - {"seconds"} == set(expected)
         for name, values in expected.items():
-            np.testing.assert_allclose(said[name], values, rtol=1e-12, atol=1e-12, err_msg=f"{seed} {name}")
+            np.testing.assert_allclose(answer[name], values, rtol=1e-12, atol=1e-12, err_msg=f"{seed} {name}")
 
 
 @pytest.mark.r

@@ -95,7 +95,7 @@ def test_labels_are_read_as_text_whatever_they_were(tmp_path):
     assert of_frame.sha256 == of_file.sha256
 
 
-def test_a_label_that_is_called_none_is_a_class_if_it_is_named_one():
+def test_the_label_none_is_a_class_if_it_is_listed():
     table = pd.DataFrame({"k": ["None", "some"], "m_None": [0.5, 0.2], "m_some": [0.5, 0.8]})
     read = sr.read_predictions(table, outcome="k", forecasts=["m"], classes=["None", "some"])
     assert read.outcome.tolist() == [0, 1]
@@ -130,7 +130,7 @@ def test_normalize_rescales_and_records_it(frame):
     )
 
 
-def test_rows_are_counted_in_the_source_though_others_were_dropped(frame):
+def test_row_numbers_are_those_of_the_source_if_rows_were_dropped(frame):
     off = frame.copy()
     off.loc[2, "grade"] = None
     off.loc[5, "a_low"] += 0.25
@@ -184,14 +184,14 @@ def test_a_cost_matrix_is_for_classes():
         sr.evaluate(table, outcome="y", forecasts=["p"], cost_matrix=[[0, 1], [1, 0]])
 
 
-def test_a_label_that_is_no_class_is_refused(frame):
+def test_a_label_that_is_not_a_class_is_refused(frame):
     odd = frame.assign(grade=frame["grade"].where(frame.index != 4, "huge"))
     sentence = "`grade` must hold one of the 4 classes ('low', 'mid', 'high', 'top'); got 'huge'"
     with pytest.raises(sr.DataError, match=f"^{re.escape(sentence)} at row 4"):
         evaluate(odd)
 
 
-def test_a_model_may_be_called_by_a_number(frame):
+def test_a_model_may_be_named_by_a_number(frame):
     found = evaluate(frame, forecasts={1: [f"a_{label}" for label in CLASSES]})
     assert found.class_models[0].model == "1"
 
@@ -281,7 +281,7 @@ def test_two_ordered_classes_are_the_binary_evaluation_up_to_the_stated_factor()
     assert of_classes.score("multiclass_spherical").value == pytest.approx(binary.score("spherical").value)
 
 
-def test_an_expected_cost_has_the_matrix_asked_for(frame):
+def test_an_expected_cost_has_the_given_matrix(frame):
     cost = [[0, 1, 2, 3], [5, 0, 1, 2], [9, 5, 0, 1], [20, 9, 5, 0]]
     y, p = arrays(frame, "a")
     found = evaluate(frame, cost_matrix=cost)
@@ -319,7 +319,7 @@ def test_whole_weights_are_repeated_rows(frame):
 
 
 @pytest.mark.sweep
-def test_the_order_of_rows_leaves_no_trace(frame):
+def test_the_order_of_rows_does_not_matter(frame):
     options = {"resamples": 40, "group": "site", "cluster": "person"}
     first = evaluate(frame[:80], **options)
     shuffled = frame[:80].sample(frac=1, random_state=5)
@@ -395,7 +395,7 @@ def test_differences_are_paired_and_agree_with_the_bootstrap():
 
 
 @pytest.mark.sweep
-def test_the_joint_test_tells_a_bold_model_from_a_calibrated_one():
+def test_the_joint_test_separates_a_bold_model_from_a_calibrated_one():
     found = evaluate(make_frame(n=600, seed=11, models=("a", "b", "c")), forecasts=["a", "c"], resamples=99)
     honest, bold = found.class_models
     for name in ("rps", "multiclass_brier"):
@@ -414,7 +414,7 @@ def test_the_joint_test_keeps_its_level():
         families = make_families(panel, CLASSES, ordered=True)
         tests = examine_class_calibration(panel, families, "a", resamples=39, seed=1)
         rejected.append(tests[1].p_value <= 0.1)
-    assert sum(rejected) <= 13  # of 60 at 10 %: more has a chance of about one in a hundred
+    assert sum(rejected) <= 13  # of 60 at 10 %: more has a probability of about 1 %
 
 
 def test_the_overfit_of_a_score_is_that_of_its_views(inferred):
@@ -443,20 +443,20 @@ def test_recalibrated_thresholds_that_cross_are_counted():
     assert family.crossing == crossing > 0
 
 
-def test_macro_f1_leaves_out_what_nobody_met():
+def test_macro_f1_leaves_out_classes_neither_observed_nor_predicted():
     assert sr.scores.macro_f1([0, 0, 1], [0, 1, 1], n_classes=4) == pytest.approx((2 / 3 + 2 / 3) / 2)
 
 
-def test_which_way_is_better_is_told_with_each_difference(inferred):
+def test_each_difference_states_whether_higher_is_better(inferred):
     better = {d.measure: d.higher_is_better for d in inferred.comparisons.differences if " " not in d.measure}
     gains = {"accuracy", "macro_f1", "quadratic_weighted_kappa"}
     assert {name for name, is_gain in better.items() if is_gain} == gains
 
 
-def test_few_cases_of_a_class_are_told_with_the_tests_of_groups(inferred):
-    told = "Some group has fewer than 20 cases of a class: the test allows for that and has less power."
+def test_few_cases_of_a_class_are_noted_at_the_tests_of_groups(inferred):
+    note = "Some group has fewer than 20 cases of a class: the test allows for that and has less power."
     smallest = min(min(group.sample.classes) for group in inferred.groups)
-    assert all((told in h.test.note) == (smallest < 20) for h in inferred.heterogeneity)
+    assert all((note in h.test.note) == (smallest < 20) for h in inferred.heterogeneity)
     assert smallest < 20
 
 
@@ -512,7 +512,7 @@ def test_frames_hold_what_records_hold(inferred):
 # odd cases
 
 
-def test_a_class_that_never_came_is_kept(frame):
+def test_a_class_never_observed_is_kept(frame):
     rare = frame[frame["grade"] != "top"]
     found = evaluate(rare, resamples=40)
     assert found.data.classes.counts[3].share == 0
@@ -530,7 +530,7 @@ def test_one_class_alone_leaves_skill_undefined(frame):
     assert "All cases are of one class: skill is not defined." in found.notes
 
 
-def test_ties_decide_for_the_first_class_and_are_told():
+def test_ties_decide_for_the_first_class_and_are_noted():
     tied = pd.DataFrame({"grade": ["x", "y"], "m_x": [0.4, 0.4], "m_y": [0.4, 0.4], "m_z": [0.2, 0.2]})
     found = sr.evaluate(tied, outcome="grade", forecasts=["m"], classes=["x", "y", "z"], resamples=0)
     assert found.confusion["weight"].to_list() == [1, 0, 0, 1, 0, 0, 0, 0, 0]
@@ -566,7 +566,7 @@ def test_one_row():
     assert np.isnan(found.class_models[0].scores.score("rps").interval.lower)
 
 
-def test_sums_that_pass_one_by_rounding_do_no_harm():
+def test_sums_that_exceed_one_by_rounding_are_accepted():
     p = np.array([[0.1, 0.2, 0.7 + 5e-7], [0.7 + 5e-7, 0.3, 0.0], [0.3, 0.7 + 9e-7, 0.0]])
     panel = make_class_panel([0, 1, 2], {"m": p})
     table = pd.DataFrame(p, columns=["m_x", "m_y", "m_z"]).assign(k=["x", "y", "z"])

@@ -69,8 +69,8 @@ def make_frame(labels, n=120, seed=3):
         parts.append(pd.DataFrame(p, columns=forecasts[name]))
         if name == "calm":
             place = np.minimum((rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1), len(labels) - 1)
-    came = pd.Series([labels[k] for k in place], name="grade")
-    return pd.concat([came, *parts], axis=1), forecasts
+    observed = pd.Series([labels[k] for k in place], name="grade")
+    return pd.concat([observed, *parts], axis=1), forecasts
 
 
 def evaluate(labels, *, ordered=True, resamples=0, absent="", **more):
@@ -117,7 +117,7 @@ def report_of(evaluation):
     return build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
 
 
-#: Sections by describer and evaluation, which fixtures keep alive: to draw them takes long.
+#: Sections by describing function and evaluation, which fixtures keep alive: drawing them takes long.
 DESCRIBED = {}
 
 
@@ -140,7 +140,7 @@ def column(table, head, *, after=0):
 # Tables
 
 
-def test_shares_of_classes_stand_beside_their_intervals(graded):
+def test_shares_of_classes_are_beside_their_intervals(graded):
     table = class_table(graded.data.classes, "95 %")
     for row, count in zip(table.rows, graded.data.classes.counts, strict=True):
         assert row[0] == count.label
@@ -150,7 +150,7 @@ def test_shares_of_classes_stand_beside_their_intervals(graded):
     assert "from lowest to highest" in table.caption
 
 
-def test_mean_forecasts_stand_beside_the_share_that_came(graded):
+def test_mean_forecasts_are_beside_the_observed_share(graded):
     table = class_forecast_table(graded.class_models, graded.data.classes)
     views = graded.class_models[1].family(CLASS).views
     of_model = [row for row in table.rows if row[1] == "bold"]
@@ -180,16 +180,16 @@ def test_skill_of_classes_is_against_the_class_frequencies(graded, named):
         caption = score_table(scores_of(evaluation), {}, "95 %", n_classes=4).caption
         assert "0 % the class-frequency forecast" in caption
         assert "prevalence" not in caption
-        assert "RPS" not in caption  # the section tells of it
+        assert "RPS" not in caption  # the section describes it
 
 
-def test_the_section_tells_of_the_scales_of_ordinal_scores(graded, named, two):
-    told, other, of_two = (
+def test_the_section_describes_the_scales_of_ordinal_scores(graded, named, two):
+    scalings, other, of_two = (
         section_of(describe_class_performance_section, evaluation).content["scalings"]
         for evaluation in (graded, named, two)
     )
-    assert "given on [0, 1] and 3 times as large" in told
-    assert "sa-RPS is not proper" in told
+    assert "given on [0, 1] and 3 times as large" in scalings
+    assert "sa-RPS is not proper" in scalings
     assert other == ""
     assert of_two.endswith("with two classes, both are half of the Brier score.")
 
@@ -224,8 +224,8 @@ def test_penalties_add_up(graded):
 def test_costs_are_divided_by_those_of_the_best_constant_decision(matrix):
     evaluation = evaluate(GRADES, cost_matrix=matrix)
     costs = find_decision_costs(evaluation)
-    came = [GRADES.index(label) for label in make_frame(GRADES)[0]["grade"]]
-    naive = naive_expected_cost(came, n_classes=4, cost=matrix)
+    observed = [GRADES.index(label) for label in make_frame(GRADES)[0]["grade"]]
+    naive = naive_expected_cost(observed, n_classes=4, cost=matrix)
     assert costs.naive == pytest.approx(naive, abs=1e-15)
     table = cost_table(scores_of(evaluation), costs, "95 %")
     for row, scores in zip(table.rows, scores_of(evaluation), strict=True):
@@ -271,10 +271,10 @@ def test_precision_recall_and_f1_are_those_of_the_confusion_table(graded):
         counts = np.array(model.confusion.counts)
         rows = [row for row in table.rows if row[1] == model.model]
         for k, row in enumerate(rows[:-1]):
-            right, came, called = counts[k, k], counts[k].sum(), counts[:, k].sum()
-            assert row[2] == (f"{100 * right / called:.1f} %" if called else "n/d")
-            assert row[3] == f"{100 * right / came:.1f} %"
-            assert row[4] == f"{2 * right / (came + called):.4f}"
+            right, observed, predicted = counts[k, k], counts[k].sum(), counts[:, k].sum()
+            assert row[2] == (f"{100 * right / predicted:.1f} %" if predicted else "n/d")
+            assert row[3] == f"{100 * right / observed:.1f} %"
+            assert row[4] == f"{2 * right / (observed + predicted):.4f}"
             assert row[5] == f"{model.family(CLASS).views[k].scores.score('roc_auc').value:.4f}"
         assert rows[-1][4] == f"{model.scores.score('macro_f1').value:.4f}"
 
@@ -317,7 +317,7 @@ def test_tables_without_draws_have_no_intervals(bare):
         assert all(len(row) == len(table.heads) for row in table.rows)
 
 
-def test_a_class_that_never_came_is_in_every_table(two):
+def test_a_class_never_observed_is_in_every_table(two):
     absent = evaluate([*GRADES, "never"], absent="never")
     table = label_table(absent.class_models, absent.data.classes, "95 %")
     rows = [row for row in table.rows if row[0] == "never"]
@@ -405,7 +405,7 @@ def test_rare_classes_have_axes_of_their_own(fifty, graded):
     assert describe_axes(graded.class_models[0].family(THRESHOLD).views) == ""
 
 
-def test_diagrams_are_told_in_words(graded):
+def test_diagrams_are_described(graded):
     text = describe_views(graded.class_models[1], THRESHOLD)
     assert text.startswith("Reliability diagrams of bold, one for each threshold between classes")
     for view in graded.class_models[1].family(THRESHOLD).views:
@@ -420,14 +420,14 @@ def test_without_draws_there_is_no_band_to_leave(bare):
     assert "band" not in describe_views(bare.class_models[0], CLASS)
 
 
-def test_components_are_told_with_their_extremes(graded):
+def test_components_are_described_with_their_extremes(graded):
     text = describe_view_components(graded.class_models, THRESHOLD)
     views = graded.class_models[0].family(THRESHOLD).views
     best = max(views, key=lambda view: view.scores.component("brier", "discrimination").corrected)
     assert f"(up to {best.label})" in text.partition("bold: ")[0]
 
 
-def test_confusion_is_told_with_the_main_mistake():
+def test_confusion_is_described_with_the_main_mistake():
     model = evaluate(GRADES).class_models[0]
     counts = ((8.0, 2.0, 0.0, 0.0), (1.0, 9.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (0.0, 7.0, 0.0, 3.0))
     text = describe_confusion([replace(model, confusion=Confusion(counts=counts))], GRADES)
@@ -486,7 +486,7 @@ def test_pages_place_every_part_once_and_keep_the_order_of_headings(which, reque
 
 
 @pytest.mark.sweep
-def test_numbers_without_an_interval_leave_its_room_free(graded):
+def test_numbers_without_an_interval_leave_its_space_empty(graded):
     html = render_html("report.html", describe_report(report_of(graded)))
     skill = 'n/d <span class="detail"></span></td>'
     assert html.count(skill) >= len(graded.class_models)  # macro F1 has none
@@ -499,7 +499,7 @@ def test_two_ordered_classes_have_no_tables_of_their_one_threshold(graded, two):
     assert list(section.parts) == ["components", "view_components"]
 
 
-def test_four_classes_of_ordered_ones_stand_in_a_row(graded, named):
+def test_diagrams_of_four_ordered_classes_are_in_one_row(graded, named):
     rows = [
         {axes.get_position().y0 for axes in plot_views(evaluation.class_models[0], CLASS).axes}
         for evaluation in (graded, named)
@@ -531,7 +531,7 @@ def test_ordered_classes_have_diagrams_of_thresholds_and_of_classes(graded, name
     assert list(section_of(describe_class_calibration_section, two).parts) == ["reliability", "reliability_2"]
 
 
-def test_captions_of_diagrams_tell_how_they_were_made(graded, fifty):
+def test_captions_of_diagrams_state_how_they_were_made(graded, fifty):
     caption = section_of(describe_class_calibration_section, graded).parts["reliability"]["caption"]
     assert "of calm, one for each threshold" in caption
     assert "Shaded: 90 % pointwise consistency band (resampling, 40 draws)" in caption
@@ -565,7 +565,7 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
     assert with_p_values([0.02, 0.2, 0.5]) == f"{among}no evidence of miscalibration."
 
 
-def test_too_few_draws_are_told(named):
+def test_too_few_draws_are_reported(named):
     sentences = section_of(describe_class_calibration_section, named).content["blocks"][0]["sentences"]
     assert "too few draws to show miscalibration." in " ".join(sentences)  # 4 tests, none can be below 4/41
 
@@ -578,13 +578,13 @@ def test_cases_whose_thresholds_cross_are_counted(graded):
     assert content["crossing"] == ["calm: 30 of 120 cases (25.0 %)."]
 
 
-def test_rescaled_rows_are_told():
+def test_rescaled_rows_are_reported():
     frame, forecasts = make_frame(GRADES)
     frame.loc[:9, forecasts["bold"]] *= 1.5
     evaluation = sr.evaluate(
         frame, outcome="grade", forecasts=forecasts, classes=GRADES, ordered=True, normalize=True, resamples=0
     )
-    told = section_of(describe_class_data_section, evaluation).content["rescaled"]
-    assert len(told) == len(evaluation.data.classes.rescaled)
-    assert any("in 10 of 120 rows the probabilities did not sum to 1" in text for text in told)
-    assert any("(furthest sum: 1.500000)" in text for text in told)
+    sentences = section_of(describe_class_data_section, evaluation).content["rescaled"]
+    assert len(sentences) == len(evaluation.data.classes.rescaled)
+    assert any("in 10 of 120 rows the probabilities did not sum to 1" in text for text in sentences)
+    assert any("(furthest sum: 1.500000)" in text for text in sentences)

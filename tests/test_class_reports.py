@@ -121,7 +121,7 @@ VERDICTS = {
 
 @pytest.fixture(scope="module")
 def short(report, folder):
-    """A PDF of what is new: to lay out the whole report again would take long."""
+    """A PDF of the new sections only: laying out the whole report again takes long."""
     (path,) = write_pages(shorten_report(report), [folder / "short.pdf"])
     return path
 
@@ -157,7 +157,7 @@ def test_a_report_on_classes_conforms_to_the_norm(short, profile):
     assert done.returncode == 0
 
 
-def test_a_report_on_classes_says_what_it_is(written):
+def test_a_report_on_classes_has_metadata(written):
     with open_pdf(written[".pdf"]) as pdf:
         metadata = pdf.Root.Metadata.read_bytes().decode()
         assert 'pdfaid:part="3"' in metadata
@@ -180,11 +180,11 @@ def test_results_and_configuration_are_attached(written, report, tmp_path):
 
 
 def test_figures_tables_and_headings_are_tagged(written, page):
-    told = list_images(page)
-    assert len(told) == 12
-    assert len(set(told)) == len(told)
-    assert all(len(text) > 40 and re.search(r"\d", text) for text in told)
-    assert [plain(text) for text in list_figures(written[".pdf"])] == [plain(text) for text in told]
+    texts = list_images(page)
+    assert len(texts) == 12
+    assert len(set(texts)) == len(texts)
+    assert all(len(text) > 40 and re.search(r"\d", text) for text in texts)
+    assert [plain(text) for text in list_figures(written[".pdf"])] == [plain(text) for text in texts]
     with open_pdf(written[".pdf"]) as pdf:
         tags = [str(tag.S) for tag in list_tags(pdf)]
         kinds = Counter(tags)
@@ -266,7 +266,7 @@ def test_the_html_of_classes_needs_nothing_else(page):
     assert len(page.encode()) < 2_000_000
 
 
-def test_both_forms_say_the_same(page, pages, tables, sections):
+def test_both_forms_have_the_same_content(page, pages, tables, sections):
     """Texts of the PDF are in the HTML, and every cell of a table of the HTML is in the PDF."""
     words, printed = squeeze(words_of(page)), squeeze(" ".join(pages))
     running = r"Validation of the grading model MV-2026-118, version 2\.0, Internal page \d+ of \d+"
@@ -279,7 +279,7 @@ def test_both_forms_say_the_same(page, pages, tables, sections):
     assert [cell for cell in cells if squeeze(cell) not in printed] == []
 
 
-# ---- What the sections say, held against the rows ----
+# ---- The numbers of the sections, compared with the rows ----
 
 
 def test_limits_on_classes_are_judged_by_intervals(report, sections):
@@ -303,12 +303,12 @@ def test_limits_on_classes_are_judged_by_intervals(report, sections):
 
 @pytest.mark.parametrize("model", GRADERS)
 def test_scores_are_those_of_the_rows(tables, report, model):
-    came, p = arrays_of(model)
-    hit, likeliest = np.eye(4)[came], p.argmax(axis=1)
+    observed, p = arrays_of(model)
+    hit, likeliest = np.eye(4)[observed], p.argmax(axis=1)
     below, really = p.cumsum(axis=1)[:, :3], hit.cumsum(axis=1)[:, :3]
-    brier, log_loss = ((p - hit) ** 2).sum(axis=1), -np.log(p[np.arange(150), came])
-    rps, wrong = ((below - really) ** 2).sum(axis=1), likeliest != came
-    table = np.array([[np.sum((came == i) & (likeliest == j)) for j in range(4)] for i in range(4)])
+    brier, log_loss = ((p - hit) ** 2).sum(axis=1), -np.log(p[np.arange(150), observed])
+    rps, wrong = ((below - really) ** 2).sum(axis=1), likeliest != observed
+    table = np.array([[np.sum((observed == i) & (likeliest == j)) for j in range(4)] for i in range(4)])
     apart = (np.arange(4)[:, None] - np.arange(4)) ** 2
     chance = table.sum(axis=1)[:, None] * table.sum(axis=0) / 150
     costs = np.array([[0, 1, 2, 4], [2, 0, 1, 2], [5, 2, 0, 1], [9, 5, 2, 0]])
@@ -326,7 +326,7 @@ def test_scores_are_those_of_the_rows(tables, report, model):
             "quadratic_weighted_kappa",
             1 - (apart * table).sum() / (apart * chance).sum(),
         ),
-        "Expected cost": ("expected_cost", costs[came, likeliest].mean()),
+        "Expected cost": ("expected_cost", costs[observed, likeliest].mean()),
     }
     shown = {row[0]: row[2] for row in find_table(tables, "Mean scores") if row[1] == model}
     (result,) = (result for result in report.evaluation.class_models if result.model == model)
@@ -341,15 +341,15 @@ def test_scores_are_those_of_the_rows(tables, report, model):
 @pytest.mark.parametrize("model", GRADERS)
 def test_thresholds_add_up_to_the_decomposition_that_is_shown(tables, report, model):
     """Each threshold is fitted here once more, by another implementation."""
-    came, p = arrays_of(model)
+    observed, p = arrays_of(model)
     rows = find_table(tables, f"{model}: the Brier score of each threshold")
     parts = []
     for k in range(3):
-        said, event = p.cumsum(axis=1)[:, k], came <= k
-        pooled = pd.Series(event).groupby(said).agg(["mean", "size"])  # equal forecasts are one
+        forecast, event = p.cumsum(axis=1)[:, k], observed <= k
+        pooled = pd.Series(event).groupby(forecast).agg(["mean", "size"])  # equal forecasts are one
         fit = isotonic_regression(pooled["mean"], weights=pooled["size"]).x
-        drawn = fit[np.searchsorted(pooled.index, said)]
-        score, refined = ((said - event) ** 2).mean(), ((drawn - event) ** 2).mean()
+        drawn = fit[np.searchsorted(pooled.index, forecast)]
+        score, refined = ((forecast - event) ** 2).mean(), ((drawn - event) ** 2).mean()
         unc = event.mean() * (1 - event.mean())
         parts.append((score, score - refined, unc - refined, unc))
         shown = rows[k + 1]
@@ -369,9 +369,9 @@ def test_thresholds_add_up_to_the_decomposition_that_is_shown(tables, report, mo
 
 @pytest.mark.parametrize("model", GRADERS)
 def test_retention_is_that_of_the_rows(tables, model):
-    came, p = arrays_of(model)
-    brier = ((p - np.eye(4)[came]) ** 2).sum(axis=1)
-    right = (p.argmax(axis=1) == came)[np.argsort(brier)[::-1]]
+    observed, p = arrays_of(model)
+    brier = ((p - np.eye(4)[observed]) ** 2).sum(axis=1)
+    right = (p.argmax(axis=1) == observed)[np.argsort(brier)[::-1]]
     fractions = np.linspace(0, 0.5, 11)
     kept = [right[int(np.floor(f * 150 + 1e-9)) :].mean() for f in fractions]
     area = np.trapezoid(kept, fractions)
@@ -384,8 +384,8 @@ def test_retention_is_that_of_the_rows(tables, model):
 
 @pytest.mark.parametrize("model", GRADERS)
 def test_the_probability_scale_is_that_of_the_rows(tables, sections, report, model):
-    came, p = arrays_of(model)
-    given = p[np.arange(150), came]
+    observed, p = arrays_of(model)
+    given = p[np.arange(150), observed]
     expected = {
         "decisiveness": given.mean(),
         "accuracy": np.exp(np.log(given).mean()),
@@ -399,8 +399,8 @@ def test_the_probability_scale_is_that_of_the_rows(tables, sections, report, mod
         row[0]: row for row in find_table(tables, "Probability scale of each class") if row[1] == model
     }
     for k, label in enumerate(GRADES):
-        assert of_classes[label][2] == str((came == k).sum())
-        assert of_classes[label][3].startswith(show(given[came == k].mean(), 3))
+        assert of_classes[label][2] == str((observed == k).sum())
+        assert of_classes[label][3].startswith(show(given[observed == k].mean(), 3))
     verdicts = [row[2] for row in find_table(tables, "Angle") if row[0] == model]
     assert verdicts == (["neither"] * 2 if model == "clinic" else ["over-confident"] * 2)
     (result,) = (result for result in report.evaluation.class_models if result.model == model)
@@ -410,13 +410,15 @@ def test_the_probability_scale_is_that_of_the_rows(tables, sections, report, mod
 def test_the_choice_of_a_checkpoint_is_that_of_the_file(tables, report, sections):
     epochs = make_epochs()
     p = epochs[[f"p_{label}" for label in GRADES]].to_numpy()
-    came = np.array([GRADES.index(label) for label in epochs["grade"]])
-    wrong = p.argmax(axis=1) != came
-    brier = pd.Series(((p - np.eye(4)[came]) ** 2).sum(axis=1) + 0.75 * wrong).groupby(epochs["epoch"]).mean()
+    observed = np.array([GRADES.index(label) for label in epochs["grade"]])
+    wrong = p.argmax(axis=1) != observed
+    brier = (
+        pd.Series(((p - np.eye(4)[observed]) ** 2).sum(axis=1) + 0.75 * wrong).groupby(epochs["epoch"]).mean()
+    )
     best = brier.idxmin()
     assert report.selection.chosen.best == str(best)
-    told = f"The penalised Brier score chooses checkpoint {best}, where it is {show(brier[best])}."
-    assert told in sections["Choice of a checkpoint"]
+    sentence = f"The penalised Brier score chooses checkpoint {best}, where it is {show(brier[best])}."
+    assert sentence in sections["Choice of a checkpoint"]
     assert (
         f"Early stopping by the same score ends training at {best + 2}" in sections["Choice of a checkpoint"]
     )
@@ -449,14 +451,14 @@ def test_groups_and_periods_of_classes_are_shown(tables, report):
 
 def test_differences_of_classes_are_paired(tables, report):
     rows = {row[0]: row for row in find_table(tables, "Differences between models")}
-    came, first = arrays_of("clinic")
+    observed, first = arrays_of("clinic")
     _, second = arrays_of("bold")
-    right = [(p.argmax(axis=1) == came).astype(float) for p in (first, second)]
+    right = [(p.argmax(axis=1) == observed).astype(float) for p in (first, second)]
     assert rows["Accuracy ↑"][2].startswith(f"{show((right[0] - right[1]).mean())} [")
     assert len(rows) - 1 == len(report.evaluation.comparisons.differences) == 15
 
 
-def test_data_methods_and_provenance_are_told(sections, report, written):
+def test_data_methods_and_provenance_are_described(sections, report, written):
     counts = make_patients()["grade"].value_counts()
     for label in GRADES:
         assert f"{label} {counts[label]} {100 * counts[label] / 150:.1f} %" in sections["Data"]
@@ -475,7 +477,7 @@ def test_data_methods_and_provenance_are_told(sections, report, written):
         assert squeeze(fact) in provenance
 
 
-def test_documents_keep_to_their_schemas(report, nominal):
+def test_documents_conform_to_their_schemas(report, nominal):
     assert report.selection is not None
     assert_valid(report.to_json(), "report-1.json")
     assert_valid(report.evaluation.to_json(), "evaluation-1.json")
@@ -503,7 +505,7 @@ def test_documents_of_classes_are_read_back_to_the_byte(nominal, report, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reason"),
     [
         (
             lambda d: d["evaluation"]["class_models"][0]["scores"]["scores"][2].update(value=0.01),
@@ -536,10 +538,10 @@ def test_documents_of_classes_are_read_back_to_the_byte(nominal, report, tmp_pat
     ],
     ids=["score", "view", "confusion", "scale", "verdict", "limit"],
 )
-def test_documents_of_classes_changed_by_hand_are_refused(written, tmp_path, change, told):
+def test_documents_of_classes_changed_by_hand_are_refused(written, tmp_path, change, reason):
     found = json.loads(written[".json"]) | {"certificate": None}
     change(found)
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(sr.DataError, match=rf"^{re.escape(str(path))} contradicts itself: {told}\.$"):
+    with pytest.raises(sr.DataError, match=rf"^{re.escape(str(path))} contradicts itself: {reason}\.$"):
         read_report(path)

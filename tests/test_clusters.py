@@ -1,4 +1,4 @@
-"""Few clusters and few events: bias-reduced errors by their definition, and what a referee found."""
+"""Few clusters and few events: bias-reduced errors by their definition, and the simulations of a referee."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_score_bounds_are_where_their_own_error_reaches_the_value(level, cluster
 
 
 def test_a_smaller_error_counts_the_more_cases_are_ordered_wrongly():
-    """With 5 wrongly ordered cases half of what DeLong's variance lacks is believed."""
+    """With 5 wrongly ordered cases, half of the shortfall of DeLong's variance is kept."""
     value, cases = 0.5, (5.0, 100.0)  # 4·0.25·5 = 5
     newcombe = score_variance(value, cases)
     lower, upper = score_bounds(value, cases, 0.95, np.sqrt(newcombe / 2))
@@ -290,7 +290,7 @@ def test_groups_whose_events_are_all_ordered_rightly_stay_in_the_test():
     assert 0 < test.p_value <= 1
 
 
-# What the referee found: shares of few samples, with wide margins
+# Simulations of the referee: shares of few samples, with wide margins
 
 
 def share_of(trial, runs, seed=0):
@@ -298,7 +298,7 @@ def share_of(trial, runs, seed=0):
 
 
 def test_few_events_and_an_auc_near_one_are_covered():
-    """Plain DeLong covers 74 % of 95."""
+    """Plain DeLong intervals cover 74 % instead of 95 %."""
     y = np.repeat([1, 0], [10, 300])
 
     def trial(rng):
@@ -311,7 +311,7 @@ def test_few_events_and_an_auc_near_one_are_covered():
 @pytest.mark.sweep
 @pytest.mark.parametrize(("sizes", "least"), [([25] * 6, 0.89), ([475] + [25] * 19, 0.87)])
 def test_slopes_and_aucs_of_few_or_unequal_clusters_are_covered(sizes, least):
-    """The normal intervals of before cover about 80 %."""
+    """Normal intervals cover about 80 %."""
 
     def trial(rng):
         y, p, cluster = draw_in_clusters(rng, sizes)
@@ -322,7 +322,7 @@ def test_slopes_and_aucs_of_few_or_unequal_clusters_are_covered(sizes, least):
 
 
 @pytest.mark.sweep
-def test_groups_of_clusters_are_not_told_apart_by_chance():
+def test_groups_of_clusters_seldom_differ_by_chance():
     """The chi-squared test rejects 25 % at 5 %."""
 
     def trial(rng):
@@ -332,7 +332,7 @@ def test_groups_of_clusters_are_not_told_apart_by_chance():
     assert share_of(trial, 120) <= 0.13
 
 
-def test_groups_with_few_events_are_not_told_apart_by_chance():
+def test_groups_with_few_events_seldom_differ_by_chance():
     """Cochran's Q with errors of their own rejects 29 % at 5 %."""
 
     def trial(rng):

@@ -93,8 +93,8 @@ def test_rows_of_one_time_are_added_up():
     assert d.standard_error != pytest.approx(score_difference(Y, P, Q).standard_error, rel=1e-3)
 
 
-def test_few_dates_are_taken_as_independent_and_told():
-    """Four dates cannot tell how they depend on each other: their sums have t with 3 degrees of freedom."""
+def test_few_dates_are_treated_as_independent_with_a_note():
+    """Four dates do not show how they depend on each other: their sums have t with 3 degrees of freedom."""
     date = DATA["time"] % 4
     d = score_difference(Y, P, Q, time=date)
     by_date = score_difference(Y, P, Q, cluster=date)
@@ -234,7 +234,7 @@ def all_results(d, order):
     ]
 
 
-def test_the_order_of_rows_leaves_no_trace():
+def test_the_order_of_rows_does_not_matter():
     order = np.random.default_rng(3).permutation(len(Y))
     for plain, shuffled in zip(all_results(DATA, np.arange(len(Y))), all_results(DATA, order), strict=True):
         assert same_bits(plain, shuffled), plain
@@ -467,7 +467,7 @@ def hanley_mcneil(auc, m, n):
     return auc * (1 - auc) * (1 + more * ((1 - auc) / (2 - auc) + auc / (1 + auc))) / (m * n)
 
 
-def test_perfect_order_has_bounds_by_intent():
+def test_perfect_order_has_bounds_on_purpose():
     y = np.array([0] * 12 + [1] * 8)
     auc = auc_interval(y, np.linspace(0.1, 0.9, 20))
     assert (auc.value, auc.standard_error, auc.upper) == (1, 0, 1)
@@ -482,7 +482,7 @@ def test_perfect_order_has_bounds_by_intent():
     assert fewer.lower < auc.lower  # 2 clusters of events, 3 of non-events
 
 
-def test_one_case_of_a_class_has_bounds_by_intent():
+def test_one_case_of_a_class_has_bounds_on_purpose():
     auc = auc_interval([0, 0, 0, 1], [0.1, 0.3, 0.8, 0.5])
     assert auc.value == pytest.approx(2 / 3)
     assert np.isnan(auc.standard_error)

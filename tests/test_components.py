@@ -45,7 +45,7 @@ from scorereport.inference.overfit import (
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
-PRICED = {key: chosen for key, chosen in SCORES.items() if chosen[0] in OVERFIT_WEIGHTS}
+WEIGHTED = {key: chosen for key, chosen in SCORES.items() if chosen[0] in OVERFIT_WEIGHTS}
 
 
 # ---- worked values of the interval study, sample (1) ----
@@ -68,7 +68,7 @@ def test_worked_values(score, component, raw, error, overfit):
     assert part.overfit_closed == pytest.approx(overfit, abs=6e-11)
 
 
-def test_an_interval_is_made_of_its_pieces():
+def test_an_interval_is_computed_from_its_parts():
     fit = sr.corp(Y, X)
     mcb, dsc = component_intervals(fit, level=0.9)
     z = norm.ppf(0.95)
@@ -147,7 +147,7 @@ def test_the_interval_starts_at_zero_unless_the_test_rejects():
         (0.05 + 1e-9, 0.9, 999, False),
         (0.06, 0.8, 999, True),  # the limit is .1
         (1.0, 0.9, 999, False),
-        (1 / 20, 0.95, 19, True),  # 19 draws cannot say it more clearly
+        (1 / 20, 0.95, 19, True),  # the smallest p-value of 19 draws
         (2 / 20, 0.95, 19, False),
         (2 / 40, 0.95, 39, False),
     ],
@@ -165,7 +165,7 @@ def test_clusters_widen_the_bracket_by_the_quantile_of_t():
     assert found.upper == pytest.approx(0.3 - 0.005 + reach, rel=1e-12)
 
 
-def test_what_the_constant_overfits_is_at_most_the_overfit():
+def test_the_overfit_of_the_constant_is_at_most_the_overfit():
     found = bracket("discrimination", Overfit(closed=0.001, resampled=0.002, constant=0.005))
     assert (found.overfit_closed, found.overfit_resampled) == (0, 0)
     assert found.corrected == found.value
@@ -203,7 +203,7 @@ def test_an_infinite_score_has_an_infinite_mcb_and_a_finite_dsc():
         ),
     ],
 )
-def test_few_events_are_warned_of(events, n, warning):
+def test_few_events_give_a_warning(events, n, warning):
     assert warn_of_few_events(events, n - events) == warning
 
 
@@ -273,10 +273,10 @@ def test_raw_components_are_those_of_the_decomposition(name):
 # ---- the closed form of the overfit ----
 
 
-@pytest.mark.parametrize("name", PRICED)
-def test_prices_are_half_the_curvature(name):
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_overfit_weights_are_half_the_curvature(name):
     """Central differences with h = 1e-5: rounding 1e-16/h and truncation h² leave 1e-9 of values near 1."""
-    measure = resolve_measure(*PRICED[name])
+    measure = resolve_measure(*WEIGHTED[name])
     p = np.array([0.01, 0.03, 0.1, 0.21, 0.35, 0.5, 0.69, 0.8, 0.96, 0.999])
     h = 1e-5
 
@@ -284,12 +284,12 @@ def test_prices_are_half_the_curvature(name):
         return slow_loss(measure, np.zeros(len(q)), q) - slow_loss(measure, np.ones(len(q)), q)
 
     curvature = (advantage(p + h) - advantage(p - h)) / (2 * h)
-    price = OVERFIT_WEIGHTS[measure.name](p, measure.options)
-    np.testing.assert_allclose(price, p * (1 - p) * curvature / 2, rtol=1e-4, atol=1e-8)
-    assert (price > 0).any()
+    overfit_weight = OVERFIT_WEIGHTS[measure.name](p, measure.options)
+    np.testing.assert_allclose(overfit_weight, p * (1 - p) * curvature / 2, rtol=1e-4, atol=1e-8)
+    assert (overfit_weight > 0).any()
 
 
-def test_all_proper_scores_are_looked_at():
+def test_all_proper_scores_are_covered():
     proper = {
         name
         for name, entry in REGISTRY.items()
@@ -299,8 +299,8 @@ def test_all_proper_scores_are_looked_at():
     assert set(OVERFIT_WEIGHTS) <= proper
 
 
-@pytest.mark.parametrize("name", sorted(set(SCORES) - set(PRICED)))
-def test_only_scores_without_curvature_have_no_price(name):
+@pytest.mark.parametrize("name", sorted(set(SCORES) - set(WEIGHTED)))
+def test_only_scores_without_curvature_have_no_overfit_weight(name):
     """Between its jumps a score of decisions is constant, so that one more parameter gains nothing."""
     measure = resolve_measure(*SCORES[name])
     p = np.array([0.1, 0.2, 0.4, 0.6, 0.8])
@@ -309,7 +309,7 @@ def test_only_scores_without_curvature_have_no_price(name):
         np.testing.assert_array_equal(slow_loss(measure, outcome, p - h), slow_loss(measure, outcome, p + h))
 
 
-def test_scores_without_a_price_have_no_closed_overfit():
+def test_scores_without_an_overfit_weight_have_no_closed_overfit():
     fit = sr.corp(*simulate(60))
     (overfit,) = estimate_overfit(fit.sample, [resolve_measure("misclassification", {})], draws=5, seed=1)
     assert (overfit.closed, overfit.constant) == (0.0, 0.0)
@@ -317,9 +317,11 @@ def test_scores_without_a_price_have_no_closed_overfit():
     assert overfit.most == overfit.resampled > 0
 
 
-def test_a_limit_pays_nothing_beyond_it():
-    price = OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05})
-    assert price.tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0]
+def test_the_overfit_weight_is_zero_beyond_a_limit():
+    overfit_weight = OVERFIT_WEIGHTS["log_loss"](
+        np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05}
+    )
+    assert overfit_weight.tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0]
     assert OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 1.0]), {}).tolist() == [
         0.5,
         0.5,
@@ -497,7 +499,7 @@ def test_all_scores_share_one_pass_of_draws():
     assert estimate_overfit(fit.sample, measures, draws=10, seed=4) != together
 
 
-def test_draws_and_resamples_are_told_apart():
+def test_draws_and_resamples_are_separate_settings():
     fit = sr.corp(*simulate(80))
     (overfit,) = estimate_overfit(fit.sample, [resolve_measure("brier", {})], draws=7, seed=3)
     mcb, _ = component_intervals(fit, draws=7, resamples=5, seed=3)

@@ -1,4 +1,4 @@
-"""Curves as data: each against another way to the same numbers."""
+"""Curves as data: each is compared with another way to compute the same numbers."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_murphy_curve_by_hand():
     assert curve.at([0.125, 0.25, 0.375, 0.5]).tolist() == [0.125, 0.25 * 0.75 + 0.25, 1, 0.5 * 0.5 + 0.5]
 
 
-def test_murphy_curve_is_not_asked_outside_the_unit_interval():
+def test_murphy_curve_is_not_defined_outside_the_unit_interval():
     with pytest.raises(sr.DataError) as refusal:
         sr.curves.murphy_curves(FIT).score.at([0.5, 1.5])
     assert str(refusal.value) == "`theta` must lie in [0, 1]; got 1.5 at row 1 (1 of 2 rows)."
@@ -206,7 +206,7 @@ def test_decision_curve_beyond_a_threshold_is_its_limit_from_the_right(data):
     np.testing.assert_allclose(beyond, next_values, rtol=1e-12, atol=1e-13)
 
 
-def test_decision_curve_by_default_stands_at_every_forecast_and_percent():
+def test_decision_curve_by_default_has_every_forecast_and_percent():
     curve = sr.curves.decision_curve(FIT, lower=0.105, upper=0.355)
     percents = np.linspace(0, 1, 101)[11:36]
     expected = np.unique(np.concatenate([[0.105, 0.355], percents, [0.2, 0.3, 0.35]]))
@@ -312,7 +312,7 @@ def test_threshold_table_of_one_class_has_no_rate_of_the_other(outcome):
     assert row.regret == pytest.approx(0.7 / 3 if outcome else 0.3 * 2 / 3)
 
 
-def test_threshold_table_where_nobody_or_everybody_is_flagged():
+def test_threshold_table_where_no_case_or_every_case_is_flagged():
     low, high = sr.curves.threshold_table(FIT, thresholds=[0.05, 1.0])
     assert (low.flagged, low.sensitivity, low.specificity) == (1, 1, 0)
     assert np.isnan(low.negative_predictive_value)

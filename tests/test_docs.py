@@ -13,9 +13,9 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 #: Folders whose texts use the words of the glossary only.
 FOLDERS = ("docs", "templates")
 SUFFIXES = (".md", ".html", ".toml")
-#: "is no" is plain before these.
+#: "is no" is good English before these.
 COMPARATIVES = "better|worse|older|later|larger|smaller|fewer|less"
-#: Words that readers had to decode, each with what to write instead.
+#: Words that are unclear to readers, each with the words to use instead.
 AVOIDED = {
     r"tells?|told|telling|untold|news": "describe, state, report (texts); notify (people)",
     r"came": "observed, the observed class",
@@ -42,7 +42,7 @@ _TERM = re.compile(r"^### (.+?) *$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]*)\)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|^ {4}\S.*?$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
-#: What a template holds beside texts: elements, style sheets and statements of Jinja.
+#: Parts of a template that are not texts: elements, style sheets and statements of Jinja.
 _MARKUP = re.compile(r"<style>.*?</style>|\{[{%#].*?[}%#]\}|<[^>]*>", re.DOTALL)
 
 
@@ -72,7 +72,7 @@ def list_anchors(page):
 
 
 def find_avoided(text, code=_CODE):
-    """The avoided words in a text, with line numbers; code is not looked at."""
+    """The avoided words in a text, with line numbers; code is skipped."""
     prose = code.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     return [
         f"line {prose.count(chr(10), 0, found.start()) + 1}: {found[0]!r} (write: {better})"

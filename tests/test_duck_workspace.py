@@ -52,7 +52,7 @@ def test_everything_is_in_a_folder_of_its_own_until_it_is_closed(predictions, pl
         assert [folder.name for folder in place.iterdir()] == [engine.folder.name]
         assert engine.folder.name.startswith("scorereport-")
     assert list(place.iterdir()) == []
-    engine.close()  # twice does no harm
+    engine.close()  # closing twice is allowed
 
 
 def test_nothing_is_left_of_data_that_were_refused(predictions, place):
@@ -138,7 +138,7 @@ def test_a_program_that_forgets_to_close_leaves_nothing(predictions, place):
         ("1MB", "`memory_limit` must be at least \"100MB\"; got '1MB'."),
     ],
 )
-def test_limits_that_are_none_are_refused(predictions, limit, sentence):
+def test_invalid_limits_are_refused(predictions, limit, sentence):
     with pytest.raises(sr.UsageError, match=exactly(sentence)):
         open_duckdb(predictions, **NAMED, memory_limit=limit)
 
@@ -161,7 +161,7 @@ def test_a_container_may_have_less_memory_than_its_machine(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb", "spark"])
-def test_limits_are_checked_whichever_engine_is_asked_for(predictions, engine):
+def test_limits_are_checked_for_every_engine(predictions, engine):
     sentence = '`memory_limit` must be a size such as "1GB" or "512MB"; got \'abc\'.'
     with pytest.raises(sr.UsageError, match=exactly(sentence)):
         sr.evaluate(predictions, **NAMED, engine=engine, memory_limit="abc")
@@ -184,7 +184,7 @@ def test_spark_refuses_a_table_of_a_database(tmp_path):
         sr.evaluate(tmp_path / "d.duckdb", **NAMED, table="loans", engine="spark")
 
 
-def test_errors_of_duckdb_are_told_in_a_sentence(place):
+def test_errors_of_duckdb_are_reported_in_a_sentence(place):
     workspace = Workspace(None, place)
     with pytest.raises(
         sr.DataError, match=r"^DuckDB cannot work on these rows: Conversion Error: Could not "
@@ -227,7 +227,7 @@ def test_engines_can_be_forced(predictions):
         choose_engine(predictions, "dask")
 
 
-def test_frames_of_spark_are_told_by_their_module():
+def test_frames_of_spark_are_recognised_by_their_module():
     kind = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
     assert choose_engine(kind()) == "spark"
 

@@ -1,4 +1,4 @@
-"""How a command line and a configuration say what does the work, and where the rows are."""
+"""Engine and source of the rows, on the command line and in a configuration."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FRAME = pd.DataFrame({"y": [0, 1, 0, 1, 1], "a": [0.1, 0.6, 0.4, 0.8, 0.3]})
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """What `evaluate` is asked for; it refuses to do it."""
+def passed_arguments(monkeypatch):
+    """The arguments that `evaluate` is called with; it raises an error."""
     found = {}
 
     def evaluate(source, **arguments):
@@ -37,7 +37,7 @@ def asked(monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["score", "report"])
-def test_options_reach_the_evaluation(call, asked, tmp_path, command):
+def test_options_reach_the_evaluation(call, passed_arguments, tmp_path, command):
     code, _, error = call(
         command,
         "p.csv",
@@ -50,7 +50,9 @@ def test_options_reach_the_evaluation(call, asked, tmp_path, command):
         tmp_path,
     )
     assert (code, error) == (ExitCode.USAGE, "scorereport: Enough.\n")
-    assert {key: str(asked[key]) for key in ("source", "engine", "memory_limit", "temporary_folder")} == {
+    assert {
+        key: str(passed_arguments[key]) for key in ("source", "engine", "memory_limit", "temporary_folder")
+    } == {
         "source": "p.csv",
         "engine": "duckdb",
         "memory_limit": "1GB",
@@ -58,27 +60,27 @@ def test_options_reach_the_evaluation(call, asked, tmp_path, command):
     }
 
 
-def test_what_is_not_given_is_not_asked_for(call, asked):
+def test_options_not_given_are_not_passed_on(call, passed_arguments):
     call("score", "p.csv", *ROLES)
-    assert asked == {"source": "p.csv", "outcome": "y", "forecasts": ["a"]}
+    assert passed_arguments == {"source": "p.csv", "outcome": "y", "forecasts": ["a"]}
 
 
-def test_no_other_engine_is_known(call, asked):
+def test_other_engines_are_refused(call, passed_arguments):
     code, _, error = call("score", "p.csv", *ROLES, "--engine", "postgres")
     assert code == ExitCode.USAGE
     assert "'postgres' is not one of 'auto', 'memory', 'duckdb', 'spark'" in error
-    assert asked == {}
+    assert passed_arguments == {}
 
 
-def test_options_go_before_the_configuration(call, asked, tmp_path):
+def test_options_override_the_configuration(call, passed_arguments, tmp_path):
     config = tmp_path / "c.toml"
     config.write_text(
         '[evaluation]\noutcome = "y"\nforecasts = ["a"]\nengine = "duckdb"\nmemory_limit = "2GB"\n'
         'temporary_folder = "work"\n'
     )
     call("score", "p.csv", "--config", config, "--memory-limit", "1GB")
-    assert (asked["engine"], asked["memory_limit"]) == ("duckdb", "1GB")
-    assert asked["temporary_folder"] == str(tmp_path / "work")  # beside the configuration
+    assert (passed_arguments["engine"], passed_arguments["memory_limit"]) == ("duckdb", "1GB")
+    assert passed_arguments["temporary_folder"] == str(tmp_path / "work")  # beside the configuration
 
 
 def test_a_report_rendered_again_needs_no_engine(call, tmp_path):
@@ -93,18 +95,18 @@ def test_a_report_rendered_again_needs_no_engine(call, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(call, asked, engine):
+def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(call, passed_arguments, engine):
     code, _, error = call("score", "p.csv", *ROLES, "--engine", engine, "--certify")
     assert (code, error) == (
         ExitCode.USAGE,
         "scorereport: `--certify` needs all rows in memory, because R does, but the engine is "
         f"{engine}. To fix: leave out --certify, or give --engine memory if the machine has enough memory.\n",
     )
-    assert asked == {}
+    assert passed_arguments == {}
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_large_file_cannot_be_certified_unless_it_is_said_to_fit(call, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("passed_arguments")
+def test_a_large_file_is_certified_only_with_the_memory_engine(call, tmp_path, monkeypatch):
     FRAME.to_parquet(tmp_path / "p.parquet")
     monkeypatch.setattr("scorereport.evaluation.engines.engine_choice.physical_memory", lambda: 100)
     assert "but the engine is duckdb" in call("score", tmp_path / "p.parquet", *ROLES, "--certify")[2]
@@ -140,27 +142,27 @@ def test_the_help_lists_all_kinds_of_sources(call):
         ("a:b.csv", False),
     ],
 )
-def test_addresses_are_told_from_paths(text, expected):
+def test_addresses_differ_from_paths(text, expected):
     assert is_command_address(text) is expected
 
 
-def test_variables_are_put_into_an_address_and_nowhere_else(call, asked, monkeypatch):
+def test_variables_are_put_into_an_address_and_nowhere_else(call, passed_arguments, monkeypatch):
     monkeypatch.setenv("LOANS_PASSWORD", "p@ss/word")
     call("score", "postgresql+psycopg://me:${LOANS_PASSWORD}@host/loans", "--table", "risk.scores", *ROLES)
-    assert asked["source"] == "postgresql+psycopg://me:p%40ss%2Fword@host/loans"
-    assert asked["table"] == "risk.scores"
+    assert passed_arguments["source"] == "postgresql+psycopg://me:p%40ss%2Fword@host/loans"
+    assert passed_arguments["table"] == "risk.scores"
     call("score", "scores-${LOANS_PASSWORD}.csv", *ROLES)
-    assert asked["source"] == "scores-${LOANS_PASSWORD}.csv"
+    assert passed_arguments["source"] == "scores-${LOANS_PASSWORD}.csv"
 
 
-def test_a_password_on_the_command_line_is_refused_and_not_repeated(call, asked):
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(call, passed_arguments):
     code, out, error = call("score", "postgresql://me:hunter22@host/loans", "--table", "scores", *ROLES)
     assert (code, out) == (ExitCode.USAGE, "")
     assert error == (
         "scorereport: `FILE` must not hold a password, because reports carry the command that made them: "
         "write ${NAME} in its place, in single quotes, and set the environment variable NAME.\n"
     )
-    assert asked == {}
+    assert passed_arguments == {}
 
 
 def test_a_variable_that_is_not_set_is_named(call, monkeypatch):
@@ -171,19 +173,19 @@ def test_a_variable_that_is_not_set_is_named(call, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [DataError, ValueError])
-def test_what_goes_wrong_is_told_without_the_secret(monkeypatch, error):
+def test_errors_are_reported_without_the_secret(monkeypatch, error):
     monkeypatch.setenv("LOANS_PASSWORD", "hunter22/x")
 
     def fail():
         with open_command_source("postgresql://me:${LOANS_PASSWORD}@host/loans") as address:
             raise error(f"Nobody answers at {address} to hunter22/x")
 
-    with pytest.raises(ScoreReportError) as told:
+    with pytest.raises(ScoreReportError) as failure:
         fail()
-    assert "hunter22" not in str(told.value)
-    assert "Nobody answers at postgresql://***@host/loans to ***" in str(told.value)
-    assert told.value.__cause__ is None
-    assert told.value.__suppress_context__ or told.value.__context__ is None
+    assert "hunter22" not in str(failure.value)
+    assert "Nobody answers at postgresql://***@host/loans to ***" in str(failure.value)
+    assert failure.value.__cause__ is None
+    assert failure.value.__suppress_context__ or failure.value.__context__ is None
 
 
 def test_a_path_hides_nothing():
@@ -210,7 +212,7 @@ def test_a_path_hides_nothing():
         (["report", "p", "--temporary-folder=/scratch"], "scorereport report p"),
     ],
 )
-def test_the_recorded_command_has_neither_passwords_nor_what_does_not_matter(monkeypatch, words, recorded):
+def test_the_recorded_command_leaves_out_passwords_and_folders(monkeypatch, words, recorded):
     monkeypatch.setattr(sys, "argv", ["scorereport", *words])
     assert describe_command() == recorded
 
@@ -237,23 +239,23 @@ def test_tables_of_databases_and_folders_are_scored_like_files(call, tmp_path, m
         "parts/*.parquet": [],
         "d.duckdb": table,
     }
-    told = {
+    results = {
         name: call("score", tmp_path / name, *ROLES, *options, "--resamples", 0)
         for name, options in sources.items()
     }
-    told["sql"] = call("score", "sqlite:///${PLACE}/s.db", *ROLES, *table, "--resamples", 0)
-    tables = {name: text.partition("Mean scores")[2] for name, (_, text, _) in told.items()}
-    assert [code for code, _, _ in told.values()] == [0] * 5
+    results["sql"] = call("score", "sqlite:///${PLACE}/s.db", *ROLES, *table, "--resamples", 0)
+    tables = {name: text.partition("Mean scores")[2] for name, (_, text, _) in results.items()}
+    assert [code for code, _, _ in results.values()] == [0] * 5
     assert tables["p.csv"]
     assert len(set(tables.values())) == 1
-    assert str(tmp_path) not in told["sql"][1]
+    assert str(tmp_path) not in results["sql"][1]
 
 
 # ---- configuration ----
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (
             'engine = "postgres"',
@@ -267,27 +269,27 @@ def test_tables_of_databases_and_folders_are_scored_like_files(call, tmp_path, m
         ('memory_limit = "1KB"', "`evaluation.memory_limit` must be at least"),
     ],
 )
-def test_keys_of_the_work_are_checked(line, told):
+def test_keys_of_the_engine_are_checked(line, message):
     with pytest.raises(UsageError) as refusal:
         parse_configuration(f"[evaluation]\n{line}")
-    assert f"configuration: {told}" in str(refusal.value)
+    assert f"configuration: {message}" in str(refusal.value)
 
 
-def test_keys_of_the_work_are_no_settings_of_the_results():
+def test_keys_of_the_engine_are_not_settings_of_the_results():
     parsed = parse_configuration('[evaluation]\nengine = "duckdb"\nmemory_limit = "1GB"\nlevel = 0.9')
     assert parsed.evaluation.settings == {"level": 0.9}
     assert parsed.work == {"engine": "duckdb", "memory_limit": "1GB"}
     assert parsed.arguments == {"engine": "duckdb", "memory_limit": "1GB", "level": 0.9}
 
 
-def test_editors_know_the_engines():
+def test_the_schema_lists_the_engines():
     keys = configuration_schema()["$defs"]["EvaluationTable"]["properties"]
     assert keys["engine"]["enum"] == ["auto", "memory", "duckdb", "spark"]
     assert {"memory_limit", "temporary_folder"} <= keys.keys()
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         ('file = "l.duckdb"', "`audit.source.file` names a database, and needs a `table`."),
         (
@@ -300,8 +302,8 @@ def test_editors_know_the_engines():
         ),
     ],
 )
-def test_a_database_in_a_file_has_a_table(lines, told):
+def test_a_database_in_a_file_has_a_table(lines, message):
     with pytest.raises(UsageError) as refusal:
         parse_configuration(f"[audit.source]\n{lines}")
-    assert told in str(refusal.value)
+    assert message in str(refusal.value)
     assert parse_configuration('[audit.source]\nfile = "l.duckdb"\ntable = "t"').audit.source.table == "t"

@@ -30,7 +30,7 @@ from scorereport.results.evaluation import Evaluation
 SCORES = ("brier", "log_loss", "misclassification", "spherical")
 
 
-def stretch_of(x, y, bucket=None, weight=None):
+def make_chunk(x, y, bucket=None, weight=None):
     order = np.argsort(x, kind="stable")
     bucket = np.zeros(len(x), np.uint16) if bucket is None else bucket
     return Chunk(
@@ -41,28 +41,28 @@ def stretch_of(x, y, bucket=None, weight=None):
     )
 
 
-def marks_of(stretch, **more):
-    weight = np.ones(len(stretch), int) if stretch.weight is None else stretch.weight
-    given = {"total": weight.sum().item(), "events": (weight * stretch.y).sum().item()}
+def make_plan(chunk, **more):
+    weight = np.ones(len(chunk), int) if chunk.weight is None else chunk.weight
+    given = {"total": weight.sum().item(), "events": (weight * chunk.y).sum().item()}
     return DigestPlan(**given, measures=tuple((name, ()) for name in SCORES), **more)
 
 
-def fold(pieces, marks):
+def fold(pieces, plan):
     """Digest pieces one after the other, and add them up."""
     total, before = None, CountsBelow()
     for piece in pieces:
-        found = digest_chunk(piece, marks, before)
+        found = digest_chunk(piece, plan, before)
         total = found if total is None else total + found
         n, events = found.blocks.n.sum().item(), found.blocks.events.sum().item()
         before = CountsBelow(n=before.n + n, events=before.events + events)
     return total
 
 
-def cut(stretch, size):
-    return (stretch.select(slice(at, at + size)) for at in range(0, len(stretch), size))
+def cut(chunk, size):
+    return (chunk.select(slice(at, at + size)) for at in range(0, len(chunk), size))
 
 
-# ---- Stretches ----
+# ---- Chunks ----
 
 small_rows = st.integers(1, 60).flatmap(
     lambda n: st.tuples(
@@ -75,22 +75,22 @@ small_rows = st.integers(1, 60).flatmap(
 
 @given(small_rows, st.integers(1, 7), st.integers(1, 20))
 def test_a_stream_is_cut_at_ties_without_losing_a_row(given, size, rows):
-    stretch = stretch_of(*given)
-    pieces = list(cut_at_ties(cut(stretch, size), rows))
+    chunk = make_chunk(*given)
+    pieces = list(cut_at_ties(cut(chunk, size), rows))
     for below, above in pairwise(pieces):
         assert below.x[-1] < above.x[0]
-    whole, again = compress_chunk(join_chunks(pieces)), compress_chunk(stretch)
+    whole, again = compress_chunk(join_chunks(pieces)), compress_chunk(chunk)
     for field in fields(Chunk):
         np.testing.assert_array_equal(getattr(whole, field.name), getattr(again, field.name))
 
 
 def test_a_tie_of_any_length_takes_no_more_than_two_rows_a_bucket():
     rng = np.random.default_rng(1)
-    stretch = stretch_of(np.full(50_000, 0.3), rng.random(50_000) < 0.3, rng.integers(0, BUCKETS, 50_000))
+    chunk = make_chunk(np.full(50_000, 0.3), rng.random(50_000) < 0.3, rng.integers(0, BUCKETS, 50_000))
     lengths = []
 
     def watched():
-        for piece in cut(stretch, 1000):
+        for piece in cut(chunk, 1000):
             lengths.append(len(piece))
             yield piece
 
@@ -101,7 +101,7 @@ def test_a_tie_of_any_length_takes_no_more_than_two_rows_a_bucket():
 
 
 def test_fractional_weights_are_summed_too():
-    found = compress_chunk(stretch_of([0.1, 0.1, 0.1], [1, 1, 0], np.array([3, 3, 3]), [0.5, 0.25, 2.0]))
+    found = compress_chunk(make_chunk([0.1, 0.1, 0.1], [1, 1, 0], np.array([3, 3, 3]), [0.5, 0.25, 2.0]))
     assert found.weight.tolist() == [2.0, 0.75]
     assert found.y.tolist() == [False, True]
 
@@ -111,16 +111,16 @@ def test_fractional_weights_are_summed_too():
 
 @given(small_rows, st.integers(1, 9))
 def test_however_rows_are_cut_the_digest_is_that_of_all_rows(given, size):
-    stretch = stretch_of(*given)
-    marks = marks_of(
-        stretch,
+    chunk = make_chunk(*given)
+    plan = make_plan(
+        chunk,
         edges=np.array([0.0, 0.2, 0.25, 0.9]),
-        ranks=np.arange(0, len(stretch), 3.0),
+        ranks=np.arange(0, len(chunk), 3.0),
         heights=np.linspace(0, 2, 5),
         jumps=2,
     )
-    whole = digest_chunk(stretch, marks, CountsBelow())
-    parts = fold(cut_at_ties(cut(stretch, size), size), marks)
+    whole = digest_chunk(chunk, plan, CountsBelow())
+    parts = fold(cut_at_ties(cut(chunk, size), size), plan)
     assert parts.blocks.equals(whole.blocks)
     assert parts.distinct.equals(whole.distinct)
     np.testing.assert_array_equal(parts.block_counts, whole.block_counts)
@@ -137,22 +137,22 @@ def test_however_rows_are_cut_the_digest_is_that_of_all_rows(given, size):
 
 @given(small_rows)
 def test_pairs_are_counted_exactly(given):
-    stretch = stretch_of(*given)
-    digest = digest_chunk(stretch, marks_of(stretch), CountsBelow())
-    events, others = stretch.x[stretch.y], stretch.x[~stretch.y]
+    chunk = make_chunk(*given)
+    digest = digest_chunk(chunk, make_plan(chunk), CountsBelow())
+    events, others = chunk.x[chunk.y], chunk.x[~chunk.y]
     by_hand = sum(2 * (e > o) + (e == o) for e in events for o in others)
     assert digest.pairs == by_hand
 
 
 def test_pairs_beyond_64_bits_are_counted_exactly():
     n = 3_000_000_000
-    stretch = Chunk(
+    chunk = Chunk(
         x=np.array([0.2, 0.7]),
         y=np.array([False, True]),
         bucket=np.zeros(2, np.uint16),
         weight=np.array([n, n]),
     )
-    digest = digest_chunk(stretch, marks_of(stretch, buckets=1), CountsBelow())
+    digest = digest_chunk(chunk, make_plan(chunk, buckets=1), CountsBelow())
     assert digest.pairs == 2 * n * n > 2**63
 
 
@@ -161,9 +161,9 @@ def test_pairs_of_many_heavy_rows_are_counted_exactly(weight):
     rng = np.random.default_rng(9)
     x = rng.random(3000).round(2)
     y, counts = rng.random(3000) < x, rng.integers(weight // 2, weight, 3000)
-    stretch = stretch_of(x, y, weight=counts)
-    whole = digest_chunk(stretch, marks_of(stretch, buckets=1), CountsBelow())
-    parts = fold(cut_at_ties(cut(stretch, 400), 400), marks_of(stretch, buckets=1))
+    chunk = make_chunk(x, y, weight=counts)
+    whole = digest_chunk(chunk, make_plan(chunk, buckets=1), CountsBelow())
+    parts = fold(cut_at_ties(cut(chunk, 400), 400), make_plan(chunk, buckets=1))
     by_value = {}
     for forecast, event, times in zip(x.tolist(), y.tolist(), counts.tolist(), strict=True):
         by_value.setdefault(forecast, [0, 0])[event] += times
@@ -181,8 +181,8 @@ def test_sums_and_blocks_are_those_of_a_fit_in_memory(digits, buckets):
     rng = np.random.default_rng(2)
     x = rng.random(5000).round(digits)
     y, bucket = rng.random(5000) < x, rng.integers(0, BUCKETS, 5000)
-    stretch = stretch_of(x, y, bucket)
-    digest = fold(cut_at_ties(cut(stretch, 700), 700), marks_of(stretch, buckets=buckets))
+    chunk = make_chunk(x, y, bucket)
+    digest = fold(cut_at_ties(cut(chunk, 700), 700), make_plan(chunk, buckets=buckets))
     fit = sr.corp(y, x)
     assert digest.blocks.equals(fit.blocks)
     means = digest.sums[len(SUMS) :] / 5000
@@ -196,20 +196,20 @@ def test_sums_and_blocks_are_those_of_a_fit_in_memory(digits, buckets):
     assert wins["non_events_win"] / (~y).sum() == pytest.approx(auc, rel=1e-12)
 
 
-def test_blocks_that_only_exact_arithmetic_tells_apart_survive_any_cut():
+def test_blocks_that_differ_only_in_exact_arithmetic_survive_any_cut():
     n = 94_906_267  # two means that differ by less than a rounding error
-    stretch = Chunk(
+    chunk = Chunk(
         x=np.array([0.1, 0.1, 0.2, 0.2]),
         y=np.array([False, True, False, True]),
         bucket=np.zeros(4, np.uint16),
         weight=np.array([n, n - 1, n + 1, n]),
     )
     means = Fraction(n - 1, 2 * n - 1), Fraction(n, 2 * n + 1)
-    digest = fold([stretch.select(slice(2)), stretch.select(slice(2, 4))], marks_of(stretch))
+    digest = fold([chunk.select(slice(2)), chunk.select(slice(2, 4))], make_plan(chunk))
     assert len(digest.blocks) == (2 if means[0] < means[1] else 1)
 
 
-# ---- Marks ----
+# ---- Where counts are exact ----
 
 
 @pytest.mark.parametrize(("total", "cells"), [(10, 3), (1000, 7), (10**10 + 1, 12_927)])
@@ -281,7 +281,7 @@ KINDS = {
 }
 
 
-#: The kind that `make test` has time for.
+#: The kind that `make test` runs.
 QUICK_KIND = "weights"
 
 
@@ -390,7 +390,7 @@ def test_groups_and_periods_are_the_same(both):
 
 
 @pytest.mark.sweep(after=1)
-def test_the_document_comes_back_and_says_how_it_was_made(both, tmp_path):
+def test_the_document_is_read_back_and_names_its_engine(both, tmp_path):
     _, digested = both
     digested.to_json(tmp_path / "results.json")
     again = Evaluation.from_json(tmp_path / "results.json")
@@ -407,9 +407,9 @@ def test_the_error_of_a_mean_is_that_of_the_buckets():
     n = 40_000
     x = rng.random(n)
     y, bucket = rng.random(n) < x, rng.integers(0, BUCKETS, n)
-    stretch = stretch_of(x, y, bucket)
+    chunk = make_chunk(x, y, bucket)
     brier = resolve_measure("brier", {})
-    buckets = sum_by_bucket(digest_chunk(stretch, marks_of(stretch), CountsBelow()), [brier] * len(SCORES))
+    buckets = sum_by_bucket(digest_chunk(chunk, make_plan(chunk), CountsBelow()), [brier] * len(SCORES))
     loss = (x - y) ** 2
     by_rows = loss.std() / n**0.5
     assert buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(by_rows, rel=0.15)
@@ -424,10 +424,10 @@ def test_the_error_of_a_mean_is_that_of_the_buckets():
 def test_many_blocks_are_counted_in_fewer_buckets(monkeypatch):
     rng = np.random.default_rng(7)
     x = np.linspace(0.01, 0.99, 300).repeat(40)
-    stretch = stretch_of(x, rng.random(len(x)) < x, rng.integers(0, BUCKETS, len(x)))
-    full = fold(cut_at_ties(cut(stretch, 1000), 1000), marks_of(stretch))
+    chunk = make_chunk(x, rng.random(len(x)) < x, rng.integers(0, BUCKETS, len(x)))
+    full = fold(cut_at_ties(cut(chunk, 1000), 1000), make_plan(chunk))
     monkeypatch.setattr(digests, "_MOST_COUNTS", 2000)
-    few = fold(cut_at_ties(cut(stretch, 1000), 1000), marks_of(stretch))
+    few = fold(cut_at_ties(cut(chunk, 1000), 1000), make_plan(chunk))
     assert few.blocks.equals(full.blocks)
     assert few.block_counts.shape[1] < full.block_counts.shape[1] == BUCKETS
     np.testing.assert_array_equal(few.block_counts.sum(axis=1), full.block_counts.sum(axis=1))
@@ -438,14 +438,14 @@ def test_many_blocks_are_counted_in_fewer_buckets(monkeypatch):
 
 
 def test_jackknife_intervals_cover():
-    """Of 300 samples the 90 % interval of the Brier score misses the truth, E x(1 - x) = 1/6, in about 30."""
+    """In about 30 of 300 samples, the 90 % interval of the Brier score misses its mean, E x(1 - x) = 1/6."""
     rng = np.random.default_rng(5)
     brier, missed, samples, n = resolve_measure("brier", {}), 0, 300, 2000
     for _ in range(samples):
         x = rng.random(n)
-        stretch = stretch_of(x, rng.random(n) < x, rng.integers(0, BUCKETS, n))
-        marks = replace(marks_of(stretch), measures=(("brier", ()),))
-        buckets = sum_by_bucket(digest_chunk(stretch, marks, CountsBelow()), [brier])
+        chunk = make_chunk(x, rng.random(n) < x, rng.integers(0, BUCKETS, n))
+        plan = replace(make_plan(chunk), measures=(("brier", ()),))
+        buckets = sum_by_bucket(digest_chunk(chunk, plan, CountsBelow()), [brier])
         value = buckets.score.sum() / n
         reach = buckets.error_distribution.critical_value(0.9) * buckets.error(
             lambda without: without.mean("score", 0)
@@ -457,8 +457,8 @@ def test_jackknife_intervals_cover():
 def test_blocks_hold_what_their_buckets_hold():
     rng = np.random.default_rng(6)
     x = rng.random(3000).round(2)
-    stretch = stretch_of(x, rng.random(3000) < x, rng.integers(0, BUCKETS, 3000))
-    digest = fold(cut_at_ties(cut(stretch, 200), 200), marks_of(stretch))
+    chunk = make_chunk(x, rng.random(3000) < x, rng.integers(0, BUCKETS, 3000))
+    digest = fold(cut_at_ties(cut(chunk, 200), 200), make_plan(chunk))
     counts = digest.block_counts.sum(axis=1)
     whole = Blocks(x_min=digest.blocks.x_min, x_max=digest.blocks.x_max, n=counts[:, 0], events=counts[:, 1])
     assert whole.equals(digest.blocks)

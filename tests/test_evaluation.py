@@ -40,7 +40,7 @@ def make_frame(n=400, seed=5):
 
 
 def without_rows(evaluation):
-    """All but what tells in which order the rows came: notes that name some, and the hash of the data."""
+    """All but what depends on the order of rows: notes that name rows, and the hash of the data."""
     return replace(evaluation, notes=(), data=replace(evaluation.data, sha256=""))
 
 
@@ -135,7 +135,7 @@ def test_integer_weights_equal_repeated_rows(frame):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("weight", [None, "w", "fraction"])
-def test_row_order_changes_not_a_byte(frame, weight):
+def test_row_order_changes_no_byte(frame, weight):
     frame = frame.assign(fraction=np.random.default_rng(8).random(len(frame)))
     columns = {"weight": weight} | {
         "outcome": "y",
@@ -277,7 +277,7 @@ def test_the_document_reads_back_equal(evaluation, tmp_path):
     assert not again.models[0].curves.roc.tpr.flags.writeable
 
 
-def test_documents_from_before_these_numbers_were_known_are_read(evaluation, tmp_path):
+def test_documents_without_newer_numbers_are_read(evaluation, tmp_path):
     old = json.loads(evaluation.to_json())
     del old["data"]["sha256"], old["data"]["row_flow"]["missing"], old["settings"]["thresholds"]
     for model in old["models"]:
@@ -308,7 +308,7 @@ def test_infinite_and_undefined_numbers_survive(tmp_path):
     jsonschema.validate(json.loads(evaluation.to_json()), json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
-def test_infinite_log_scores_are_told_with_their_rows():
+def test_infinite_log_scores_are_reported_with_their_rows():
     frame = pd.DataFrame({"y": [0, 1, 0, 1, None], "p": [0.0, 0.0, 1.0, 0.5, 0.2]})[::-1].reset_index(
         drop=True
     )
@@ -321,14 +321,14 @@ def test_infinite_log_scores_are_told_with_their_rows():
     )
 
 
-def test_a_failed_certainty_without_weight_is_no_infinity():
+def test_a_failed_certain_forecast_without_weight_is_not_infinite():
     frame = pd.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.0, 0.5], "w": [1, 0, 1]})
     evaluation = evaluate(frame, outcome="y", forecasts=["p"], weight="w", resamples=0)
     assert evaluation.notes == ()
     assert evaluation.scores.loc["p", "log_loss"] == pytest.approx(-np.log(0.8 * 0.5) / 2)
 
 
-def test_a_group_without_weight_is_left_out_and_told():
+def test_a_group_without_weight_is_left_out_with_a_note():
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "w": [1, 1, 0, 0], "g": list("aabb")})
     evaluation = evaluate(
         frame, outcome="y", forecasts=["p"], weight="w", group="g", smallest_group=1, resamples=0
@@ -337,7 +337,7 @@ def test_a_group_without_weight_is_left_out_and_told():
     assert evaluation.notes == ("g = b is left out: its 2 rows have no weight.",)
 
 
-def test_groups_of_one_class_are_told():
+def test_groups_of_one_class_are_noted():
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "g": ["a", "a", "b", "c"]})
     evaluation = evaluate(frame, outcome="y", forecasts=["p"], group="g", smallest_group=1, resamples=0)
     assert evaluation.notes == ("g: AUC and skill are not defined where all outcomes are the same (b, c).",)
@@ -349,7 +349,7 @@ def test_the_cost_interval_is_a_pair(frame):
         evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=0.3)
 
 
-def test_one_class_is_told():
+def test_one_class_is_noted():
     frame = pd.DataFrame({"y": [0, 0], "p": [0.1, 0.5]})
     evaluation = evaluate(frame, outcome="y", forecasts=["p"])
     assert evaluation.notes == (
@@ -386,7 +386,7 @@ def test_the_document_names_components(evaluation):
         ),
     ],
 )
-def test_other_files_are_no_documents(tmp_path, monkeypatch, text, sentence):
+def test_other_files_are_refused_as_documents(tmp_path, monkeypatch, text, sentence):
     monkeypatch.chdir(tmp_path)
     Path("r.json").write_text(text, encoding="utf-8")
     with pytest.raises(sr.DataError, match=f"^{re.escape(sentence)}$"):

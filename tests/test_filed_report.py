@@ -1,4 +1,4 @@
-"""The report as a whole: that what is filed says what was found, in every form, and the same every time."""
+"""The report as a whole: every form has the numbers of the evaluation, and is the same every time."""
 
 from __future__ import annotations
 
@@ -200,11 +200,11 @@ def test_another_process_writes_the_same_bytes_from_its_results(written, tmp_pat
         assert (tmp_path / f"again{ending}").read_bytes() == written[ending], ending
 
 
-def test_results_and_configuration_come_out_of_the_pdf_as_they_went_in(pdf, written, report, tmp_path):
+def test_results_and_configuration_are_attached_unchanged(pdf, written, report, tmp_path):
     files = read_attachments(written[".pdf"])
     assert files == {"results.json": written[".json"], "filed.toml": CONFIGURATION.encode()}
-    told = [(str(spec.UF), str(spec.AFRelationship)) for spec in pdf.Root.AF]
-    assert sorted(told) == [("filed.toml", "/Source"), ("results.json", "/Data")]
+    relations = [(str(spec.UF), str(spec.AFRelationship)) for spec in pdf.Root.AF]
+    assert sorted(relations) == [("filed.toml", "/Source"), ("results.json", "/Data")]
     (tmp_path / "out.json").write_bytes(files["results.json"])
     again = read_report(tmp_path / "out.json")
     assert again.to_json() == report.to_json()
@@ -231,7 +231,7 @@ def test_pages_have_their_number_and_a_running_head(pages):
     assert running not in pages[0]
 
 
-def test_the_cover_says_what_it_is_what_it_comes_to_and_who_answers(pages):
+def test_the_cover_names_the_subject_the_verdict_and_the_people(pages):
     for text in (
         "Example Bank",
         "Validation of the default model",
@@ -260,9 +260,9 @@ def test_contents_name_the_page_on_which_a_section_starts(pages, starts):
 
 
 def test_the_annex_names_the_pages_of_sections(sections, starts):
-    told = re.findall(r"Section (\d+), page (\d+)", sections["Annex: checklists"])
-    assert len(told) > 20
-    assert {(int(number), int(page)) for number, page in told} <= {
+    references = re.findall(r"Section (\d+), page (\d+)", sections["Annex: checklists"])
+    assert len(references) > 20
+    assert {(int(number), int(page)) for number, page in references} <= {
         (number, starts[title]) for number, title in enumerate(TITLES, start=1)
     }
 
@@ -300,7 +300,7 @@ def test_figures_and_tables_are_numbered_without_gap(page, pages, kind):
     assert {int(k) for k in re.findall(rf"{kind.capitalize()} (\d+)", whole)} == set(ids)
 
 
-def test_references_lead_to_what_they_name(page):
+def test_references_link_to_their_targets(page):
     links = re.findall(r'href="#([\w-]+)">(Figure|Table|Section) (\d+)</a>', page)
     assert {kind for _, kind, _ in links} == {"Figure", "Table", "Section"}
     numbers = {number: name for name, number, _ in list_contents(page)}
@@ -309,31 +309,31 @@ def test_references_lead_to_what_they_name(page):
         assert page.count(f' id="{target}"') == 1
 
 
-def test_every_figure_is_told_in_words_with_numbers(written, page):
-    told = list_images(page)
-    assert len(told) >= 10
-    assert all(len(text) > 40 and re.search(r"\d", text) for text in told)
-    assert len(set(told)) == len(told)
-    assert list(map(plain, list_figures(written[".pdf"]))) == list(map(plain, told))
+def test_every_figure_has_a_text_with_numbers(written, page):
+    texts = list_images(page)
+    assert len(texts) >= 10
+    assert all(len(text) > 40 and re.search(r"\d", text) for text in texts)
+    assert len(set(texts)) == len(texts)
+    assert list(map(plain, list_figures(written[".pdf"]))) == list(map(plain, texts))
 
 
 def test_the_alternative_text_of_the_diagram_has_the_components(page, report):
-    (told,) = [text for text in list_images(page) if "MCB" in text and "reliability" in text.lower()]
+    (description,) = [text for text in list_images(page) if "MCB" in text and "reliability" in text.lower()]
     for model in report.evaluation.models:
         part = model.scores.decompositions[0]
         for number in (part.miscalibration, part.discrimination, part.uncertainty):
-            assert f"{number:.4f}" in told or f"{number:.3f}" in told
+            assert f"{number:.4f}" in description or f"{number:.3f}" in description
 
 
 def test_tables_are_tagged_as_tables(pdf, page):
-    """One that goes on over a page is a table on each."""
+    """A table that continues on another page is a table on each."""
     kinds = Counter(str(tag.S) for tag in list_tags(pdf))
     assert page.count("<table") <= kinds["/Table"] <= page.count("<table") + len(pdf.pages)
     assert kinds["/TH"] > kinds["/Table"]
 
 
 def test_the_data_of_figures_are_in_the_results(written):
-    """Held against the rows themselves."""
+    """Compared with the rows themselves."""
     from scipy.optimize import isotonic_regression
 
     loans, found = make_loans(), json.loads(written[".json"])["evaluation"]
@@ -361,7 +361,7 @@ def test_the_data_of_figures_are_in_the_results(written):
     assert pairs == [("logit", "steep")]
 
 
-# ---- What the sections say ----
+# ---- The content of sections ----
 
 
 def test_verdicts_follow_from_intervals(report):
@@ -379,14 +379,14 @@ def test_verdicts_follow_from_intervals(report):
     assert steep.upper < slope.min
 
 
-def test_the_summary_counts_and_tells_verdicts(sections, report):
+def test_the_summary_counts_and_describes_verdicts(sections, report):
     text = sections["Summary"]
     counts = Counter(verdict for verdicts in VERDICTS.values() for verdict in verdicts)
     for word, count in counts.items():
         assert f"{word}: {count}" in text
     number, interval = bracket(report.evaluation.models[1].calibration.line.slope, 3).split(" ", 1)
-    told = f"Calibration slope of steep: {number}, interval {interval}, lies below the limit 0.700"
-    assert told in text
+    sentence = f"Calibration slope of steep: {number}, interval {interval}, lies below the limit 0.700"
+    assert sentence in text
     assert "Model risk committee on 2026-01-15" in text
     best = score_of(report.evaluation, "logit", "brier")
     assert f"logit has the lowest Brier score, {best.value:.4f}" in text
@@ -397,7 +397,7 @@ def test_the_summary_counts_and_tells_verdicts(sections, report):
     assert "8 of 8 comparisons as expected" in text
 
 
-def test_words_of_the_configuration_are_in_their_sections(sections):
+def test_texts_of_the_configuration_are_in_their_sections(sections):
     expected = {
         "Model": (
             "Retail default",
@@ -418,7 +418,7 @@ def test_words_of_the_configuration_are_in_their_sections(sections):
             assert text in sections[title]
 
 
-def test_data_and_methods_are_told(sections):
+def test_data_and_methods_are_described(sections):
     data, methods = sections["Data"], sections["Methods"]
     assert "default = 1" in data
     assert "320 rows" in data
@@ -503,7 +503,7 @@ def test_the_certificate_is_shown(sections, report):
     assert squeeze(report.evaluation.sha256) in squeeze(text)
 
 
-def test_provenance_tells_how_to_make_it_again(sections, report, written):
+def test_provenance_states_how_to_reproduce_the_report(sections, report, written):
     text = squeeze(sections["Provenance"])
     for fact in (
         report.evaluation.data.sha256,
@@ -523,8 +523,8 @@ def test_provenance_tells_how_to_make_it_again(sections, report, written):
         assert squeeze(fact) in text
 
 
-def test_both_forms_say_the_same(page, sections):
-    """What the tables of the PDF say is in the HTML too, word by word."""
+def test_both_forms_have_the_same_content(page, sections):
+    """The texts of the tables of the PDF are in the HTML too, word by word."""
     words = squeeze(words_of(page))
     for title in ("Sign-off", "Data", "Discrimination"):
         lines = re.split(
@@ -536,23 +536,23 @@ def test_both_forms_say_the_same(page, sections):
                 assert squeeze(sentence.rstrip(" •")) in words
 
 
-# ---- What has no content is left out ----
+# ---- Sections without content are left out ----
 
 
 @pytest.fixture(scope="module")
 def bare():
-    """One model, without anything that is asked for by name."""
+    """One model, without any optional part."""
     return sr.evaluate(make_loans(), outcome="default", forecasts=["logit"], resamples=0)
 
 
 def render(evaluation, configuration=""):
-    told = parse_configuration(configuration, "x.toml") if configuration else None
-    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
+    parsed = parse_configuration(configuration, "x.toml") if configuration else None
+    report = build_report(evaluation, Provenance(time=TIME), configuration=parsed)
     return render_html("report.html", describe_report(report))
 
 
 def assert_sections(page, expected):
-    """The sections of a page are those, numbered without gap, and the contents list knows."""
+    """The sections of a page are those, numbered without gap, and so are the entries of its contents list."""
     assert re.findall(r'<section id="([\w-]+)"', page) == expected
     assert [name for name, _, _ in list_contents(page)] == expected
     assert [number for _, number, _ in list_contents(page)] == [str(n + 1) for n in range(len(expected))]
@@ -575,7 +575,7 @@ def test_sections_can_be_omitted(bare, omitted):
 
 
 def test_a_report_is_its_document(report, written):
-    """Nothing that pages show is outside of it, and reading it changes nothing."""
+    """The pages show nothing else, and reading it back changes nothing."""
     again = json_documents.load(type(report), written[".json"], "results.json")
     assert json_documents.encode(again) == json_documents.encode(report)
     assert again.verdict == report.verdict == "fail"

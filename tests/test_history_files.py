@@ -58,7 +58,7 @@ LATER = "2027-01-15T02:00:00+00:00"
 # Files of reports
 
 
-def test_files_that_are_not_as_recorded_are_named(copied, file_url):
+def test_files_that_differ_from_the_records_are_reported(copied, file_url):
     folder = copied / "reports" / "claims"
     (folder / "1.pdf").write_bytes(b"another report")
     (folder / "2.pdf").unlink()
@@ -77,7 +77,7 @@ def test_files_that_are_not_as_recorded_are_named(copied, file_url):
     assert verify(file_url, copied, is_here=lambda record: record.audit == "another").findings == ()
 
 
-def test_a_run_without_files_lays_claim_to_no_folder(file_url, place):
+def test_a_run_without_files_owns_no_folder(file_url, place):
     with open_history(file_url) as history:
         history.append(make_draft("reports", status=AuditStatus.FAILED))
     (place / "reports" / "reports").mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_files_may_be_staged_still(copied, file_url):
 
 
 def append_removal(place, removed, *, table="days = 30\nkeep = 2", ran=True, kept=True, **changes):
-    """Append what a run does that finds files to remove: the record of an audit, and that of the removal."""
+    """Append the records of a run that finds files to remove: that of the audit, and that of the removal."""
     content = f"[audit.retention]\n{table}\n".encode()
     documents = make_documents(content) if kept else {}
     given = {"attempt": 0, "started": LATER, "finished": LATER, "configuration_sha256": sha256(content)}
@@ -112,7 +112,7 @@ def find_filed(place, *numbers):
         return tuple(file for number in numbers for file in history.get(number).files)
 
 
-def test_files_may_be_removed_if_a_later_record_says_so(copied, file_url):
+def test_files_may_be_removed_if_a_later_record_states_it(copied, file_url):
     append_removal(copied, find_filed(copied, 1, 2))
     (copied / "reports" / "claims" / "1.pdf").unlink()
     verification = verify(file_url, copied)
@@ -125,7 +125,7 @@ def test_files_may_be_removed_if_a_later_record_says_so(copied, file_url):
     assert find_subjects(verify(file_url, copied)) == {("changed", "file claims/2.pdf")}
 
 
-def test_a_removal_excuses_no_later_file(copied, file_url):
+def test_a_removal_does_not_cover_later_files(copied, file_url):
     filed = find_filed(copied, 1)
     append_removal(copied, filed)
     with open_history(file_url, head=copied / "head") as history:
@@ -216,7 +216,7 @@ REMOVALS = {
 
 @pytest.mark.sweep(after=7)
 @pytest.mark.parametrize(("how", "claim"), REMOVALS.values(), ids=REMOVALS.keys())
-def test_a_removal_that_was_not_due_is_named_and_excuses_nothing(copied, file_url, how, claim):
+def test_a_removal_that_was_not_due_is_reported_and_covers_no_file(copied, file_url, how, claim):
     removal = append_removal(copied, find_filed(copied, 1), **how)
     (copied / "reports" / "claims" / "1.pdf").unlink()
     finding, missing = verify(file_url, copied).findings
@@ -247,7 +247,7 @@ def test_files_of_another_audit_cannot_be_removed(copied, file_url):
     assert "which no earlier record of the audit claims filed" in finding.sentence
 
 
-def test_a_removal_is_not_blamed_for_what_is_wrong_with_others(copied, file_url):
+def test_a_removal_is_not_reported_for_errors_in_other_records(copied, file_url):
     append_removal(copied, find_filed(copied, 1, 2), table="days = 30\nkeep = 3")
     for number in (1, 2):
         (copied / "reports" / "claims" / f"{number}.pdf").unlink()
@@ -278,14 +278,14 @@ def test_each_machine_that_shares_a_server_keeps_files_of_its_own(copied, file_u
     assert "which no earlier record of the audit claims filed" in sentences[1]
 
 
-def test_names_that_leave_the_folder_are_named(copied, file_url):
+def test_names_outside_of_the_folder_are_reported(copied, file_url):
     filed = RecordedFile(name="../../etc/passwd", sha256="0" * 64, size=1)
     with open_history(file_url, head=copied / "head") as history:
         history.append(make_draft(files=(filed,)))
     assert find_subjects(verify(file_url, copied)) == {("changed", "file ../../etc/passwd")}
 
 
-def test_files_of_a_run_during_the_verification_are_no_strangers(copied, file_url):
+def test_files_of_a_run_during_the_verification_are_not_reported(copied, file_url):
     content = b"report of now"
     filed = RecordedFile(name="claims/now.pdf", sha256=sha256(content), size=len(content))
     calls = []
@@ -383,7 +383,7 @@ def test_the_archive_can_be_checked_by_hand(copied, file_url, tmp_path):
     )
 
 
-def test_configurations_are_exported_as_what_they_are(file_url, place, tmp_path):
+def test_configurations_are_exported_as_toml(file_url, place, tmp_path):
     results, configuration = b"{}", b"[audit]\n"
     with open_history(file_url) as history:
         draft = make_draft(configuration_sha256=sha256(configuration), results_sha256=sha256(results))
@@ -398,7 +398,7 @@ def run_script(script, folder):
     return done.stdout
 
 
-def test_the_export_of_one_audit_says_what_it_is(copied, file_url, tmp_path):
+def test_the_export_of_one_audit_is_described(copied, file_url, tmp_path):
     fill(file_url, copied, 2, audit="loans")
     target = export(file_url, copied, tmp_path / "loans.zip", audit="loans")
     with zipfile.ZipFile(target) as archive:

@@ -1,6 +1,6 @@
 """R itself, in its own process: bands by many draws, bands around the estimate, and the test of calibration.
 
-What a certificate asks of R is tested in test_certificate.py.
+The comparisons of a certificate are tested in test_certificate.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS = ("consistency", "confidence")
 
 @cache
 def resampled_bands(name):
-    """R's bands of `DRAWS` draws; where R is absent skip with the reason, or fail if R is demanded."""
+    """R's bands of `DRAWS` draws; where R is missing, skip with the reason, or fail if R is required."""
     y, x = sample(name)
     question = Question(y_true=y, y_prob=x, level=0.9, draws=DRAWS, seed=1)
     try:
@@ -50,20 +50,20 @@ def resampled_bands(name):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", SAMPLES)
-def test_resampled_bands_agree_in_law(name):
+def test_resampled_bands_agree_in_distribution(name):
     """R's bounds are type-7 quantiles of 400 curves. Among 5000 of ours they lie where order statistics
     of independent draws may (see `likely_ranks`), with errors in at most one of 10^4 versions of the random
     numbers for all forecasts, both bounds and all six bands together.
 
-    Where the estimate is 0 or 1 no draw can differ from it: R joins its neighbours by a straight line, and
-    leaves no width at the very ends. There we differ on purpose, and there only.
+    Where the estimate is 0 or 1, no draw can differ from it: R joins its neighbours by a straight line, and
+    leaves no width at the very ends. Only there do our bands differ, on purpose.
     """
     fit, bands = sr.corp(*sample(name)), resampled_bands(name)
     for kind in KINDS:
-        assert_law_agrees(fit, kind, bands[kind])
+        assert_distribution_agrees(fit, kind, bands[kind])
 
 
-def assert_law_agrees(fit, kind, theirs):
+def assert_distribution_agrees(fit, kind, theirs):
     ours = drawn_curves(fit, kind, OURS)
     np.testing.assert_allclose(theirs.x, fit.distinct.x_min, rtol=0, atol=1e-14)
     assert theirs.level == 0.9
@@ -105,7 +105,7 @@ def test_a_sample_with_certain_ends_is_among_them():
     assert (ends == 1).any()
 
 
-# What a certificate does not ask
+# What a certificate does not compare
 
 SCRIPT = """
 suppressPackageStartupMessages(library(reliabilitydiag))
@@ -122,7 +122,7 @@ cat(jsonlite::toJSON(unname(answer), digits = NA, na = "null"))
 
 
 def ask_reliabilitydiag(y, x, **options):
-    """One answer of the R package; where it is absent skip with the reason, or fail if R is demanded."""
+    """One answer of the R package; where it is missing, skip with the reason, or fail if R is required."""
     rscript = shutil.which("Rscript")
     if rscript is None:
         return give_up("R is not there: no Rscript on the path")
@@ -178,8 +178,8 @@ def test_discrete_confidence_bands_agree(name, level):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("level", LEVELS)
-def test_continuous_confidence_bands_agree_and_report_the_level_asked(level):
-    """R writes 0.9 beside every continuous band; its bounds are of the level asked, and so is our report."""
+def test_continuous_confidence_bands_agree_and_report_their_level(level):
+    """R reports 0.9 for every continuous band; its bounds have the requested level, which we report."""
     name = "continuous, n = 60"
     theirs = confidence_bands(name, "continuous_asymptotics")[level]
     fit = sr.corp(*sample(name))
@@ -190,9 +190,9 @@ def test_continuous_confidence_bands_agree_and_report_the_level_asked(level):
 
 
 @pytest.mark.sweep
-def test_the_p_value_of_miscalibration_agrees_in_law():
-    """Of 100 draws of R and 2000 of ours so many are as large as what was observed; given their total, R's
-    share of it is hypergeometric if the probabilities are equal. Two tails of 5e-5.
+def test_the_p_value_of_miscalibration_agrees_in_distribution():
+    """Count the draws as large as the observed value, among 100 of R and 2000 of ours; given their total,
+    R's share is hypergeometric if the probabilities are equal. Two tails of 5e-5.
     """
     y, x = sample("continuous, n = 60")
     y = (y.astype(bool) | (x > 0.6)).astype(float)  # so that p is neither near 0 nor near 1
@@ -200,7 +200,7 @@ def test_the_p_value_of_miscalibration_agrees_in_law():
     test = miscalibration_test(sr.corp(y, x), rule="r", resamples=2000)
     assert test.statistic == pytest.approx(theirs[1][0], abs=1e-12)
     r, ours = round(100 * theirs[2][0]), round(2000 * test.p_value)
-    law = hypergeom(2100, r + ours, 100)
-    assert law.cdf(r) > 5e-5
-    assert law.sf(r - 1) > 5e-5
+    distribution = hypergeom(2100, r + ours, 100)
+    assert distribution.cdf(r) > 5e-5
+    assert distribution.sf(r - 1) > 5e-5
     assert 0.02 < test.p_value < 0.98

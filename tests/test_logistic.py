@@ -1,7 +1,7 @@
-"""The logistic kernels against an exact method: there is a maximum where they say so, and it is there.
+"""The logistic kernels against an exact method: they find whether there is a maximum, and where it is.
 
-The exact method works with 50 digits. It knows whether there is a maximum by comparing every event with
-every other case, and where it is by the sign of the score on either side of what the kernels answer.
+The exact method works with 50 digits. It finds whether there is a maximum by comparing every event with
+every other case, and where it is by the sign of the score on either side of the kernels' result.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def test_kernels_find_the_maximum_of_larger_samples(seed):
 
 
 def test_a_nearly_separated_sample_has_a_steep_line():
-    """Newton's method moves by one unit of log-odds in a step: a slope of 65 takes more than it is given."""
+    """Newton's method moves by one unit of log-odds in a step: a slope of 65 takes more steps than it has."""
     x = np.array([-1.0, 0.0, 1e-28, 1.0])
     y = np.array([0.0, 1.0, 0.0, 1.0])
     intercept, slope = fit_line(x, y, np.ones(4))
@@ -192,9 +192,9 @@ def test_the_unit_of_weights_does_not_matter(factor):
 
 
 @pytest.mark.sweep(after=1)
-@pytest.mark.parametrize("light", [1e-12, 1e-50, 1e-150, 1e-290])
-def test_a_case_of_little_weight_keeps_the_slope_finite(light):
-    x, y, weight = np.array([-1.0, 0, 1, 2]), np.array([0.0, 0, 1, 0]), np.array([1.0, 1, 1, light])
+@pytest.mark.parametrize("small_weight", [1e-12, 1e-50, 1e-150, 1e-290])
+def test_a_case_of_little_weight_keeps_the_slope_finite(small_weight):
+    x, y, weight = np.array([-1.0, 0, 1, 2]), np.array([0.0, 0, 1, 0]), np.array([1.0, 1, 1, small_weight])
     with localcontext() as context:
         context.prec = 700
         assert_line_is_exact(x, y, weight)

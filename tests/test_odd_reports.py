@@ -45,7 +45,7 @@ SHORTEST = SHORTER.replace("omit = [", 'omit = ["performance", "calibration", ')
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Data of a report, what is asked of them, and how many pages they may take."""
+    """Data of a report, arguments of the evaluation, and how many pages the report may have."""
 
     frame: pd.DataFrame
     models: list[str]
@@ -55,7 +55,7 @@ class Case:
 
 
 def make_frame(n=60, models=("m",), seed=1):
-    """Forecasts of models that are the more timid, the later they come."""
+    """Forecasts of models, each more timid than the one before."""
     rng = np.random.default_rng(seed)
     forecast = rng.uniform(0.05, 0.95, n)
     columns = {name: forecast ** (1 + 0.3 * place) for place, name in enumerate(models)}
@@ -103,7 +103,7 @@ def make_case(name):
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
-    """A case as it came out."""
+    """A case and its report."""
 
     case: Case
     evaluation: sr.Evaluation
@@ -117,21 +117,21 @@ class Rendered:
 
 
 def render(name):
-    """Render a case in both forms; each test asks for one, so that workers share them.
+    """Render a case in both forms; each test renders one case, so that workers share them.
 
-    Only one of them gets its fonts: they take as long as all else.
+    Only one of the tests embeds fonts, which takes as long as everything else.
     """
     case = make_case(name)
     asked = {"resamples": 99} | case.asked
     evaluation = sr.evaluate(case.frame, outcome="y", forecasts=case.models, **asked)
-    told = parse_configuration(case.configuration, "odd.toml") if case.configuration else None
-    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
+    parsed = parse_configuration(case.configuration, "odd.toml") if case.configuration else None
+    report = build_report(evaluation, Provenance(time=TIME), configuration=parsed)
     page = render_html("report.html", describe_report(report))
     return Rendered(case=case, evaluation=evaluation, pdf=render_pdf(page, created=TIME), page=page)
 
 
 def assert_whole(made):
-    """What must hold of every report, whatever is odd about it."""
+    """What must hold for every report, whatever is odd about it."""
     pages = read_pages(made.pdf)
     fewest, most = made.case.pages
     assert fewest <= len(pages) <= most
@@ -162,7 +162,7 @@ def test_five_models():
     for name in made.case.models:
         brier = ((made.case.frame[name] - made.case.frame["y"]) ** 2).mean()
         assert re.search(rf"{name} {brier:.4f}\b", section_of(made, "calibration"))
-        assert sum(name in told for told in list_images(made.page)) >= 5
+        assert sum(name in text for text in list_images(made.page)) >= 5
     assert len(made.evaluation.comparisons.murphy) == 10
     assert "Evaluation of 5 models" in made.text
 
@@ -238,7 +238,7 @@ def test_long_and_hostile_names():
 
 
 def show(name):
-    """A name as a PDF shows it, which has no letters for all scripts."""
+    """A name as a PDF shows it, whose fonts lack the characters of some scripts."""
     return name.replace("模型", "‹U+6A21›‹U+578B›").replace("🙂", "‹U+1F642›")
 
 
@@ -252,7 +252,7 @@ def test_three_rows():
 
 @pytest.mark.sweep
 def test_a_million_rows():
-    """Only what is drawn and written grows with the rows, and that hardly does."""
+    """The files hardly grow with the rows."""
     made = render("a million rows")
     assert_whole(made)
     assert "1,000,000 rows" in made.text

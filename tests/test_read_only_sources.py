@@ -1,4 +1,4 @@
-"""Whatever a query, a view or a file asks for: a source is only read, and nothing else is opened."""
+"""Whatever a query, a view or a file contains, a source is only read, and nothing else is opened."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def read_query(url, query):
 
 
 READERS = [pytest.param(read_query, id="source"), pytest.param(read_unchecked, id="session")]
-#: What follows is nothing to a session; the check of the text refuses it.
+#: A session accepts these; the check of the text refuses them.
 HARMLESS_TO_SESSIONS = {"null character", "unclosed comment"}
 
 # ---- PostgreSQL ----
@@ -179,7 +179,7 @@ def server_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loans(postgres_server):
-    """A database of a role that may write to all of its tables, and what looks at all that may be changed."""
+    """A database of a role that may write to all its tables, and a function that reads what may change."""
     name, role = f"loans_{secrets.token_hex(6)}", f"writer_{secrets.token_hex(6)}"
     with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as server:
         server.execute(f"create role {role} login password '{postgres_server.password}'")
@@ -221,7 +221,7 @@ def test_no_query_changes_a_postgresql_database(loans, server_folder, read):
 
 @pytest.mark.parametrize("name", ["nested comment", "nested comment, program", "odd dollar tag"])
 def test_not_even_a_superuser_can_leave_the_session(loans, server_folder, monkeypatch, name):
-    """The role is refused before; here it is let in to show that a text still is one SELECT."""
+    """Such a role is refused; here it is let in to show that a text can only be one SELECT."""
     monkeypatch.setattr(database_connection, "may_leave_session", lambda _: False)
     url, look = loans
     before, marker = look(), server_folder / "marker"
@@ -550,7 +550,7 @@ STATEMENTS = {
 
 
 @pytest.fixture(scope="module")
-def vault(tmp_path_factory):
+def trap_folder(tmp_path_factory):
     """A folder with a hostile DuckDB file, whose views read all that lies beside it."""
     folder = tmp_path_factory.mktemp("vault")
     (folder / "secret").write_text(f"{SECRET}\n")
@@ -579,47 +579,47 @@ def look_at_tree(folder):
     return {path.relative_to(folder): path.is_file() and path.read_bytes() for path in folder.rglob("*")}
 
 
-def take_lots(path, table):
-    with open_batches(path, table, ["y", "m"]) as lots:
-        return list(lots)
+def read_batches(path, table):
+    with open_batches(path, table, ["y", "m"]) as batches:
+        return list(batches)
 
 
 @pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("view", TRAPS)
-def test_a_view_of_a_duckdb_file_reads_no_other_file(vault, view):
-    before = look_at_tree(vault)
+def test_a_view_of_a_duckdb_file_reads_no_other_file(trap_folder, view):
+    before = look_at_tree(trap_folder)
     for read in (
         lambda path: sr.read_predictions(path, **COLUMNS, table=view),
         lambda path: open_duckdb(path, **COLUMNS, table=view),
-        lambda path: take_lots(path, view),
+        lambda path: read_batches(path, view),
     ):
         with pytest.raises(DataError) as refused:
-            read(vault / "trap.duckdb")
+            read(trap_folder / "trap.duckdb")
         sentence = str(refused.value)
         assert re.fullmatch(r"[^\n]+\.", sentence)
         assert SECRET not in sentence
-        if view != "replacement":  # then the name is that of no table
+        if view != "replacement":  # there the file name is read as the name of a missing table
             assert sentence == f"trap.duckdb: {view} cannot be read as a table: {OUTSIDE}"
-    assert look_at_tree(vault) == before
+    assert look_at_tree(trap_folder) == before
 
 
 @pytest.mark.parametrize("files", [False, True], ids=["none named", "one named"])
-def test_no_statement_leaves_a_duckdb_session(vault, files):
+def test_no_statement_leaves_a_duckdb_session(trap_folder, files):
     private_frame = pd.DataFrame({"y": [1]})
-    before = look_at_tree(vault)
-    named = [str(vault / "named.parquet")] if files else []
+    before = look_at_tree(trap_folder)
+    named = [str(trap_folder / "named.parquet")] if files else []
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         listener.settimeout(0)
-        with connect_duckdb(vault / "trap.duckdb", files=named, read_only=True) as connection:
+        with connect_duckdb(trap_folder / "trap.duckdb", files=named, read_only=True) as connection:
             for name, text in STATEMENTS.items():
                 with pytest.raises((duckdb.Error, OSError)) as refused:
-                    connection.execute(put_in(text, vault, listener.getsockname()[1])).fetchall()
+                    connection.execute(put_in(text, trap_folder, listener.getsockname()[1])).fetchall()
                 assert SECRET not in str(refused.value), name
         with pytest.raises(BlockingIOError):
             listener.accept()
-    assert look_at_tree(vault) == before
+    assert look_at_tree(trap_folder) == before
     assert len(private_frame) == 1
 
 

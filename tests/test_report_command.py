@@ -607,7 +607,7 @@ def test_a_full_disk_leaves_the_old_report(call, write, tmp_path, monkeypatch):
 def test_a_signed_report_names_the_unsigned_one(call, write, tmp_path, monkeypatch):
     pytest.importorskip("pyhanko.sign", reason='Signatures need pip install "scorereport[sign]".')
     from cryptography.hazmat.primitives.asymmetric import rsa
-    from test_signing import PASSWORD, make_certificate, write_archive
+    from test_signatures import PASSWORD, make_certificate, write_archive
 
     from scorereport.report.signatures import unsigned_sha256
 

@@ -1,4 +1,4 @@
-"""The commit in the provenance: what it says, and that no program of the repository runs to find it."""
+"""The commit in the provenance: how it is found, and that no program of the repository runs for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scorereport.report.sections.closing_sections import describe_provenance_sec
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
-#: A repository of these tests depends on nobody's configuration, and its commits on nobody's clock.
+#: Repositories of these tests do not depend on a user's configuration, nor their commits on the clock.
 NEUTRAL = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -148,7 +148,7 @@ def use_sparse_checkout(folder):
 
 
 def use_line_ends(folder):
-    """Files with the line ends of Windows, as `core.autocrlf` of the repository wants them."""
+    """Files with the line ends of Windows, as `core.autocrlf` of the repository sets them."""
     git(folder, "config", "core.autocrlf", "true")
     (folder / "data.csv").unlink()
     git(folder, "checkout", "-q", "data.csv")
@@ -201,7 +201,7 @@ def test_a_repository_without_commits_has_no_revision(tmp_path):
 @pytest.mark.parametrize(
     "head",
     [
-        "ref: refs/heads/.invalid",  # references in a reftable, of which only git knows
+        "ref: refs/heads/.invalid",  # references in a reftable, which only git reads
         "ref: refs/../../../secret",
         "ref: /etc/passwd",
         "ref: refs/heads/loop",
@@ -234,7 +234,7 @@ def test_the_repository_of_another_user_needs_trust(folder, tmp_path, monkeypatc
     assert read_revision(folder).commit == commit
 
 
-# ---- That nothing of it is run ----
+# ---- No program of it runs ----
 
 
 def configure(*settings):
@@ -304,7 +304,7 @@ def miss_objects(folder, trap):
     (folder / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
 
 
-#: Each with whether the old way, `git status` in the folder, ran the program: found with git 2.39.
+#: Each with whether `git status` in the folder runs the program, as git 2.39 does.
 HOSTILE = {
     "a monitor": (configure(("core.fsmonitor", "{trap}")), True),
     "a monitor with version": (
@@ -377,7 +377,7 @@ def test_the_traps_work(folder, trap, name):
     assert (trap.parent / "caught").exists()
 
 
-def test_what_the_environment_says_to_git_is_left_aside(folder, trap, tmp_path, monkeypatch):
+def test_settings_of_git_in_the_environment_are_ignored(folder, trap, tmp_path, monkeypatch):
     other = make_repository(tmp_path / "other")
     (other / "data.csv").write_text("changed\n")
     head = git(folder, "rev-parse", "HEAD")
@@ -413,8 +413,8 @@ def test_without_git_the_commit_is_known_and_changes_are_not(folder, monkeypatch
     assert read_revision(folder) == Revision(commit=commit, is_changed=None)
 
 
-def test_files_behind_a_filter_that_was_not_run_are_not_called_changed(folder):
-    """As of Git LFS: the file of the index is another than that of the folder, and only the filter knows."""
+def test_files_behind_a_filter_that_was_not_run_are_not_reported_as_changed(folder):
+    """As with Git LFS: the files in the index and in the folder differ; only the filter can compare them."""
     git(folder, "config", "filter.shout.clean", "tr a-z A-Z")
     (folder / ".gitattributes").write_text("*.csv filter=shout\n")
     git(folder, "add", "--renormalize", ".")
@@ -434,7 +434,7 @@ def test_changes_in_a_submodule_are_found(folder, trap):
     assert not (trap.parent / "caught").exists()
 
 
-def test_git_that_takes_too_long_leaves_changes_open(folder, monkeypatch):
+def test_changes_are_unknown_if_git_takes_too_long(folder, monkeypatch):
     (folder / ".git" / "index").unlink()
     os.mkfifo(folder / ".git" / "index")
     monkeypatch.setattr(provenance, "_SECONDS_FOR_GIT", 0.3)

@@ -1,4 +1,4 @@
-"""Outcomes drawn under a hypothesis: every kind of draw against its definition, its law and its clusters."""
+"""Outcomes drawn under a hypothesis: every kind against its definition, its distribution and its clusters."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_forecasts_that_were_not_drawn_have_no_entry(name):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("drawing", ["redraw_cases", "redraw_outcomes"])
-def test_the_kind_does_not_change_the_law_of_the_curve(drawing):
+def test_the_kind_does_not_change_the_distribution_of_the_curve(drawing):
     """By case, by count or by row of weight 1: the same sample, the same distribution of the fit.
 
     Two-sample Kolmogorov-Smirnov at 4 forecasts for 2 pairs of kinds, with NaN as a value of its own
@@ -286,7 +286,7 @@ def test_the_kind_does_not_change_the_law_of_the_curve(drawing):
     assert (curves["case"] == -1).any() == (drawing == "redraw_cases")
 
 
-def test_clusters_of_one_row_have_the_law_of_rows():
+def test_clusters_of_one_row_have_the_distribution_of_rows():
     """As above: 3 tests, none below 1e-6/3."""
     p = np.repeat([0.1, 0.4, 0.7], [5, 6, 7])
     y = (np.arange(18) % 2).astype(float)
@@ -353,7 +353,7 @@ def test_certain_rows_are_not_correlated(p):
 
 
 def test_a_row_beside_certain_ones_has_nothing_to_correlate_with():
-    """One uncertain row in each cluster: no pair can covary, whatever the last digits of the sums say."""
+    """One uncertain row in each cluster: no pair can covary, whatever the last digits of the sums are."""
     rng = np.random.default_rng(0)
     for clusters in rng.integers(2, 400, 200).tolist():
         p = np.column_stack([rng.random(clusters), np.ones(clusters)]).ravel()
@@ -476,7 +476,7 @@ def draw_bands(sample, seed=1):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_threads_and_watchers_leave_no_trace(sample, monkeypatch):
+def test_threads_and_progress_callbacks_do_not_matter(sample, monkeypatch):
     alone = draw_bands(sample)
     monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 1)
     pools, executor = [], machine.ThreadPoolExecutor
@@ -497,7 +497,7 @@ def test_another_seed_is_another_band(sample):
 
 
 @pytest.mark.parametrize("sample", ["by row", "by cluster"])
-def test_the_order_of_rows_leaves_no_trace(sample):
+def test_the_order_of_rows_does_not_matter(sample):
     order = np.random.default_rng(2).permutation(300)
     options = dict(SAMPLES[sample])
     p = FORECASTS.round(options.pop("digits"))
@@ -517,7 +517,7 @@ def test_a_draw_leaves_the_simulation_as_it_was():
             np.testing.assert_array_equal(one, other)
 
 
-def test_the_sum_of_what_happens_is_never_more_than_the_weight():
+def test_the_weight_of_events_never_exceeds_the_total_weight():
     """Where all rows of a forecast have events the fit is 1 to the last bit, whatever the weights."""
     rng = np.random.default_rng(3)
     weight, p = rng.random(200) + 0.1, rng.random(200).round(1)

@@ -62,28 +62,31 @@ def address(request, site):
             yield url
 
 
-def is_left(asked):
-    """Whether the visitor went on before an answer had come, which is no fault of the page."""
-    return asked.failure == "net::ERR_ABORTED"
+def is_left(request):
+    """Whether the visitor left before the response arrived, which is not an error of the page."""
+    return request.failure == "net::ERR_ABORTED"
 
 
 @pytest.fixture
 def visit(browser, address):
-    """A page, and all that it asked for in vain or elsewhere, or complained about."""
+    """A page that must neither fail to load a file, request one from elsewhere, nor report an error."""
     window = browser.new_context(viewport={"width": 1280, "height": 800})
     page = window.new_page()
     problems = []
 
     def note(url, problem):
-        if not url.endswith("/favicon.ico"):  # which a browser asks every server for, beside a report
+        if not url.endswith("/favicon.ico"):  # which a browser requests from every server
             problems.append((url, problem))
 
     page.on("console", lambda message: note(message.location["url"], message.text))
     page.on("pageerror", lambda error: note("", str(error)))
-    page.on("requestfailed", lambda asked: is_left(asked) or note(asked.url, asked.failure))
+    page.on("requestfailed", lambda request: is_left(request) or note(request.url, request.failure))
     page.on("dialog", lambda dialog: (note("", dialog.message), dialog.dismiss()))
-    page.on("response", lambda answer: answer.status < 400 or note(answer.url, answer.status))
-    page.on("request", lambda asked: asked.url.startswith((address, "data:")) or note(asked.url, "elsewhere"))
+    page.on("response", lambda response: response.status < 400 or note(response.url, response.status))
+    page.on(
+        "request",
+        lambda request: request.url.startswith((address, "data:")) or note(request.url, "elsewhere"),
+    )
     yield page
     assert problems == []
     window.close()

@@ -1,4 +1,4 @@
-"""Rows of an audit from files, and the window."""
+"""Rows of an audit from files, and the window of its period."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_pattern_finds_its_file(tmp_path, pattern, name):
     assert find_source_file(str(tmp_path / pattern), OCTOBER, tmp_path, newest="name") == path
 
 
-def test_signs_in_the_label_of_a_period_are_no_pattern(tmp_path):
+def test_wildcards_in_the_label_of_a_period_are_not_a_pattern(tmp_path):
     write(tmp_path, "ab.csv")
     path = write(tmp_path, "a*.csv")
     odd = Period(label="a*", start="2026-10-01", end="2026-11-01")
@@ -128,12 +128,12 @@ def test_unfinished_and_hidden_files_and_folders_never_match(tmp_path):
     (tmp_path / "s3.csv").mkdir()
     (tmp_path / "s4.csv").symlink_to(tmp_path / "gone.csv")
     assert find_source_file("**/*s*", OCTOBER, tmp_path, newest="modified") == path
-    told = (
+    message = (
         f"No file matches '.s2.csv', the `audit.source.file`, in {tmp_path}: only names that end in .csv, "
         ".csv.gz, .parquet count, except names that begin with a dot or are unfinished (.tmp, .part, ~); "
         "found .s2.csv."
     )
-    with pytest.raises(DataError, match=exactly(told)):
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file=".s2.csv")
 
 
@@ -146,30 +146,30 @@ def test_no_match_names_the_nearest_files(tmp_path):
         "sub/a.csv",
     ):
         write(tmp_path, name)
-    told = (
+    message = (
         f"No file matches 'scores-2026-10*', the `audit.source.file`, in {tmp_path}: only names that end in "
         ".csv, .csv.gz, .parquet count, except names that begin with a dot or are unfinished (.tmp, .part, "
         "~); found scores-2026-10.csv.tmp."
     )
-    with pytest.raises(DataError, match=exactly(told)):
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="scores-{period}*")
-    told = (
+    message = (
         f"No file matches 'scores-2026-10.parquet', the `audit.source.file`, in {tmp_path}. Similar "
         f"file names in {tmp_path}: scores-2026-08.csv, scores-2026-09.csv and limits.csv."
     )
-    with pytest.raises(DataError, match=exactly(told)):
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="scores-{period}.parquet")
-    told = f"'no/*.csv', the `audit.source.file`, in {tmp_path}: there is no folder {tmp_path}/no."
-    with pytest.raises(DataError, match=exactly(f"No file matches {told}")):
+    message = f"'no/*.csv', the `audit.source.file`, in {tmp_path}: there is no folder {tmp_path}/no."
+    with pytest.raises(DataError, match=exactly(f"No file matches {message}")):
         take(tmp_path, file="no/*.csv")
     (tmp_path / "none").mkdir()
-    told = "There is no file that ends in .csv, .csv.gz, .parquet in .*/none.$"
-    with pytest.raises(DataError, match=told):
+    message = "There is no file that ends in .csv, .csv.gz, .parquet in .*/none.$"
+    with pytest.raises(DataError, match=message):
         take(tmp_path, file="none/*.csv")
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "message"),
     [
         (
             "{period.__class__}.csv",
@@ -184,14 +184,16 @@ def test_no_match_names_the_nearest_files(tmp_path):
         ("{{period}}.csv", "`audit.source.file` has an unmatched brace: '{{period}}.csv'."),
     ],
 )
-def test_other_braces_are_refused(tmp_path, pattern, told):
-    with pytest.raises(UsageError, match=exactly(told)):
+def test_other_placeholders_are_refused(tmp_path, pattern, message):
+    with pytest.raises(UsageError, match=exactly(message)):
         take(tmp_path, file=pattern)
 
 
 def test_a_period_of_all_rows_has_no_start(tmp_path):
-    told = "`audit.source.file` holds {start}, but a period of all rows has none: name a period in `audit.w"
-    with pytest.raises(UsageError, match=re.escape(told)):
+    message = (
+        "`audit.source.file` holds {start}, but a period of all rows has none: name a period in `audit.w"
+    )
+    with pytest.raises(UsageError, match=re.escape(message)):
         take(tmp_path, file="{start}.csv", period=ALL)
 
 
@@ -205,11 +207,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
 
     read = source_rows.read_columns
     monkeypatch.setattr(source_rows, "read_columns", read_columns)
-    told = (
+    message = (
         "p.csv changed while it was read. Write it under another name, such as p.csv.tmp, and rename it "
         "once it is complete."
     )
-    with pytest.raises(DataError, match=exactly(told)):
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="p.csv")
 
 
@@ -233,7 +235,7 @@ def test_half_a_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({}, "`audit.source` must name either a `file` or a `database`, and not both."),
         (
@@ -264,8 +266,8 @@ def test_half_a_file_is_refused(tmp_path):
         ),
     ],
 )
-def test_one_source_is_needed(tmp_path, given, told):
-    with pytest.raises(UsageError, match=exactly(told)):
+def test_one_source_is_needed(tmp_path, given, message):
+    with pytest.raises(UsageError, match=exactly(message)):
         take(tmp_path, **given)
 
 
@@ -288,7 +290,7 @@ def test_texts_with_and_without_a_zone_are_times_of_the_audits_zone(tmp_path):
         "2026-10-31T23:59:59",
         "2026-10-31T23:30:00+00:00",  # the first of November in Berlin, in winter time
         "2026-10-31 22:30:00+0000",
-        "2026-10-25T02:30:00",  # an hour that comes twice
+        "2026-10-25T02:30:00",  # an hour that occurs twice
         "9999-12-31",
         "20261031",
     ]
@@ -327,13 +329,13 @@ def test_rows_outside_of_the_window_may_hold_anything(tmp_path):
     assert take(tmp_path, file="p.csv").predictions.row_flow.kept == 3
 
 
-def test_a_refusal_says_among_which_rows_it_counts(tmp_path):
+def test_a_refusal_states_among_which_rows_it_counts(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(m=[0.1, 0.6, 1.4, 0.8, 0.3]))
-    told = (
+    message = (
         "`m` must lie in [0, 1]; got 1.4 at row 1 (1 of 3 rows). Rows are counted from 0 among the 3 rows of "
         "2026-10-01 to 2026-10-31, in the order of the file."
     )
-    with pytest.raises(DataError, match=exactly(told)):
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="p.csv")
     with pytest.raises(DataError, match=r"got 1\.4 at row 2 \(1 of 5 rows\)\.$"):
         take(tmp_path, file="p.csv", column="")
@@ -341,11 +343,11 @@ def test_a_refusal_says_among_which_rows_it_counts(tmp_path):
 
 def test_missing_times_are_refused_or_dropped(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "", "NA", "2026-10-31", "2026-11-01"]))
-    told = (
+    message = (
         "`t` must not be missing; got nan at row 1 (2 of 5 rows: 1, 2). "
         'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
     )
-    with pytest.raises(DataError, match=exactly(told)):
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="p.csv")
     write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "", "NA", "2026-10-31", "2026-11-01"]))
     for given, last in (({}, "t"), ({"time": "t"}, "t")):
@@ -372,33 +374,33 @@ def test_rows_that_lack_something_else_are_counted_after_the_window(tmp_path):
     assert p.rows.tolist() == [1, 3]
 
 
-def test_no_row_in_the_window_tells_which_days_there_are(tmp_path):
+def test_a_window_without_rows_names_the_dates_of_the_file(tmp_path):
     write(tmp_path, "p.csv")
     december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
-    told = "No row of p.csv has a `t` of 2026-12-01 to 2026-12-31: its dates range from 2026-09-30 to "
-    told += "2026-11-01."
-    with pytest.raises(DataError, match=exactly(told)):
+    message = "No row of p.csv has a `t` of 2026-12-01 to 2026-12-31: its dates range from 2026-09-30 to "
+    message += "2026-11-01."
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="p.csv", period=december)
     day = Period(label="2026-12-05", start="2026-12-05", end="2026-12-06")
     with pytest.raises(DataError, match=r"^No row of p\.csv has a `t` of 2026-12-05: its"):
         take(tmp_path, file="p.csv", period=day)
 
 
-def test_what_is_no_time_is_refused(tmp_path):
+def test_values_that_are_not_times_are_refused(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "31.10.2026", "soon", "2026-10-31", "2026-11-01"]))
-    told = "`t` must hold dates such as 2026-11-15; got '31.10.2026' at row 1 (2 of 5 rows: 1, 2)."
-    with pytest.raises(DataError, match=exactly(told)):
+    message = "`t` must hold dates such as 2026-11-15; got '31.10.2026' at row 1 (2 of 5 rows: 1, 2)."
+    with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="p.csv")
 
 
 def test_a_column_that_is_not_there_is_refused_by_name(tmp_path):
     write(tmp_path, "p.csv")
-    told = r"^p\.csv has no column `scored_on`; it has `y`, `m`, `g`, `t`\.$"
-    with pytest.raises(DataError, match=told):
+    message = r"^p\.csv has no column `scored_on`; it has `y`, `m`, `g`, `t`\.$"
+    with pytest.raises(DataError, match=message):
         take(tmp_path, file="p.csv", column="scored_on")
 
 
-def test_classes_come_as_they_do_to_any_evaluation(tmp_path):
+def test_classes_are_read_as_in_any_evaluation(tmp_path):
     frame = FRAME.assign(y=list("abaab"), m_a=0.25, m_b=0.75)
     write(tmp_path, "p.csv", frame)
     p = take(tmp_path, file="p.csv", classes=["a", "b"]).predictions

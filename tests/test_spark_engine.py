@@ -189,7 +189,7 @@ def test_sums_over_batches_see_every_row_once_and_in_its_bucket(engine: SparkEng
     assert np.allclose(tied, digest.bucket_sums[:, 2], rtol=1e-12)
     assert regions.tolist() == [one.events for one in engine.survey.groups["region"]]
     assert days.tolist() == [one.rows for one in engine.survey.windows]
-    assert 0.4 < n.std() / np.sqrt(n.mean()) < 1.6  # as even as chance deals them out
+    assert 0.4 < n.std() / np.sqrt(n.mean()) < 1.6  # as even as in a random split
     same_bucket = engine.digest("smooth", mark(engine.survey))
     assert np.array_equal(same_bucket.bucket_sums[:, 1], digest.bucket_sums[:, 1])
 
@@ -248,7 +248,7 @@ def test_skewed_forecasts_in_one_partition(session: SparkSession, values: str) -
         digest = engine.digest("x", mark(engine.survey))
         assert digest.blocks.equals(sr.corp(y, x).blocks)
         n = digest.bucket_sums[:, 0]
-        assert 0.7 < n.std() / np.sqrt(n.mean()) < 1.3  # equal rows, too, are dealt out by chance
+        assert 0.7 < n.std() / np.sqrt(n.mean()) < 1.3  # equal rows, too, are split at random
 
 
 @pytest.mark.sweep
@@ -386,7 +386,7 @@ def test_refusals_name_values(
 
 
 @pytest.mark.sweep
-def test_sources_that_are_none(session: SparkSession, tmp_path: Path) -> None:
+def test_invalid_sources_are_refused(session: SparkSession, tmp_path: Path) -> None:
     roles: dict[str, Any] = {"outcome": "y", "forecasts": ["x"]}
     with pytest.raises(
         UsageError, match="no_such_table is neither a file or folder nor a table in Spark's catalogue"
@@ -407,7 +407,7 @@ def test_sources_that_are_none(session: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-def test_a_table_by_its_name_and_rows_that_change(session: SparkSession) -> None:
+def test_a_table_is_read_by_name_and_changed_rows_are_refused(session: SparkSession) -> None:
     to_spark(session, FRAME[["came", "smooth"]].iloc[50:]).createOrReplaceTempView("scored")
     with open_spark("scored", outcome="came", forecasts=["smooth"], positive="yes") as engine:
         assert engine.survey.source == "scored"
@@ -421,7 +421,7 @@ def test_a_table_by_its_name_and_rows_that_change(session: SparkSession) -> None
             engine.digest("smooth", wrong)
 
 
-def test_without_pyspark_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(UsageError, match=r"`pip install scorereport\[spark\]`"):
         open_spark("rows.parquet", outcome="y", forecasts=["x"])

@@ -86,18 +86,18 @@ def test_packets_in_any_order_make_the_same_digest_to_the_last_bit(kind: str, di
         weights[packet["part"]] = (n + packet["n"], events + packet["events"])
     before = find_before(plan, weights)
     n, events = weight_of(rows)
-    marks = mark(LabelTotals(n, events))
+    digest_plan = mark(LabelTotals(n, events))
     digests = []
     for order in (packets, packets[::-1]):
         digest = None
         for part in range(len(plan)):
             table = as_packets([packet for packet in order if packet["part"] == part])
             piece = merge_chunks(unpack_packets(table, counted=kind != "fractional"), rows=100)
-            found = fold(piece, marks, before[part], digest_chunk)
+            found = fold(piece, digest_plan, before[part], digest_chunk)
             digest = found if digest is None else digest + found
         digests.append(digest)
     assert_same_digest(*digests)
-    whole = fold(rows.select(np.lexsort((rows.y, rows.x))), marks, CountsBelow(), digest_chunk)
+    whole = fold(rows.select(np.lexsort((rows.y, rows.x))), digest_plan, CountsBelow(), digest_chunk)
     assert np.array_equal(digests[0].blocks.x_min, whole.blocks.x_min)
     assert np.allclose(digests[0].blocks.n, whole.blocks.n, rtol=1e-12)
     assert np.allclose(digests[0].bucket_sums, whole.bucket_sums, rtol=1e-12)
@@ -127,12 +127,12 @@ def test_a_tie_of_any_length_is_merged_in_little_memory() -> None:
 ZERO = np.zeros(1, dtype=np.int32)
 
 
-def test_batches_are_gathered_into_chunks() -> None:
+def test_batches_are_joined_into_chunks() -> None:
     batches = [pa.record_batch({"x": np.full(n, 0.5)}) for n in (3, 0, 4, 5, 1)]
     assert [table.num_rows for table in join_batches(batches, 6)] == [7, 6]
     assert list(join_batches([], 6)) == []
 
 
-def test_a_forecast_named_twice_is_refused_before_spark_is_asked():
+def test_a_forecast_named_twice_is_refused_before_spark_starts():
     with pytest.raises(UsageError, match="`x` is named 2 times; a column has one role"):
         open_spark("nowhere.parquet", outcome="y", forecasts=["x", "x"])

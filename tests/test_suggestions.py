@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def misspell(name: str) -> Iterator[str]:
-    """The name with a letter left out, doubled, or swapped with the next, and without its underscores."""
+    """The name with a character left out, doubled, or swapped with the next, and without its underscores."""
     for at in range(len(name)):
         yield name[:at] + name[at + 1 :]
         yield name[: at + 1] + name[at:]
@@ -41,7 +41,7 @@ def test_a_misspelt_measure_is_suggested_or_none(name: str) -> None:
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_measure_with_another_ending_keeps_its_kind(name: str) -> None:
-    """What is put behind or before a name never leads to a measure of another kind or direction."""
+    """A prefix or suffix never leads to a measure of another kind or direction."""
     measure = MEASURES[name]
     for word in (f"{name}_score", f"mean_{name}", f"{name}s", f"{name}_loss"):
         meant = find_limit_measure(word, MEASURES)
@@ -120,7 +120,7 @@ def test_a_word_never_leads_to_what_it_denies(negated: str) -> None:
     assert suggest_name(negated, [plain]) == suggest_name(plain, [negated]) == ""
 
 
-def test_what_is_as_near_to_two_names_is_none_of_them() -> None:
+def test_a_name_equally_near_to_two_names_has_no_suggestion() -> None:
     assert suggest_name("m4", ["m1", "m2", "m3"]) == ""
     assert suggest_name("mxn", ["man", "men"]) == ""
     assert suggest_name("men", ["man", "mean_value"]) == "man"

@@ -1,4 +1,4 @@
-"""Temporary folders of processes that were killed are removed by the next one; those of the living stay."""
+"""Temporary folders of killed processes are removed by the next process; those of running processes stay."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ temporary = TemporaryFolder(below={place!r})
 folder = temporary.path
 (folder / "rows.parquet").write_bytes(bytes(1000))
 """
-#: A reference that keeps working after its parent was killed, until a file tells it to end.
+#: A reference that keeps working after its parent was killed, until a file signals it to end.
 SESSION = """
 import sys
 from scorereport.reference.r_session import Session
@@ -80,11 +80,11 @@ def wait_for(condition, seconds=30):
 
 
 @pytest.mark.parametrize("code", [WORKSPACE, SPOOLED], ids=["workspace", "rows"])
-def test_rows_of_a_process_that_was_killed_are_gone_with_the_next(place, code):
+def test_rows_of_a_process_that_was_killed_are_removed_by_the_next(place, code):
     with owner(code, place) as (process, folder):
         assert sum(file.stat().st_size for file in folder.iterdir()) >= 1000
         with TemporaryFolder():
-            assert folder.is_dir()  # the process lives
+            assert folder.is_dir()  # the process is running
         assert remove_abandoned(place) == []
         process.kill()
         process.wait()
@@ -110,7 +110,7 @@ def test_the_folder_of_r_stays_while_r_still_works_in_it(place):
 
 
 def make_stale(place: Path, name: str = f"{FOLDER_PREFIX}abc") -> Path:
-    """A folder as a process leaves it that was killed."""
+    """A folder as a killed process leaves it."""
     folder = place / name
     (folder / "spilled").mkdir(parents=True)
     folder.chmod(0o700)
@@ -144,14 +144,14 @@ def link_folder(folder: Path) -> None:
     ],
     ids=["no marker", "a link as marker", "a link", "others may write", "another name"],
 )
-def test_what_is_not_ours_for_certain_is_left_alone(place, change):
+def test_folders_that_may_belong_to_others_are_kept(place, change):
     change(make_stale(place))
     before = sorted(place.rglob("*"))
     assert remove_abandoned(place) == []
     assert sorted(place.rglob("*")) == before
 
 
-def test_folders_of_another_user_are_left_alone(place, monkeypatch):
+def test_folders_of_another_user_are_kept(place, monkeypatch):
     folder = make_stale(place)
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
     assert remove_abandoned(place) == []
@@ -180,7 +180,7 @@ def test_what_cannot_be_removed_is_tried_again_by_the_next(place, monkeypatch):
     assert remove_abandoned(place) == [folder]
 
 
-def test_a_place_that_is_not_there_holds_nothing_to_sweep(place):
+def test_a_missing_folder_holds_nothing_to_sweep(place):
     assert remove_abandoned(place / "nowhere") == []
 
 

@@ -1,4 +1,4 @@
-"""Rows that depend in time: the test of it, tests of calibration that allow for it, and page one."""
+"""Rows that depend on each other in time: tests of it, tests of calibration that allow for it, page one."""
 
 from __future__ import annotations
 
@@ -130,10 +130,12 @@ def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
     level = np.repeat([0.15, 0.35, 0.25, 0.4, 0.7, 0.75, 0.6, 0.25, 0.3, 0.45], 40)
     y = (level < p).astype(float)
     evaluation, findings = findings_of(y, p, time, time="day")
-    (told,) = [text for text in findings if "depend on each other in time" in text]
-    assert "(autocorrelation 0." in told
-    assert "tests that treat rows as independent are too confident" in told
-    assert " The test of slope and intercept that allows for it does not reject calibration (p = 0." in told
+    (finding,) = [text for text in findings if "depend on each other in time" in text]
+    assert "(autocorrelation 0." in finding
+    assert "tests that treat rows as independent are too confident" in finding
+    assert (
+        " The test of slope and intercept that allows for it does not reject calibration (p = 0." in finding
+    )
     assert not any(text.startswith("There is evidence that m is miscalibrated") for text in findings)
     scores = evaluation.models[0].scores
     assert all(test.note.endswith(INDEPENDENT) for test in scores.miscalibration_tests)
@@ -148,8 +150,8 @@ def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
     level = np.where(rng.random(3000) < 0.7, np.repeat(rng.random(75), 40), rng.random(3000))
     y = (level < expit(logit(p) + 2)).astype(float)
     _, findings = findings_of(y, p, time, time="day")
-    (told,) = [text for text in findings if "depend on each other in time" in text]
-    assert " The test of slope and intercept that allows for it rejects calibration (p " in told
+    (finding,) = [text for text in findings if "depend on each other in time" in text]
+    assert " The test of slope and intercept that allows for it rejects calibration (p " in finding
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_slow_residuals_are_noted_at_the_tests_of_calibration():
 
 
 @pytest.mark.sweep
-def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
+def test_page_one_names_numbers_that_treat_rows_as_independent_in_time():
     y, p, time = draw()
     evaluation, _ = findings_of(y, p, time, time="day")
     (note,) = [note for note in evaluation.notes if "dependence in time" in note]
@@ -213,20 +215,21 @@ def judge_line(p_value, adjusted):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("adjusted", "is_shown"), [(0.079, False), (0.049, True), (None, True)])
-def test_page_one_goes_by_the_p_value_adjusted_for_all_models(adjusted, is_shown):
+def test_page_one_uses_the_p_value_adjusted_for_all_models(adjusted, is_shown):
     model = judge_line(0.04, adjusted)
     both = "" if adjusted is None else f", adjusted for 2 models {adjusted:.3f}"
     rejects = "rejects" if is_shown else "does not reject"
-    told = describe_time_tests(model, 0.05, 2)
+    described = describe_time_tests(model, 0.05, 2)
     assert (
-        told == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
+        described
+        == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
     )
     sentence, _ = describe_line_test(model, 0.05, 2)
     assert sentence.startswith("There is evidence that m is miscalibrated") is is_shown
     assert f"(test of slope and intercept, p = 0.040{both}; " in sentence
 
 
-def test_without_a_line_page_one_goes_by_spiegelhalters_test():
+def test_without_a_line_page_one_uses_spiegelhalters_test():
     model = judge_line(np.nan, None)
     assert describe_time_tests(model, 0.05, 1).startswith("The Spiegelhalter test that allows for it ")
     bare = replace(model, calibration=replace(model.calibration, tests=()))
@@ -234,17 +237,17 @@ def test_without_a_line_page_one_goes_by_spiegelhalters_test():
 
 
 @pytest.mark.sweep
-def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
+def test_limits_state_that_intervals_ignore_the_dependence_that_is_shown():
     y, p, time = draw(spells=8)
     evaluation, _ = findings_of(y, p, time, time="day")
     limits = parse_configuration(
         "[limits]\nbrier = 0.9\ncalibration_slope = {min = 0.0}\nprevalence = {max = 1.0}"
     )
     report = build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=limits)
-    said = {
+    has_caution = {
         judgement.measure: judgement.sentence.endswith(DEPENDENCE_CAUTION) for judgement in report.judgements
     }
-    assert said == {"brier": True, "calibration_slope": False, "prevalence": True}
+    assert has_caution == {"brier": True, "calibration_slope": False, "prevalence": True}
     assert "depend on each other in time" in describe_summary_section(report).parts["limits"]["detail"]
     alone, _ = findings_of(y, p, time)
     assert not any(
@@ -252,7 +255,7 @@ def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
     )
 
 
-def test_clusters_are_said_to_be_independent_in_time():
+def test_a_note_states_that_clusters_are_independent_in_time():
     y, p, time = draw()
     frame = pd.DataFrame(
         {"y": y.astype(int), "m": p, "day": pd.Timestamp("2025-01-01") + pd.to_timedelta(time, "D")}

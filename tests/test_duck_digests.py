@@ -24,7 +24,7 @@ NAMED = {"outcome": "y", "forecasts": ["x"]}
 MEASURES = (("brier", ()), ("log_loss", ()))
 
 
-def marks_of(counted, **others):
+def make_plan(counted, **others):
     return DigestPlan(total=counted.total, events=counted.events, measures=MEASURES, jumps=20, **others)
 
 
@@ -74,17 +74,17 @@ def assert_same_bits(left, right):
             assert a == b, field.name
 
 
-def assert_equals_memory(digest, frame, marks, weight=None):
+def assert_equals_memory(digest, frame, plan, weight=None):
     """Counts and blocks to the bit, sums to 1e-12, of rows that are sorted in memory."""
     frame = frame if weight is None else frame[frame[weight] > 0]
     frame = frame.sort_values(["x", "y"])
-    stretch = Chunk(
+    chunk = Chunk(
         x=frame["x"].to_numpy() + 0.0,
         y=frame["y"].to_numpy().astype(bool),
         bucket=(np.arange(len(frame)) % BUCKETS).astype(np.uint16),
         weight=None if weight is None else _weights(frame[weight].to_numpy()),
     )
-    expected = digest_chunk(stretch, marks, CountsBelow())
+    expected = digest_chunk(chunk, plan, CountsBelow())
     if weight == "part":
         np.testing.assert_allclose(digest.blocks.n, expected.blocks.n, rtol=1e-12)
     else:
@@ -102,16 +102,16 @@ def _weights(values):
 
 
 @pytest.mark.usefixtures("cut_small")
-def test_a_model_of_many_stretches_and_ranges_equals_memory(large, monkeypatch):
+def test_a_model_of_many_chunks_and_ranges_equals_memory(large, monkeypatch):
     with open_duckdb(large, **NAMED, memory_limit="100MB") as engine:
-        marks = marks_of(engine.survey)
-        digest = engine.digest("x", marks)
+        plan = make_plan(engine.survey)
+        digest = engine.digest("x", plan)
         assert not (engine.folder / "keys").exists()
         monkeypatch.setattr(sorted_digests, "_LIMIT_OVER_ROWS", 1000)
-        assert_same_bits(digest, engine.digest("x", marks))  # where ranges end leaves no trace
+        assert_same_bits(digest, engine.digest("x", plan))  # where ranges end does not matter
         monkeypatch.setattr(sorted_digests, "plan_ranges", lambda *_: None)
-        assert_same_bits(digest, engine.digest("x", marks))
-    assert_equals_memory(digest, pd.read_parquet(large), marks)
+        assert_same_bits(digest, engine.digest("x", plan))
+    assert_equals_memory(digest, pd.read_parquet(large), plan)
 
 
 @pytest.mark.usefixtures("cut_small")
@@ -120,33 +120,33 @@ def test_weighted_rows_equal_memory(tmp_path, monkeypatch, weight):
     frame = make_frame(50_000, decimals=3)
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(tmp_path / "p.parquet", **NAMED, weight=weight, memory_limit="100MB") as engine:
-        marks = marks_of(engine.survey)
-        digest = engine.digest("x", marks)
+        plan = make_plan(engine.survey)
+        digest = engine.digest("x", plan)
         monkeypatch.setattr(sorted_digests, "plan_ranges", lambda *_: None)
-        assert_same_bits(digest, engine.digest("x", marks))
+        assert_same_bits(digest, engine.digest("x", plan))
     assert digest.blocks.n.dtype == (np.int64 if weight == "whole" else np.float64)
-    assert_equals_memory(digest, frame, marks, weight)
+    assert_equals_memory(digest, frame, plan, weight)
 
 
 @pytest.mark.usefixtures("cut_small")
 @pytest.mark.parametrize("weight", [None, "part"])
-def test_the_number_of_threads_leaves_no_trace(large, monkeypatch, weight):
+def test_the_number_of_threads_does_not_matter(large, monkeypatch, weight):
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("SCOREREPORT_THREADS", threads)
         with open_duckdb(large, **NAMED, weight=weight, memory_limit="200MB") as engine:
-            found.append((engine.survey, engine.digest("x", marks_of(engine.survey))))
+            found.append((engine.survey, engine.digest("x", make_plan(engine.survey))))
     (survey, digest), (other_survey, other_digest) = found
     assert survey == other_survey
     assert_same_bits(digest, other_digest)
 
 
-def test_odd_forecasts_are_sorted_as_they_should_be(tmp_path):
+def test_odd_forecasts_are_sorted_correctly(tmp_path):
     x = [0.0, -0.0, 5e-324, 1e-300, 1e-12, 0.1, np.nextafter(0.1, 1), 0.5, 1.0, 1.0]
     frame = pd.DataFrame({"y": [0, 1] * 50, "x": x * 10})
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(tmp_path / "p.parquet", **NAMED) as engine:
-        digest = engine.digest("x", marks_of(engine.survey))
+        digest = engine.digest("x", make_plan(engine.survey))
     assert digest.distinct.x_min.tolist() == sorted({value + 0.0 for value in x})
     assert digest.distinct.n.tolist() == [20, 10, 10, 10, 10, 10, 10, 20]
     assert not np.signbit(digest.distinct.x_min).any()
@@ -159,9 +159,9 @@ def test_half_of_all_rows_may_share_one_forecast(tmp_path, weight):
     frame.loc[::2, "x"] = 0.25
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(tmp_path / "p.parquet", **NAMED, weight=weight, memory_limit="100MB") as engine:
-        marks = marks_of(engine.survey)
-        assert plan(frame["x"].to_numpy(), 20_000) is None
-        assert_equals_memory(engine.digest("x", marks), frame, marks, weight)
+        plan = make_plan(engine.survey)
+        assert plan_bins(frame["x"].to_numpy(), 20_000) is None
+        assert_equals_memory(engine.digest("x", plan), frame, plan, weight)
 
 
 def test_a_source_that_changes_is_refused(tmp_path):
@@ -170,11 +170,11 @@ def test_a_source_that_changes_is_refused(tmp_path):
     with open_duckdb(tmp_path / "p.parquet", **NAMED) as engine:
         frame.assign(x=frame["x"] / 2).to_parquet(tmp_path / "p.parquet")
         with pytest.raises(DataError, match=r"^The source has changed since it was surveyed; read it again"):
-            engine.digest("x", marks_of(engine.survey))
+            engine.digest("x", make_plan(engine.survey))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full is Linux's")
-def test_a_disk_that_is_full_is_told():
+def test_a_full_disk_is_reported():
     sentence = r"^`temporary_folder` cannot hold what does not fit into memory: No space left on device\.$"
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(UsageError, match=sentence):
         disk_sort._write(full, np.arange(5), 0)
@@ -186,22 +186,22 @@ def test_dropped_rows_are_not_sorted(tmp_path):
     frame.loc[::11, "g"] = None
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(tmp_path / "p.parquet", **NAMED, group="g", missing="drop") as engine:
-        marks = marks_of(engine.survey)
+        plan = make_plan(engine.survey)
         assert engine.survey.rows == len(frame.dropna())
-        assert_equals_memory(engine.digest("x", marks), frame.dropna(), marks)
+        assert_equals_memory(engine.digest("x", plan), frame.dropna(), plan)
 
 
-def plan(x, most):
+def plan_bins(x, most):
     counts = count_bins(x)
     cells = LabelBins.of(counts)
     return plan_ranges(cells, counts[cells.bins], most)
 
 
-def test_keys_bring_back_forecasts_and_what_is_packed():
+def test_keys_restore_forecasts_and_packed_values():
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.random(50_000), 10.0 ** -rng.uniform(0, 300, 5000), [0, 1, 5e-324]])
     packed = rng.integers(0, 2 * BUCKETS, len(x)).astype(np.uint16)
-    found = plan(x, 9000)
+    found = plan_bins(x, 9000)
     assert found.rows.max() <= 9000
     keys, of_row = found.make_keys(x, packed)
     assert np.bincount(of_row).tolist() == found.rows.tolist()
@@ -209,7 +209,7 @@ def test_keys_bring_back_forecasts_and_what_is_packed():
     order = np.lexsort((packed, x))
     assert np.concatenate([x for x, _ in pairs]).tobytes() == x[order].tobytes()
     assert np.concatenate([p for _, p in pairs]).tolist() == packed[order].tolist()
-    assert plan(x, 10) is None
+    assert plan_bins(x, 10) is None
     assert 2 * BUCKETS <= 1 << disk_sort.PACKED_BITS
 
 
@@ -225,17 +225,17 @@ def test_each_label_has_the_digest_of_its_own_rows(tmp_path, monkeypatch, weight
         tmp_path / "p.parquet", **NAMED, group="g", weight=weight, memory_limit="100MB"
     ) as engine:
         labels = engine.survey.groups["g"]
-        marks = {label.code: marks_of(label) for label in labels}
-        found = engine.digest_groups("x", "g", marks)
-        some = engine.digest_groups("x", "g", {labels[2].code: marks[labels[2].code]})
+        plan = {label.code: make_plan(label) for label in labels}
+        found = engine.digest_groups("x", "g", plan)
+        some = engine.digest_groups("x", "g", {labels[2].code: plan[labels[2].code]})
         assert engine.digest_groups("x", "g", {}) == {}
         monkeypatch.setattr(sorted_digests, "_MOST_LABELS", 3)
-        by_duckdb = engine.digest_groups("x", "g", marks)
-    assert set(found) == set(marks)
+        by_duckdb = engine.digest_groups("x", "g", plan)
+    assert set(found) == set(plan)
     for label in labels:
         assert_same_bits(found[label.code], by_duckdb[label.code])
         rows = frame[frame["g"] == label.label]
-        assert_equals_memory(found[label.code], rows, marks[label.code], weight)
+        assert_equals_memory(found[label.code], rows, plan[label.code], weight)
     assert set(some) == {labels[2].code}
     assert_same_bits(some[labels[2].code], found[labels[2].code])
 
@@ -245,22 +245,22 @@ def test_windows_are_groups_too(tmp_path):
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(tmp_path / "p.parquet", **NAMED, time="when") as engine:
         windows = engine.survey.windows
-        found = engine.digest_groups("x", "when", {w.code: marks_of(w) for w in windows})
+        found = engine.digest_groups("x", "when", {w.code: make_plan(w) for w in windows})
     assert [w.label for w in windows][:2] == ["2026-W01", "2026-W02"]
     for window in windows:
         rows = frame["when"].dt.strftime("%G-W%V") == window.label
-        assert_equals_memory(found[window.code], frame[rows], marks_of(window))
+        assert_equals_memory(found[window.code], frame[rows], make_plan(window))
 
 
 # ---- buckets and batches ----
 
 
-def gather(engine):
-    """All batches, put together in their order."""
+def collect_batches(engine):
+    """All batches of the rows, in their order."""
     found = []
 
     def keep(batch):
-        dict(batch.groups)  # a batch that is not asked at once has no codes
+        dict(batch.groups)  # codes are read only if the function uses them
         found.append(batch)
         return (np.array([len(batch)]),)
 
@@ -276,7 +276,7 @@ def test_batches_hold_the_rows_in_their_order(tmp_path, monkeypatch):
     with open_duckdb(
         tmp_path / "p.parquet", outcome="y", forecasts=["x", "z"], weight="whole", group="g"
     ) as e:
-        batches = gather(e)
+        batches = collect_batches(e)
         labels = {label.code: label.label for label in e.survey.groups["g"]}
     counts = frame[frame["whole"] > 0]
     assert [len(batch) for batch in batches[:-1]] == [1000] * (len(batches) - 1)
@@ -289,7 +289,7 @@ def test_batches_hold_the_rows_in_their_order(tmp_path, monkeypatch):
     assert codes.dtype == np.int32
 
 
-def test_codes_are_found_only_if_they_are_asked_for(tmp_path):
+def test_codes_are_found_only_on_request(tmp_path):
     make_frame(3000).to_parquet(tmp_path / "p.parquet")
     calls = []
 
@@ -318,8 +318,8 @@ def test_buckets_are_about_equal_and_stay_with_their_rows(tmp_path):
     frame = make_frame(40_000)
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(tmp_path / "p.parquet", **NAMED) as engine:
-        (batch,) = gather(engine)
-        digest = engine.digest("x", marks_of(engine.survey))
+        (batch,) = collect_batches(engine)
+        digest = engine.digest("x", make_plan(engine.survey))
     sizes = np.bincount(batch.bucket, minlength=BUCKETS)
     assert batch.bucket.dtype == np.uint16
     assert (sizes.min() > 50, sizes.max() < 160, len(sizes)) == (True, True, BUCKETS)
@@ -335,7 +335,7 @@ def test_rows_of_a_cluster_share_their_bucket(tmp_path):
     found = []
     for name in ("p", "text"):
         with open_duckdb(tmp_path / f"{name}.parquet", **NAMED, cluster="c") as engine:
-            found.append(gather(engine)[0].bucket)
+            found.append(collect_batches(engine)[0].bucket)
     by_cluster = pd.Series(found[0]).groupby(frame["c"].to_numpy()).nunique()
     assert by_cluster.max() == 1
     assert len(np.unique(found[0])) > 300
@@ -344,12 +344,12 @@ def test_rows_of_a_cluster_share_their_bucket(tmp_path):
 
 @pytest.mark.usefixtures("cut_small")
 def test_progress_counts_rows(large):
-    told = []
-    with open_duckdb(large, **NAMED) as engine, progress_callback(told.append):
-        engine.digest("x", marks_of(engine.survey))
+    steps = []
+    with open_duckdb(large, **NAMED) as engine, progress_callback(steps.append):
+        engine.digest("x", make_plan(engine.survey))
         engine.reduce(lambda batch: (np.array([len(batch)]),), "counting")
     for what in ("sorting x", "counting"):
-        done = [step.done for step in told if step.what == what and step.unit == "rows"]
+        done = [step.done for step in steps if step.what == what and step.unit == "rows"]
         assert done == sorted(done)
         assert len(done) > 5
         assert done[-1] == 90_000

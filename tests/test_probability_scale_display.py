@@ -1,4 +1,4 @@
-"""The probability scale of any data, and how it is shown."""
+"""The probability scale: odd data, figures, tables and the section of a report."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def classes():
     ]
 
 
-# Whatever the data are
+# Odd data
 
 
-def test_order_of_rows_leaves_no_trace():
+def test_order_of_rows_does_not_matter():
     y, p = draw_classes(70, 3)
     weight, cluster = np.random.default_rng(4).integers(1, 4, 70), np.arange(70) % 9
     order = np.random.default_rng(5).permutation(70)
@@ -64,7 +64,7 @@ def test_whole_weights_equal_repeated_rows(bins):
     assert np.isfinite([one.angle_lower, one.calibrated_angle]).all()
 
 
-def test_probability_zero_of_what_came():
+def test_probability_zero_of_the_observed_class():
     y, p = draw_events(60)
     p[np.flatnonzero(y)[0]] = 0.0
     for bins in (5, "CORP blocks"):
@@ -85,7 +85,7 @@ def test_certain_forecasts_that_fail_have_nothing_to_compare_with():
     )
 
 
-def test_a_class_that_never_came():
+def test_a_class_never_observed():
     y, p = np.array([0, 1, 0, 1, 1, 0] * 10), np.tile([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]], (30, 1))
     for bins in (5, "CORP blocks"):
         result = model_source(y, p, bins=bins, target=2, resamples=10)
@@ -146,7 +146,7 @@ def test_results_are_documents(classes):
         assert dump(load(ScaleResult, text, "scale.json")) == text
 
 
-# What is shown
+# Figures, tables and the section
 
 
 def texts_of(figure):
@@ -155,7 +155,7 @@ def texts_of(figure):
 
 
 def assert_apart(figure):
-    """No two texts of a panel lie upon each other."""
+    """No two texts of a panel overlap."""
     with report_style():
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
@@ -206,7 +206,7 @@ def test_plot_spectrum_draws_model_and_source(classes):
         np.testing.assert_array_equal(lines, [model.scale[0].spectrum_source, model.scale[0].spectrum_model])
 
 
-def test_figures_are_told_in_words(classes):
+def test_figures_are_described(classes):
     text = plots.describe_scale(classes)
     accuracy = classes[0].scale[0].accuracy
     assert f"accuracy {accuracy.model.value:.2f} against {accuracy.source.value:.2f}" in text
@@ -283,7 +283,7 @@ def test_table_of_classes_is_kept_short(classes):
 
 
 @pytest.mark.sweep
-def test_a_section_tells_all_of_it(classes, events):
+def test_the_section_has_all_parts(classes, events):
     for models in (classes, events):
         settings = SimpleNamespace(level=0.95)
         report = SimpleNamespace(evaluation=SimpleNamespace(results=models, settings=settings, notes=()))
@@ -328,7 +328,7 @@ def test_chance_is_taken_out_of_the_overfit_as_by_least_squares():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_overfit_is_what_a_flat_curve_shows_by_chance(weighted):
-    """No forecast tells anything: all that the blocks of the sample show above 1/3 is overfit."""
+    """The forecasts carry no information: all that the blocks of the sample show above 1/3 is overfit."""
     rng = np.random.default_rng(9)
     weight = rng.gamma(4.0, size=600) if weighted else None
     panel = make_class_panel(

@@ -1,4 +1,4 @@
-"""Secrets come from the environment and survive in no text."""
+"""Secrets are read from the environment and redacted in every text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scorereport._utils.redaction import Redactor, expand_variables, find_literal_secret, find_passwords
 from scorereport.errors import UsageError
 
-#: No stars, for those are what secrets are replaced by.
+#: No stars, because secrets are replaced by stars.
 SECRETS = st.text(st.characters(exclude_characters="*", exclude_categories=["Cs"]), min_size=4, max_size=30)
 TEXTS = st.text(st.characters(exclude_characters="*", exclude_categories=["Cs"]), max_size=40)
 
@@ -80,14 +80,14 @@ def test_no_secret_survives_however_it_is_written(secret: str, before: str, afte
 
 
 @given(secrets=st.lists(SECRETS, min_size=1, max_size=4), texts=st.lists(TEXTS, min_size=5, max_size=5))
-def test_of_several_secrets_none_survives(secrets: list[str], texts: list[str]) -> None:
+def test_none_of_several_secrets_survives(secrets: list[str], texts: list[str]) -> None:
     text = "".join(part for pair in zip(texts, [*secrets, ""], strict=False) for part in pair)
     redacted = Redactor().adding(*secrets).redact(text)
     assert not [secret for secret in secrets if secret in redacted]
 
 
 @given(secret=SECRETS, user=st.text("abc", max_size=6))
-def test_no_basic_authorisation_gives_the_secret_away(secret: str, user: str) -> None:
+def test_no_basic_authorisation_reveals_the_secret(secret: str, user: str) -> None:
     header = base64.b64encode(f"{user}:{secret}".encode()).decode()
     redacted = Redactor((secret,)).redact(header)
     assert header not in redacted
@@ -104,7 +104,7 @@ def test_secrets_that_overlap_leave_no_rest() -> None:
     assert Redactor(("cdef", "abcdefgh")).redact("x abcdefgh y") == "x *** y"
 
 
-def test_what_is_too_short_to_be_a_secret_spoils_no_text() -> None:
+def test_texts_too_short_for_a_secret_are_not_redacted() -> None:
     assert Redactor(("a", "ab1", "")).redact("a table ab1") == "a table ab1"
 
 
@@ -138,7 +138,7 @@ def test_what_is_too_short_to_be_a_secret_spoils_no_text() -> None:
         ("https://host.org: ask me@x.org", "https://host.org: ask me@x.org"),
     ],
 )
-def test_logins_in_urls_are_hidden_without_being_told(text: str, expected: str) -> None:
+def test_logins_in_urls_are_hidden_without_a_list_of_secrets(text: str, expected: str) -> None:
     assert Redactor().redact(text) == expected
 
 

@@ -39,34 +39,34 @@ def test_a_worker_killed_during_the_job_changes_no_bit(
     started.mkdir()
     frame.to_parquet(file, row_group_size=5000)
 
-    def slowly(stretch: Any, marks: Any, before: Any) -> Digest:
+    def slowly(chunk: Any, plan: Any, before: Any) -> Digest:
         (started / f"{os.getpid()}-{time.time_ns()}").touch()
         time.sleep(0.5)
-        return digest_chunk(stretch, marks, before)
+        return digest_chunk(chunk, plan, before)
 
-    # A frame that was shuffled: its rows come back in another order, and from other workers, if one is lost.
+    # A shuffled frame: its rows come back in another order, and from other workers, if a worker is lost.
     settings = {"spark.executor.memory": "512m", "spark.sql.adaptive.enabled": "false"}
     with spark_session("local-cluster[2,1,1024]", settings, tmp_path) as session:
         rows = session.read.parquet(str(file)).repartition(2, "x")
         with open_spark(rows, outcome="y", forecasts=["x"]) as engine:
             engine.rows_per_part = N // 6
-            marks = mark(engine.survey)
-            undisturbed = engine.digest("x", marks)
+            plan = mark(engine.survey)
+            undisturbed = engine.digest("x", plan)
             executors = find_executors()
             assert len(executors) == 2
             with ThreadPoolExecutor() as threads:
                 killed = threads.submit(kill_at_work, started, executors)
                 engine._digest_rows = slowly
-                disturbed = engine.digest("x", marks)
+                disturbed = engine.digest("x", plan)
             assert killed.result() not in find_executors()
             parts = len(np.unique(np.quantile(x, np.arange(6) / 6, method="lower")))
-            assert len(list(started.iterdir())) > parts  # what the worker had begun was begun again
+            assert len(list(started.iterdir())) > parts  # the parts of the killed worker were started again
     assert_same_digest(undisturbed, disturbed)
     assert disturbed.blocks.equals(sr.corp(frame["y"], frame["x"]).blocks)
 
 
 def make_home(folder: Path) -> Path:
-    """A home for a cluster, which writes to it, beside the package, which it must not touch."""
+    """A Spark home that a cluster may write to, instead of the installed package."""
     import pyspark
 
     folder.mkdir()
@@ -116,7 +116,7 @@ SCRIPT = """
 import sys, time
 from scorereport.evaluation.engines.spark.spark_engine import open_spark
 
-def slowly(stretch, marks, before):
+def slowly(chunk, plan, before):
     from pathlib import Path
     Path({ready!r}).touch()
     time.sleep(60)

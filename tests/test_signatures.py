@@ -1,4 +1,4 @@
-"""Signatures: accepted by others, broken by any change, and they keep the bytes they were made for."""
+"""Signatures: accepted by other programs, broken by any change, and added without changing a byte before."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def signed(unsigned, archive):
 
 
 def validate(pdf, owner):
-    """What pyHanko says of the only signature, with the owner's certificate as one to trust."""
+    """The only signature and its validation by pyHanko, which trusts the owner's certificate."""
     from asn1crypto import x509
     from cryptography.hazmat.primitives.serialization import Encoding
     from pyhanko.pdf_utils.reader import PdfFileReader
@@ -106,7 +106,7 @@ def validate(pdf, owner):
 
 
 def flip(pdf):
-    """Another letter in a comment, which changes nothing that is shown."""
+    """Change a byte in a comment, which changes nothing that is shown."""
     assert pdf[9:10] == b"%"
     return pdf[:10] + bytes([pdf[10] ^ 1]) + pdf[11:]
 
@@ -143,15 +143,15 @@ def test_other_readers_accept_a_signature(signed, tmp_path):
     if shutil.which("pdfsig") is None:
         pytest.skip("There is no pdfsig (poppler-utils) here.")
     files = {"signed": signed, "changed": flip(signed)}
-    said = {}
+    outputs = {}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-        said[name] = subprocess.run(
+        outputs[name] = subprocess.run(
             ["pdfsig", "-nocert", tmp_path / name], capture_output=True, text=True, check=False
         ).stdout
-    assert "Signature is Valid." in said["signed"]
-    assert "Total document signed" in said["signed"]
-    assert "Signature is Valid." not in said["changed"]
+    assert "Signature is Valid." in outputs["signed"]
+    assert "Total document signed" in outputs["signed"]
+    assert "Signature is Valid." not in outputs["changed"]
 
 
 @pytest.mark.sweep
@@ -161,7 +161,7 @@ def test_a_signed_document_still_conforms_to_both_norms(signed, tmp_path):
 
 
 def test_a_notebook_can_sign(unsigned, archive):
-    """Where a loop of events runs already."""
+    """Where an event loop already runs."""
 
     async def cell():
         return open_signer(archive, password=PASSWORD)(unsigned)
@@ -182,7 +182,7 @@ def test_a_key_without_password_signs(unsigned, key, owner, tmp_path):
     [("other", "wrong"), ("", "wrong"), (None, "missing")],
     ids=["other", "empty", "none"],
 )
-def test_a_wrong_password_is_told_before_anything_is_signed(archive, password, fault):
+def test_a_wrong_password_is_reported_before_anything_is_signed(archive, password, fault):
     with pytest.raises(
         UsageError,
         match=rf"^The certificate \S+validator\.p12 cannot be opened: its password is {fault}, or it is not "
@@ -191,7 +191,7 @@ def test_a_wrong_password_is_told_before_anything_is_signed(archive, password, f
         open_signer(archive, password=password)
 
 
-def test_a_file_that_is_no_certificate_is_refused(tmp_path):
+def test_a_file_that_is_not_a_certificate_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"^The certificate \S+none\.p12 does not exist\.$"):
         open_signer(tmp_path / "none.p12", password=PASSWORD)
     (tmp_path / "odd.p12").write_text("odd", encoding="utf-8")
@@ -232,7 +232,7 @@ def test_the_extra_is_named_where_it_is_missing(archive, monkeypatch, unsigned):
             use()
 
 
-def test_what_is_no_pdf_has_no_hash():
+def test_a_file_that_is_not_a_pdf_has_no_hash():
     with pytest.raises(UsageError, match=r"^This is not a PDF that can be read: "):
         unsigned_sha256(b"no PDF")
 
@@ -241,9 +241,9 @@ def test_what_is_no_pdf_has_no_hash():
 
 
 def test_a_password_comes_from_the_environment_or_the_terminal(monkeypatch, tmp_path):
-    asked = []
+    prompts = []
     monkeypatch.setattr(
-        "scorereport.report.signatures.getpass", lambda prompt: asked.append(prompt) or "typed"
+        "scorereport.report.signatures.getpass", lambda prompt: prompts.append(prompt) or "typed"
     )
     monkeypatch.setenv("SCOREREPORT_SIGN_PASSWORD", "kept")
     monkeypatch.setattr("sys.stdin", io.StringIO())
@@ -251,6 +251,6 @@ def test_a_password_comes_from_the_environment_or_the_terminal(monkeypatch, tmp_
     monkeypatch.delenv("SCOREREPORT_SIGN_PASSWORD")
     assert read_password(tmp_path) is None
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert asked == []
+    assert prompts == []
     assert read_password(tmp_path) == "typed"
-    assert asked == [f"Password of {tmp_path}: "]
+    assert prompts == [f"Password of {tmp_path}: "]

@@ -1,4 +1,4 @@
-"""Choosing among checkpoints: scores by hand, choices, early stopping, correlations, and what shows them."""
+"""Selection of a checkpoint: scores by hand, choices, early stopping, correlations, and their display."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def given(**columns):
 
 
 def make_frame(checkpoints, n=40, seed=3):
-    """A model that learns and then grows too sure of itself."""
+    """A model that learns and then becomes over-confident."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     signal = 1.5 * np.eye(3)[y] + rng.normal(size=(n, 3))
@@ -94,11 +94,11 @@ def test_a_penalty_for_wrong_labels_changes_the_choice():
     assert found.classes == ("a", "b", "c")
 
 
-def test_of_equal_checkpoints_the_first_is_chosen_and_a_tied_class_goes_to_the_lowest_index():
+def test_ties_go_to_the_first_checkpoint_and_the_first_class():
     tied = BY_HAND.assign(pa=0.4, pb=0.4, pc=0.2)
     found = choose(tied)
     assert {choice.best for choice in found.choices} == {"1"}
-    assert found.frame.accuracy.tolist() == [0.5, 0.5]  # "a" is called both times
+    assert found.frame.accuracy.tolist() == [0.5, 0.5]  # "a" is predicted both times
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_without_patience_nothing_stops():
     assert all(choice.stop is None for choice in choose().choices)
 
 
-def test_what_early_stopping_loses_is_told():
+def test_the_loss_by_early_stopping_is_reported():
     table = given(penalized_brier=[0.9, 0.8, 0.85, 0.6], macro_f1=[0.2, 0.5, 0.6, 0.4], accuracy=[0.1] * 4)
     chosen = sr.select(table, patience=1).chosen
     assert (chosen.best, chosen.macro_f1, chosen.macro_f1_loss) == ("4", 0.4, pytest.approx(0.2))
@@ -209,7 +209,7 @@ def test_an_event_makes_two_classes():
     assert found.classes == ("0", "1")
     brier = [(2 * 0.04 + 2 * 0.16) / 2, (2 * 0.25 + 2 * 0.01) / 2]
     assert found.frame.multiclass_brier.tolist() == pytest.approx(brier)
-    assert found.frame.penalized_brier.tolist() == pytest.approx(brier)  # at 0.5 the first class is called
+    assert found.frame.penalized_brier.tolist() == pytest.approx(brier)  # at 0.5 the first class is predicted
     assert found.frame.accuracy.tolist() == [1, 1]
     assert "The Brier scores are those of both classes: twice that of the event alone." in found.notes
     named = choose_event(frame.assign(y=["no", "yes"] * 2), classes=["no", "yes"], forecasts="p")
@@ -238,14 +238,14 @@ def test_classes_may_be_chosen_by_any_score_of_theirs(score):
     assert len(found.tracks) == 7
 
 
-def test_a_class_that_never_came_is_told_and_left_out_of_macro_f1():
+def test_a_class_never_observed_is_noted_and_left_out_of_macro_f1():
     found = choose()
     assert (
         "No case of c: macro F1 leaves such a class out where it is not predicted, and counts it as 0 where "
         "it is."
     ) in found.notes
-    called = BY_HAND.assign(pa=[0.1, 0.2, 0.6, 0.5], pb=[0.1, 0.5, 0.3, 0.4], pc=[0.8, 0.3, 0.1, 0.1])
-    assert choose(called).frame.macro_f1.tolist() == pytest.approx([1 / 3, (0 + 1 + 0) / 3])
+    predicted = BY_HAND.assign(pa=[0.1, 0.2, 0.6, 0.5], pb=[0.1, 0.5, 0.3, 0.4], pc=[0.8, 0.3, 0.1, 0.1])
+    assert choose(predicted).frame.macro_f1.tolist() == pytest.approx([1 / 3, (0 + 1 + 0) / 3])
 
 
 def test_weights_are_counts_and_rows_without_weight_do_not_count():
@@ -255,7 +255,7 @@ def test_weights_are_counts_and_rows_without_weight_do_not_count():
     assert weighted.cases == (1, 2)
 
 
-def test_different_cases_are_told():
+def test_different_cases_are_noted():
     fewer = choose(BY_HAND.iloc[:3])
     assert fewer.n is None
     assert fewer.cases == (1, 2)
@@ -270,7 +270,7 @@ def test_different_cases_are_told():
     )
 
 
-def test_probabilities_are_rescaled_only_if_asked_for():
+def test_probabilities_are_rescaled_only_on_request():
     votes = BY_HAND.assign(**{name: 10 * BY_HAND[name] for name in COLUMNS})
     found = choose(votes, normalize=True)
     np.testing.assert_allclose(found.frame, choose().frame)
@@ -281,13 +281,13 @@ def test_probabilities_are_rescaled_only_if_asked_for():
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_the_order_of_rows_and_columns_leaves_no_trace(weight):
+def test_the_order_of_rows_and_columns_does_not_matter(weight):
     frame = make_frame(range(5))
     shuffled = frame.sample(frac=1, random_state=1)[frame.columns[::-1]]
     assert choose(frame, weight=weight).to_json() == choose(shuffled, weight=weight).to_json()
 
 
-def test_numbers_are_in_their_order_and_names_as_they_come():
+def test_numbers_are_sorted_and_names_keep_their_order():
     assert choose(make_frame([10, 9, 100.5, 2])).checkpoints == ("2", "9", "10", "100.5")
     assert choose(make_frame(["10", "9", "last"])).checkpoints == ("10", "9", "last")
     assert choose(make_frame(["10", "9", "nan"])).checkpoints == ("10", "9", "nan")
@@ -314,7 +314,7 @@ def test_given_scores_are_found_by_their_names():
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
-def test_files_give_what_frames_give(tmp_path, ending):
+def test_files_give_the_same_as_frames(tmp_path, ending):
     long, short = tmp_path / f"long.{ending}", tmp_path / f"short.{ending}"
     frame = make_frame(range(8, 12))
     table = choose(frame).frame.reset_index().assign(epoch=range(8, 12))
@@ -403,7 +403,7 @@ def test_choices_as_a_frame():
         ),
     ],
 )
-def test_wrong_questions_are_refused(options, message):
+def test_wrong_options_are_refused(options, message):
     with pytest.raises((sr.UsageError, sr.DataError), match=f"^{re.escape(message)}$"):
         choose(**options)
 
@@ -600,7 +600,7 @@ def test_more_scores_than_fit_are_left_out_but_not_the_one_that_decides():
     assert "loss 12" not in shown
 
 
-def test_the_description_tells_choices_and_stops():
+def test_the_description_names_choices_and_stops():
     selection = sr.select(given(penalized_brier=[0.9, 0.8, 0.85], macro_f1=[0.2, 0.5, 0.6]), patience=1)
     assert plots.describe_checkpoints(selection) == (
         "Scores of 3 checkpoints, from 1 to 3. Best checkpoint by each score: Penalised Brier score 2 "
@@ -645,7 +645,7 @@ def test_the_table_of_correlations():
 
 
 def render_section(selection):
-    """The words of the section as a page shows them."""
+    """The text of the section as a page shows it."""
     section = describe_checkpoints_section(SimpleNamespace(selection=selection))
     assert (section.name, section.title) == ("checkpoints", "Choice of a checkpoint")
     placed = {**section.content, "id": section.name, "number": "1", "title": section.title, "parts": {}}
@@ -654,7 +654,7 @@ def render_section(selection):
     return words_of(render_html("sections/checkpoints.html", {"section": placed, "labels": {}}))
 
 
-def test_the_section_tells_the_choice_and_warns_of_it():
+def test_the_section_describes_the_choice_and_warns_of_it():
     shown = render_section(choose(patience=1))
     assert "Here 2 checkpoints were scored on 2 cases each" in shown
     assert (
@@ -670,12 +670,12 @@ def test_the_section_tells_the_choice_and_warns_of_it():
     assert "it ends training after 1 checkpoint in a row without a better score" in shown
 
 
-def test_the_section_tells_of_a_single_checkpoint():
+def test_the_section_describes_a_single_checkpoint():
     shown = render_section(sr.select(given(loss=[2]), score="loss", directions={"loss": "lower"}))
     assert "Here 1 checkpoint was scored; each score" in shown
 
 
-def test_the_section_leaves_out_what_there_is_not():
+def test_the_section_leaves_out_missing_parts():
     shown = render_section(sr.select(given(loss=[2, 1]), score="loss", directions={"loss": "lower"}))
     assert "The loss chooses checkpoint 2, where it is 1.0000." in shown
     assert "penalty" not in shown
