@@ -340,7 +340,7 @@ def test_each_curve_is_of_one_draw_with_random_numbers_of_its_own(kind):
 @pytest.mark.parametrize("level", [0.3, 0.9, 0.99999])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_bounds_are_type_7_quantiles_of_the_curves(name, level):
-    """Against quantiles by numpy; both interpolate between two order statistics; results differ by rounding."""
+    """Against numpy; both interpolate between two order statistics and differ by a few units of rounding."""
     fit = sr.corp(*sample(name))
     band = fit.band("consistency", level, resamples=31)
     curves = drawn_curves(fit, "consistency", 31)
