@@ -441,10 +441,8 @@ def test_weighted_classes_count_by_their_effective_number():
 
 def test_a_large_sample_is_not_described_as_small():
     text = " ".join(describe_methods_section(report_of(make_frame(600), resamples=0)).content["sizes"])
-    assert (
-        "The sample meets it, but this alone does not make intervals narrow [Snell et al. (2021)]." in sizes
-    )
-    assert "too few" not in sizes
+    assert "The sample meets it, but this alone does not make intervals narrow [Snell et al. (2021)]." in text
+    assert "too few" not in text
 
 
 # ---- The page ----
