@@ -24,7 +24,8 @@ from scorereport.report.report_record import build_report, read_report
 BASE = ["--outcome", "default", "--forecast", "logit"]
 QUICK = [*BASE, "--resamples", "0", "--quiet"]
 DATE = ["--date", "2026-11-15"]
-#: The Brier score of logit in these rows is 0.187, its log score 0.554; no intervals, no inconclusive verdicts.
+#: The Brier score of logit in these rows is 0.187, its log score 0.554. Without intervals, no verdict is
+#: inconclusive.
 PASS = "[limits]\nbrier = {warn = 0.2, fail = 0.3}\n"
 WARN = "[limits]\nbrier = {warn = 0.1, fail = 0.3}\n"
 FAIL = "[limits]\nbrier = {warn = 0.1, fail = 0.15}\n"
