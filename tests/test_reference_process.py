@@ -528,7 +528,7 @@ def test_closing_ends_what_a_process_left_running():
 
 
 @pytest.mark.parametrize("time_limit", [1e7, 1e10, 1e300])
-def test_a_limit_beyond_all_clocks_is_no_limit(time_limit):
+def test_a_limit_beyond_all_clocks_means_no_limit(time_limit):
     with start("serve()", time_limit) as session:
         assert_answers(session, 2)
 

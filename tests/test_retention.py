@@ -262,7 +262,7 @@ def test_a_score_given_as_a_function_equals_the_known_one():
 # Edge cases
 
 
-def test_two_classes_are_no_special_case():
+def test_two_classes_need_no_special_case():
     """With two classes, the RPS orders cases like the Brier score, and kappa is Cohen's."""
     y, of_first = make_cases(n=40, n_classes=2)[0], np.random.default_rng(8).integers(0, 17, 40) / 16
     p = np.column_stack([of_first, 1 - of_first])  # sixteenths, so that ties of scores are exact
