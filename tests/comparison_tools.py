@@ -42,7 +42,7 @@ def same_bits(left, right):
 
 
 def robust(values, **options):
-    """The mean and its error by statsmodels, with its law of t over clusters or times."""
+    """The mean and its error by statsmodels, with its t distribution over clusters or times."""
     fit = sm.OLS(values, np.ones(len(values))).fit(use_t=True, **options)
     return fit.params[0], fit.bse[0], fit.tvalues[0], fit.pvalues[0], *fit.conf_int()[0]
 

@@ -1,4 +1,4 @@
-"""What the tests share: repeatable hypothesis runs, and the recorded and the shared data."""
+"""Settings and fixtures of all tests: repeatable hypothesis runs, recorded data, shared data, R."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=80)
 settings.load_profile("quick")
-#: veraPDF and Spark do little work here, and load many classes: a virtual machine that neither optimises nor
-#: checks them is done in less than half of the time.
+#: veraPDF and Spark load many classes and do little work in these tests: a virtual machine that neither
+#: optimises nor verifies the classes takes less than half of the time.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions"
 os.environ.setdefault("JAVA_TOOL_OPTIONS", f"{QUICK_JAVA} -XX:-BytecodeVerificationRemote")
-#: Looking for garbage after every 700 new objects, as Python does unless told otherwise, takes a tenth of the
-#: time, for it is looked for among all that tests import.
+#: By default Python collects garbage after every 700 new objects. This takes a tenth of the time of the
+#: tests, because each collection visits everything that they import.
 gc.set_threshold(50_000)
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end: no garbage is looked for in it."""
+    """Exclude what was imported and collected from garbage collection: it stays to the end."""
     gc.freeze()
 
 
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With the sweeps, properties are tested on more examples."""
+    """Test properties on more examples in the tiers with sweeps."""
     if config.getoption("--tier") != "quick":
         settings.load_profile("thorough")
 
@@ -66,7 +66,7 @@ def _is_sweep(item: pytest.Item, places: dict[str, int]) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the tier, the longest first: nobody waits for the last of them at the end."""
+    """Keep the tests of the tier, and start the longest first so that the run does not end with them."""
     tier, places = config.getoption("--tier"), {}
     sweeps = {item for item in items if _is_sweep(item, places)}
     properties = {item for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)}
@@ -106,7 +106,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Find the reference data that are not ours to copy, beside the repository."""
+    """The folder of reference data that may not be copied into the repository."""
     folder = Path(os.environ.get("SCOREREPORT_SHARED", REPOSITORY.parent / "shared" / "reference"))
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}; set SCOREREPORT_SHARED to their folder")
@@ -114,13 +114,13 @@ def shared() -> Path:
 
 
 def require_reference(kind: str) -> None:
-    """Skip with the reason where R or its package is absent; fail if it is demanded."""
+    """Skip with the reason where R or its package is absent; fail if SCOREREPORT_REQUIRE_R is 1."""
     try:
         with open_reference(kind, time_limit=300):
             return
     except Unavailable as error:
         reason = f"{kind} is not there: {error}"
-    except ReferenceFailure as failure:  # R is there, and we cannot talk to it
+    except ReferenceFailure as failure:  # R is installed but does not answer
         pytest.fail(str(failure))
     if os.environ.get("SCOREREPORT_REQUIRE_R") == "1":
         pytest.fail(reason)
@@ -129,11 +129,11 @@ def require_reference(kind: str) -> None:
 
 @pytest.fixture(scope="session")
 def r_package() -> None:
-    """Need the R package reliabilitydiag through rpy2."""
+    """Require the R package reliabilitydiag through rpy2."""
     require_reference(PACKAGE)
 
 
 @pytest.fixture(scope="session")
 def base_r() -> None:
-    """Need R, whatever packages it has."""
+    """Require R, with or without packages."""
     require_reference(BASE)

@@ -1,7 +1,7 @@
-"""Audits in processes of their own that need not load everything again: a program that loads, then forks.
+"""A program that runs audits in forked processes, so that modules are loaded only once.
 
-It reads a list of tasks in JSON, each the name of a function below and its arguments, and prints what each
-of them saw.
+It reads a list of tasks in JSON, each the name of a function below and its arguments, and prints the results
+of the tasks as JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scorereport.audit.run import run_audit
 
 
 def fork(action) -> int:
-    """Start a process that does one thing and ends."""
+    """Start a process that runs an action and exits."""
     child = os.fork()
     if child:
         return child
@@ -37,7 +37,7 @@ def fork(action) -> int:
 
 
 def look(config: str) -> dict:
-    """The state of a history and of its files, as a visitor sees it."""
+    """The number of records, the findings of verification, and the report files."""
     plan = read_plan(config)
     if not plan.history_file.exists():
         return {"records": 0, "findings": [], "files": []}
@@ -51,12 +51,12 @@ def look(config: str) -> dict:
 
 
 def end(child: int) -> int:
-    """Wait for a process; its exit code, or the signal that killed it as a negative number."""
+    """Wait for a process and return its exit code, or minus the signal that killed it."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def kill_at_random(config: str, periods: int, seed: int) -> list[dict]:
-    """Each period is begun, killed, looked at, and then audited to the end."""
+    """For each period: start an audit, kill it, inspect the history, and audit the period to the end."""
     chance = random.Random(seed)
     begun = time.monotonic()
     end(fork(lambda: run_audit(config, as_of="2020-01-15")))
@@ -75,7 +75,7 @@ def kill_at_random(config: str, periods: int, seed: int) -> list[dict]:
 
 
 def kill_at(config: str, as_of: str, place: str) -> dict:
-    """Run until just before a function is called, die there, and run again."""
+    """Run an audit that is killed just before a function is called, then run it again."""
     code = end(fork(lambda: run_until(place, config, as_of)))
     after_kill = look(config)
     end(fork(lambda: run_audit(config, as_of=as_of)))
@@ -83,7 +83,7 @@ def kill_at(config: str, as_of: str, place: str) -> dict:
 
 
 def run_until(place: str, config: str, as_of: str) -> None:
-    """Run until just before a function is called, and die there."""
+    """Run an audit that is killed just before a function is called."""
     module, _, name = place.partition(":")
     owner = import_module(module)
     *path, last = name.split(".")
@@ -97,25 +97,25 @@ def run_until(place: str, config: str, as_of: str) -> None:
     run_audit(config, as_of=as_of)
 
 
-def answer(config: str, as_of: str, told: Path) -> None:
-    """Run an audit, and tell whether its record is new."""
+def run_and_record(config: str, as_of: str, file: Path) -> None:
+    """Run an audit, and write the id of its record and whether it is new to a file."""
     outcome = run_audit(config, as_of=as_of)
-    told.write_text(json.dumps({"id": outcome.record.id, "is_new": outcome.is_new}))
+    file.write_text(json.dumps({"id": outcome.record.id, "is_new": outcome.is_new}))
 
 
 def run_together(as_of: str, *configs: str) -> list[dict]:
-    """Run audits at once, each in a process."""
-    told = [Path(config).with_suffix(f".{number}.json") for number, config in enumerate(configs)]
+    """Run audits at the same time, each in its own process."""
+    files = [Path(config).with_suffix(f".{number}.json") for number, config in enumerate(configs)]
     children = [
-        fork(lambda config=config, file=file: answer(config, as_of, file))
-        for config, file in zip(configs, told, strict=True)
+        fork(lambda config=config, file=file: run_and_record(config, as_of, file))
+        for config, file in zip(configs, files, strict=True)
     ]
     codes = [end(child) for child in children]
-    return [{"code": code, **json.loads(file.read_text())} for code, file in zip(codes, told, strict=True)]
+    return [{"code": code, **json.loads(file.read_text())} for code, file in zip(codes, files, strict=True)]
 
 
 def warm_up() -> None:
-    """Load all that an audit needs, by running one."""
+    """Load everything that an audit needs by running one."""
     with TemporaryDirectory() as folder:
         make_scored("2026-10-01", 31, rows=2).to_csv(Path(folder, "scores.csv"), index=False)
         run_audit(write_audit(Path(folder), output={"formats": ["html"]}, report=BRIEF), as_of="2026-11-02")

@@ -1,4 +1,4 @@
-"""What tests of whole reports share: a rich report, and ways to read what is in a PDF or a page."""
+"""Helpers for tests of whole reports: reports with every section, and readers of PDF files and pages."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ names = {{model-risk = "House rules for models"}}
 
 
 def make_loans() -> pd.DataFrame:
-    """Two models of the same loans: one that is right, and one too sure of itself."""
+    """Two models of the same loans: one calibrated, one overconfident."""
     rng = np.random.default_rng(3)
     score, n = rng.normal(size=320), 320
     right = 1 / (1 + np.exp(0.5 - 1.5 * score))
@@ -104,7 +104,7 @@ def make_loans() -> pd.DataFrame:
 
 
 def make_certificate(evaluation: sr.Evaluation) -> Certificate:
-    """A certificate as R would give it, with something that agrees and something that is known to differ."""
+    """A certificate with comparisons that agree and expected deviations."""
     known = Comparison(
         subject="steep",
         quantity="band",
@@ -174,17 +174,17 @@ def read_pages(content: bytes) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Text without signs that nobody sees, and with single spaces."""
+    """Text without invisible characters, and with single spaces."""
     return re.sub(r"\s+", " ", re.sub("[\u00ad\u200b\ufffe\u0002]", "", text)).strip()
 
 
 def squeeze(text: str) -> str:
-    """Text without any space, so that it does not matter where lines end."""
+    """Text without spaces, so that line breaks do not matter."""
     return re.sub(r"\s+", "", plain(text))
 
 
 def read_bookmarks(content: bytes) -> dict[str, int]:
-    """The page, counted from 1, to which each bookmark leads, by its title and in order."""
+    """The page number (from 1) of each bookmark, by title and in order."""
     with closing(pypdfium2.PdfDocument(content)) as document:
         return {
             plain(mark.get_title()): mark.get_dest().get_index() + 1 for mark in document.get_toc(max_depth=2)
@@ -192,7 +192,7 @@ def read_bookmarks(content: bytes) -> dict[str, int]:
 
 
 def find_outside(content: bytes) -> list[tuple[int, str]]:
-    """Characters that stand outside the margins, with their page; the number of a page keeps to them."""
+    """Characters outside the margins, with their page. The page number ends at the right margin."""
     found = []
     with closing(pypdfium2.PdfDocument(content)) as document:
         for number, page in enumerate(document, start=1):
@@ -208,7 +208,7 @@ def find_outside(content: bytes) -> list[tuple[int, str]]:
 
 
 def read_attachments(content: bytes) -> dict[str, bytes]:
-    """The files that a document carries, by name."""
+    """The files attached to a document, by name."""
     with open_pdf(content) as pdf:  # its parts do not outlive it
         return {name: spec.get_file().read_bytes() for name, spec in pdf.attachments.items()}
 
@@ -227,13 +227,13 @@ def list_tags(pdf: pikepdf.Pdf) -> list[pikepdf.Dictionary]:
 
 
 def list_figures(content: bytes) -> list[str]:
-    """What each figure says to those who do not see it, in reading order."""
+    """The alternative text of each figure, in reading order."""
     with open_pdf(content) as pdf:
         return [str(tag.get("/Alt", "")) for tag in list_tags(pdf) if tag.S == "/Figure"]
 
 
 def assert_pages_are_filled(pages: list[str]) -> None:
-    """Every page has its number and more than the running head: if only the caption of a figure."""
+    """Assert that every page has its number and more than the running head: at least a figure caption."""
     for number, text in enumerate(pages, start=1):
         assert f"page {number} of {len(pages)}" in text
         assert len(text) > 150, f"Page {number} is empty: {text}"
@@ -243,7 +243,7 @@ def assert_pages_are_filled(pages: list[str]) -> None:
 
 
 def list_contents(page: str) -> list[tuple[str, str, str]]:
-    """The list of contents: id, number and title of each section."""
+    """The table of contents: id, number and title of each section."""
     nav = page[page.index("<nav") : page.index("</nav>")]
     found = re.findall(r'<span class="number">(\d+)</span><a href="#([\w-]+)">([^<]+)</a>', nav)
     return [(name, number, html.unescape(title)) for number, name, title in found]
@@ -262,7 +262,7 @@ def list_headings(page: str) -> list[tuple[int, str]]:
 
 
 def list_markup(page: str) -> tuple[set[str], set[str]]:
-    """The names of all elements and attributes, as a browser finds them."""
+    """The names of all elements and attributes of a page."""
     tags, attributes = set(), set()
 
     class Reader(HTMLParser):
@@ -356,21 +356,21 @@ lists = ["model-risk"]
 
 
 def _grade(level: np.ndarray, sharpness: float) -> np.ndarray:
-    """Probabilities of the four grades for patients at these levels."""
+    """Probabilities of the four grades, by patient."""
     odds = np.exp(-sharpness * np.abs(level[:, None] - np.linspace(-1.5, 1.5, len(GRADES))))
     return odds / odds.sum(axis=1, keepdims=True)
 
 
 def make_patients(n: int = 150) -> pd.DataFrame:
-    """Two models of the grades of the same patients: one that is right, and one too sure of itself."""
+    """Two models of the grades of the same patients: one calibrated, one overconfident."""
     rng = np.random.default_rng(5)
     level = rng.normal(size=n)
     right, bold = _grade(level, 1.5), _grade(level + rng.normal(scale=0.5, size=n), 4.0)
-    came = (rng.random((n, 1)) > right.cumsum(axis=1)).sum(axis=1)
+    observed = (rng.random((n, 1)) > right.cumsum(axis=1)).sum(axis=1)
     site = np.where(rng.random(n) < 0.5, "east", "west").astype("<U5")
     site[::25] = "north"
     return pd.DataFrame(
-        {"grade": np.array(GRADES)[came]}
+        {"grade": np.array(GRADES)[observed]}
         | {f"clinic_{label}": right[:, k] for k, label in enumerate(GRADES)}
         | {f"bold_{label}": bold[:, k] for k, label in enumerate(GRADES)}
         | {"site": site, "visit": pd.date_range("2024-01-01", periods=n).astype(str)}
@@ -378,15 +378,15 @@ def make_patients(n: int = 150) -> pd.DataFrame:
 
 
 def make_epochs(n: int = 40) -> pd.DataFrame:
-    """A model after each of five epochs, which is best in the middle: later it is too sure of itself."""
+    """A model after each of five epochs: the third is best, later ones are overconfident."""
     rng = np.random.default_rng(9)
     level = rng.normal(size=n)
-    came = (rng.random((n, 1)) > _grade(level, 1.5).cumsum(axis=1)).sum(axis=1)
+    observed = (rng.random((n, 1)) > _grade(level, 1.5).cumsum(axis=1)).sum(axis=1)
     frames = []
     for epoch, sharpness in enumerate((0.2, 0.8, 1.6, 4.0, 9.0), start=1):
         seen = _grade(level + rng.normal(scale=0.1 * epoch, size=n), sharpness)
         columns = {f"p_{label}": seen[:, k] for k, label in enumerate(GRADES)}
-        frames.append(pd.DataFrame({"epoch": epoch, "grade": np.array(GRADES)[came], **columns}))
+        frames.append(pd.DataFrame({"epoch": epoch, "grade": np.array(GRADES)[observed], **columns}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -407,7 +407,7 @@ def make_graded_report(folder: Path) -> Report:
 
 
 def shorten_report(report: Report) -> Report:
-    """The same results in two sections that only classes and checkpoints have."""
+    """The same results in a report of two sections that only reports with classes and checkpoints have."""
     kept = ("retention", "checkpoints")
     omitted = [name for name in SECTION_NAMES if name not in kept]
     text = GRADED_CONFIGURATION.replace("[report]\n", f"[report]\nomit = {omitted}\n")

@@ -1,4 +1,4 @@
-"""`scorereport audit ...` as a person at a terminal meets it."""
+"""The commands `scorereport audit ...` at a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def call(*arguments):
-    """Run a command in this process; an error of ours is raised as it is."""
+    """Run a command in this process; errors of the package are raised unchanged."""
     result = CliRunner().invoke(app, ["audit", *map(str, arguments)])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -33,13 +33,13 @@ def call(*arguments):
 
 @pytest.fixture(scope="module", autouse=True)
 def _december():
-    """All periods of these tests are over."""
+    """Set the clock to a time after all periods of these tests."""
     with fixed_time("2026-12-15T06:00:00+00:00"):
         yield
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def audited(tmp_path_factory) -> Path:
     """Three audits, the last of which failed."""
     folder = tmp_path_factory.mktemp("audits")
     scores = make_scored("2026-09-01", 61, rows=5)
@@ -52,17 +52,17 @@ def made(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def folder(made, tmp_path) -> Path:
-    """A copy that a test may spoil."""
-    return shutil.copytree(made, tmp_path / "copy")
+def folder(audited, tmp_path) -> Path:
+    """A copy that a test may change."""
+    return shutil.copytree(audited, tmp_path / "copy")
 
 
 @pytest.fixture
-def config(made) -> Path:
-    return made / "audit.toml"
+def config(audited) -> Path:
+    return audited / "audit.toml"
 
 
-def test_run_tells_status_record_and_files(folder):
+def test_run_prints_status_record_and_files(folder):
     config = folder / "audit.toml"
     first = call("run", config, "--as-of", "2026-11-02", "--again")
     assert first.exit_code == ExitCode.DONE
@@ -91,13 +91,13 @@ def test_history_is_a_table_or_json(config):
     assert last["id"] == 3
 
 
-def test_show_tells_all_about_a_record(config, monkeypatch):
+def test_show_prints_the_whole_record(config, monkeypatch):
     shown = call("show", "2", config).stdout
     assert shown.startswith("Record 2: audit, period 2026-10, attempt 1\n")
     assert "Brier score of logit" in shown
     assert "SHA-256 " in shown
     monkeypatch.chdir(config.parent)
-    assert call("show", "2").stdout == shown  # audit.toml is the configuration unless another is named
+    assert call("show", "2").stdout == shown  # audit.toml is the default configuration
     record = json.loads(call("show", "2", "--json").stdout)
     results = call("show", "2", "--results").stdout
     assert hashlib.sha256(results.encode()).hexdigest() == record["results_sha256"]
@@ -107,7 +107,7 @@ def test_show_tells_all_about_a_record(config, monkeypatch):
         call("show", "3", "--results")
 
 
-def test_verify_says_what_it_looked_at(config):
+def test_verify_states_what_it_checked(config):
     found = call("verify", config)
     assert found.exit_code == ExitCode.DONE
     assert "3 records and 2 files: intact. Last record: " in found.stdout
@@ -137,7 +137,7 @@ def test_verify_names_a_report_in_which_a_byte_was_changed(folder):
     assert any("2026-07.pdf" in finding["sentence"] for finding in findings)
 
 
-def test_what_is_staged_does_not_excuse_what_lies_in_its_place(folder):
+def test_a_staged_file_does_not_excuse_a_changed_one(folder):
     report = folder / "audits/reports/audit/2026-10.json"
     (report.parent / ".staging").mkdir()
     shutil.copy(report, report.parent / ".staging")
@@ -146,7 +146,7 @@ def test_what_is_staged_does_not_excuse_what_lies_in_its_place(folder):
     assert found.exit_code == ExitCode.LIMIT_BREACHED
     assert "audit/2026-10.json" in found.stdout
     report.unlink()
-    assert call("verify", folder / "audit.toml").exit_code == ExitCode.DONE  # it waits for the next run
+    assert call("verify", folder / "audit.toml").exit_code == ExitCode.DONE  # the next run moves it
 
 
 def test_verify_names_a_record_in_which_a_byte_was_changed(folder):
@@ -161,7 +161,7 @@ def test_verify_names_a_record_in_which_a_byte_was_changed(folder):
     assert "ecord 2" in found.stdout
 
 
-def test_verify_names_a_database_that_is_none(folder):
+def test_verify_names_a_file_that_is_not_a_database(folder):
     (folder / "audits/history.db").write_bytes(b"nothing of the kind" * 100)
     found = call("verify", folder / "audit.toml")
     assert found.exit_code == ExitCode.LIMIT_BREACHED
@@ -189,8 +189,8 @@ def test_export_can_be_checked_by_hand(config, tmp_path):
 
 @pytest.mark.sweep
 def test_site_is_written(config, tmp_path):
-    told = call("site", config, "-o", tmp_path / "site").stdout
-    assert told == f"{tmp_path / 'site' / 'index.html'} written.\n"
+    printed = call("site", config, "-o", tmp_path / "site").stdout
+    assert printed == f"{tmp_path / 'site' / 'index.html'} written.\n"
     assert "audit" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 
 
@@ -205,7 +205,7 @@ def test_units_are_printed(folder):
         call("units", folder / "audit.toml")
 
 
-def test_looking_at_a_history_that_is_not_there_makes_none(tmp_path):
+def test_reading_a_missing_history_creates_none(tmp_path):
     config = write_audit(tmp_path)
     for command in ("history", "verify", "export", "site"):
         with pytest.raises(UsageError, match="There is no history"):

@@ -1,4 +1,4 @@
-"""`audit run`: one record for each period and its data, done or failed, and what follows from it."""
+"""`audit run`: one record for each period and its data, done or failed, and the steps after it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OCTOBER, NOVEMBER = "2026-11-02", "2026-12-02"
 
 @pytest.fixture(autouse=True)
 def _december():
-    """All periods of these tests are over."""
+    """Set the clock to a time after all periods of these tests."""
     with fixed_time("2026-12-15T06:00:00+00:00"):
         yield
 
@@ -98,7 +98,7 @@ def test_the_record_has_the_results_and_the_configuration(folder):
     assert record.status is AuditStatus.DONE  # there are no limits
 
 
-def test_a_second_run_answers_from_the_record(folder):
+def test_a_second_run_returns_the_existing_record(folder):
     config = write_audit(folder, limits={"brier": 0.01})
     first = run_audit(config, as_of=OCTOBER)
     second = run_audit(config, as_of="2026-11-30T23:59")
@@ -110,7 +110,7 @@ def test_a_second_run_answers_from_the_record(folder):
 
 
 @pytest.mark.sweep
-def test_other_data_another_configuration_or_a_wish_make_a_new_record(folder):
+def test_other_data_another_configuration_or_again_make_a_new_record(folder):
     config = write_audit(folder)
     run_audit(config, as_of=OCTOBER)
     again = run_audit(config, as_of=OCTOBER, again=True)
@@ -160,7 +160,7 @@ def test_an_audit_is_not_compared_with_itself(folder):
     assert [s.period.label for s in read_report(file).trend.snapshots] == ["2026-09", "2026-10"]
 
 
-def test_a_small_drift_is_told_but_is_no_warning():
+def test_a_small_drift_is_reported_but_is_not_a_warning():
     drift = Drift(
         model="m",
         measure="brier",
@@ -226,12 +226,12 @@ def test_a_run_that_fails_is_a_record_and_blocks_nothing(folder, break_it, code,
     assert (record.status, record.exit_code, record.files) == (AuditStatus.FAILED, code, ())
     assert reason in record.reason
     (folder / "scores.csv").write_bytes(scores)
-    mended = run_audit(config, as_of=OCTOBER).record
-    assert (mended.status, mended.attempt) == (AuditStatus.DONE, 2)
+    fixed = run_audit(config, as_of=OCTOBER).record
+    assert (fixed.status, fixed.attempt) == (AuditStatus.DONE, 2)
     assert_intact(config, records=2)
 
 
-def test_a_required_certificate_that_cannot_be_had_is_a_failure(folder, monkeypatch):
+def test_a_missing_required_certificate_is_a_failure(folder, monkeypatch):
     class Absent:
         verdict = "not certified"
         attempts = ()
@@ -243,12 +243,12 @@ def test_a_required_certificate_that_cannot_be_had_is_a_failure(folder, monkeypa
     assert "requires a certificate" in record.reason
 
 
-def test_an_error_that_nobody_foresaw_is_recorded_with_its_kind(folder, monkeypatch):
-    def stumble(*_arguments, **_options):
+def test_an_unexpected_error_is_recorded_with_its_type(folder, monkeypatch):
+    def fail(*_arguments, **_options):
         raise ZeroDivisionError("division by the secret hunter22")
 
     monkeypatch.setenv("HOOK", "hunter22")
-    monkeypatch.setattr(audit_report, "evaluate", stumble)
+    monkeypatch.setattr(audit_report, "evaluate", fail)
     config = write_audit(folder, notify={"on": ["pass"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is AuditStatus.FAILED
@@ -278,7 +278,7 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
 
 
 @pytest.mark.sweep
-def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder):
+def test_expired_files_are_removed_and_the_removal_is_recorded(folder):
     config = write_audit(folder, retention={"days": 30, "keep": 1})
     with fixed_time("2026-10-21T13:33:20+00:00"):
         run_audit(config, as_of="2026-09-02")
@@ -289,7 +289,7 @@ def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder):
     assert (removal.kind, removal.audit) == ("retention", "loans")
     assert [file.name for file in removal.removed] == ["loans/2026-08.json", "loans/2026-09.json"]
     assert_intact(config, records=4)
-    assert not run_audit(config, as_of="2026-09-02").is_new  # its results are in the history still
+    assert not run_audit(config, as_of="2026-09-02").is_new  # its results are still in the history
     run_audit(config, as_of=NOVEMBER)
     assert_intact(config, records=5)
 
@@ -307,7 +307,7 @@ def test_a_removal_that_was_not_due_removes_nothing(folder):
 
 
 def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
-    shelf = ReportFolder(reports=folder / "reports", audit="loans")
+    report_folder = ReportFolder(reports=folder / "reports", audit="loans")
     (folder / "reports" / "loans").mkdir(parents=True)
     (folder / "reports" / "other").mkdir()
     precious = [folder / "precious", folder / "reports" / "other" / "report.pdf"]
@@ -322,9 +322,9 @@ def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
         "loans/a.pdf",
     ]
     sha256 = hashlib.sha256(b"x").hexdigest()
-    shelf.remove([RecordedFile(name=name, sha256="0" * 64, size=1) for name in names])
-    assert ours.exists()  # what was changed since is no more the file that was filed
-    shelf.remove([RecordedFile(name=name, sha256=sha256, size=1) for name in names])
+    report_folder.remove([RecordedFile(name=name, sha256="0" * 64, size=1) for name in names])
+    assert ours.exists()  # its hash is not that of the record
+    report_folder.remove([RecordedFile(name=name, sha256=sha256, size=1) for name in names])
     assert all(path.exists() for path in precious)
     assert not ours.exists()
 
@@ -339,19 +339,19 @@ def test_several_audits_share_a_history(folder):
     assert_intact(first, records=2)
 
 
-def test_what_goes_wrong_after_a_record_is_told_without_secrets(folder, monkeypatch):
-    def stumble(*_arguments):
+def test_problems_after_a_record_are_reported_without_secrets(folder, monkeypatch):
+    def fail(*_arguments):
         raise UsageError("no way to hunter2222")
 
     monkeypatch.setenv("HOOK", "hunter2222")
-    monkeypatch.setattr(after_run, "remove_expired_files", stumble)
+    monkeypatch.setattr(after_run, "remove_expired_files", fail)
     config = write_audit(folder, notify={"on": ["fail"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is AuditStatus.DONE
     assert outcome.problems == ("Expired files could not be removed: no way to ***",)
 
 
-def test_two_configurations_of_one_name_are_told_apart(folder):
+def test_a_run_with_another_configuration_of_the_same_name_is_a_problem(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
     (problem,) = outcome.problems
@@ -413,13 +413,13 @@ def test_secrets_are_nowhere(folder, call, monkeypatch):
         notify={"on": ["failed"], "webhook": {"url": "http://127.0.0.1:9/${LOANS_PASSWORD}"}},
     )
     monkeypatch.setenv("LOANS_PASSWORD", secret)
-    code, *told = call("audit", "run", config, "--as-of", OCTOBER)
+    code, *printed = call("audit", "run", config, "--as-of", OCTOBER)
     assert code in (ExitCode.USAGE, ExitCode.DATA_REFUSED)
     (record,) = read_history_of(config, secret)
     assert record.status is AuditStatus.FAILED
     written = [p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()]
     assert written
-    assert secret.encode() not in b"".join([*written, *map(str.encode, told)])
+    assert secret.encode() not in b"".join([*written, *map(str.encode, printed)])
 
 
 @pytest.mark.sweep
@@ -436,21 +436,21 @@ def test_secrets_are_in_no_report_either(folder, monkeypatch):
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is AuditStatus.DONE
     (problem,) = outcome.problems
-    told = [path.read_bytes() for path in (folder / "audits").rglob("*") if path.is_file()]
-    assert len(told) > 4
-    assert secret.encode() not in b"".join([*told, problem.encode()])
+    written = [path.read_bytes() for path in (folder / "audits").rglob("*") if path.is_file()]
+    assert len(written) > 4
+    assert secret.encode() not in b"".join([*written, problem.encode()])
 
 
 @pytest.mark.sweep
 def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatch):
-    """Their folders differ, and so their locks; only the history can tell them apart."""
+    """Their folders, and so their locks, differ; only the history distinguishes them."""
     history = {"database": f"sqlite:///{folder}/shared.db"}
     slow = write_audit(folder, "slow", name="loans", folder="machine-1", history=history)
     right = audit_report.evaluate
 
     def wait_for_the_other(*arguments, **options):
         monkeypatch.setattr(audit_report, "evaluate", right)
-        # The configuration is part of what makes two audits the same: the other machine has the same file.
+        # Two audits are the same only if their configurations are: the other machine has the same text.
         text = slow.read_text().replace("machine-1", "machine-2")
         other = folder / "other.toml"
         other.write_text(text)
@@ -460,13 +460,13 @@ def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatc
     monkeypatch.setattr(audit_report, "evaluate", wait_for_the_other)
     outcome = run_audit(slow, as_of=OCTOBER)
     records = read_history(slow)
-    assert [record.attempt for record in records] == [1, 2]  # of two configurations, so both are kept
+    assert [record.attempt for record in records] == [1, 2]  # two configurations, so both records are kept
     assert outcome.record.id == 2
     assert_intact(slow, records=2)
 
 
 @pytest.mark.sweep
-def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monkeypatch):
+def test_a_record_that_another_machine_made_meanwhile_is_returned(folder, monkeypatch):
     config = write_audit(folder)
     right, made = audit_report.evaluate, []
 
@@ -478,7 +478,7 @@ def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monk
         run = replace(run, period=find_period(plan.audit.window.period, run.moment))
         with open_history(
             plan.database_url, head=plan.chain_head
-        ) as history:  # no lock: as on another machine
+        ) as history:  # without the lock, as on another machine
             made.append(run.perform(history, again=False))
         return right(*arguments, **options)
 
@@ -493,11 +493,13 @@ def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monk
     assert len(read_history(config)) == 2
 
 
-def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, monkeypatch):
+def test_a_run_killed_before_its_notification_is_notified_by_the_next(folder, monkeypatch):
     config = write_audit(
         folder,
         limits={"brier": 0.01},
-        notify={"command": [sys.executable, "-c", "import sys; open('told', 'a').write(sys.stdin.read())"]},
+        notify={
+            "command": [sys.executable, "-c", "import sys; open('notified', 'a').write(sys.stdin.read())"]
+        },
     )
 
     class Killed(BaseException):
@@ -510,23 +512,23 @@ def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, mo
     with pytest.raises(Killed):
         run_audit(config, as_of=OCTOBER)
     monkeypatch.undo()
-    assert not (folder / "told").exists()
+    assert not (folder / "notified").exists()
     assert not run_audit(config, as_of=OCTOBER).is_new
-    assert json.loads((folder / "told").read_text())["status"] == "fail"
+    assert json.loads((folder / "notified").read_text())["status"] == "fail"
     run_audit(config, as_of=OCTOBER)
-    json.loads((folder / "told").read_text())  # once
+    json.loads((folder / "notified").read_text())  # one document: notified once
 
 
-def test_a_reminder_of_a_record_that_was_never_made_goes(folder):
+def test_a_pending_notification_without_a_record_is_removed(folder):
     config = write_audit(folder)
     run_audit(config, as_of=OCTOBER)
-    reminder = folder / "audits" / "locks" / "loans.untold"
-    reminder.write_text("7 2026-10\n")
+    pending = folder / "audits" / "locks" / "loans.untold"
+    pending.write_text("7 2026-10\n")
     run_audit(config, as_of=OCTOBER)
-    assert not reminder.exists()
+    assert not pending.exists()
 
 
-def test_people_who_could_not_be_reached_are_told_by_the_next_run(folder):
+def test_a_failed_notification_is_sent_by_the_next_run(folder):
     command = [sys.executable, "-c", "import sys; sys.exit(0 if open('down').read() == 'up' else 1)"]
     config = write_audit(folder, limits={"brier": 0.01}, notify={"command": command})
     (folder / "down").write_text("down")
@@ -538,29 +540,31 @@ def test_people_who_could_not_be_reached_are_told_by_the_next_run(folder):
     assert run_audit(config, as_of=OCTOBER).problems == ()
 
 
-def test_people_are_told_even_where_nothing_can_be_recorded(folder, call, monkeypatch):
+def test_a_failure_to_record_is_notified(folder, call, monkeypatch):
     monkeypatch.setenv("HISTORY", "postgresql://tokenuser9:hunter2222@127.0.0.1:9/hiddendb")
     config = write_audit(
         folder,
         history={"database": "${HISTORY}"},
-        notify={"command": [sys.executable, "-c", "import sys; open('told', 'w').write(sys.stdin.read())"]},
+        notify={
+            "command": [sys.executable, "-c", "import sys; open('notified', 'w').write(sys.stdin.read())"]
+        },
     )
     with pytest.raises(UsageError) as caught:
         run_audit(config, as_of=OCTOBER)
-    told = json.loads((folder / "told").read_text())
-    assert (told["status"], told["record"]) == ("failed", None)
-    for text in (str(caught.value), json.dumps(told)):
+    notified = json.loads((folder / "notified").read_text())
+    assert (notified["status"], notified["record"]) == ("failed", None)
+    for text in (str(caught.value), json.dumps(notified)):
         assert not any(secret in text for secret in ("tokenuser9", "hunter2222", "hiddendb"))
     for command in ("history", "verify", "export", "site"):
-        code, *looked = call("audit", command, config)
+        code, *printed = call("audit", command, config)
         assert code == ExitCode.USAGE
-        assert not any(secret in "".join(looked) for secret in ("tokenuser9", "hunter2222", "hiddendb"))
+        assert not any(secret in "".join(printed) for secret in ("tokenuser9", "hunter2222", "hiddendb"))
     monkeypatch.setenv("HISTORY", "sqlite:///somewhere.db")
     with pytest.raises(UsageError, match="must not contain environment variables"):
         run_audit(config, as_of=OCTOBER)
 
 
-def test_a_history_that_was_deleted_is_not_begun_anew_in_silence(folder):
+def test_a_deleted_history_is_not_silently_started_again(folder):
     config = write_audit(folder)
     run_audit(config, as_of=OCTOBER)
     report = folder / "audits/reports/loans/2026-10.json"
@@ -573,7 +577,7 @@ def test_a_history_that_was_deleted_is_not_begun_anew_in_silence(folder):
     assert verify(config).findings
 
 
-def test_a_report_is_never_written_over(folder):
+def test_a_report_is_never_overwritten(folder):
     config = write_audit(folder)
     taken = folder / "audits/reports/loans/2026-10.json"
     taken.parent.mkdir(parents=True)
@@ -583,7 +587,7 @@ def test_a_report_is_never_written_over(folder):
     assert any("Another file is in the place of" in problem for problem in outcome.problems)
     assert taken.read_text() == "of somebody else"
     later = run_audit(config, as_of=NOVEMBER)
-    assert later.files[0].exists()  # one place that is taken keeps no other file from its own
+    assert later.files[0].exists()  # a file in the place of one report does not block another
     assert any("Another file is in the place of" in problem for problem in later.problems)
 
 
@@ -597,7 +601,7 @@ def test_a_folder_may_have_any_name(folder):
     assert_intact(config, records=1)
 
 
-def test_a_failure_is_not_the_last_word_of_a_period(folder):
+def test_a_period_is_audited_again_after_a_failure(folder):
     config, scores = write_audit(folder), (folder / "scores.csv").read_bytes()
     run_audit(config, as_of=OCTOBER)
     (folder / "scores.csv").unlink()
@@ -608,7 +612,7 @@ def test_a_failure_is_not_the_last_word_of_a_period(folder):
     assert not run_audit(config, as_of=OCTOBER).is_new
 
 
-def test_what_lies_about_blocks_nothing(folder):
+def test_leftover_staging_folders_block_nothing(folder):
     config = write_audit(folder)
     (folder / "audits/reports/loans/.staging/folder").mkdir(parents=True)
     assert run_audit(config, as_of=OCTOBER).problems == ()
@@ -616,7 +620,7 @@ def test_what_lies_about_blocks_nothing(folder):
 
 
 @pytest.mark.sweep
-def test_files_go_from_the_folder_they_were_filed_in(folder):
+def test_files_are_removed_from_the_folder_they_were_filed_in(folder):
     with fixed_time("2026-09-21T13:33:20+00:00"):
         run_audit(write_audit(folder, retention={"days": 30, "keep": 1}), as_of="2026-09-02")
     old = folder / "audits/reports/loans/2026-08.json"
@@ -629,7 +633,7 @@ def test_files_go_from_the_folder_they_were_filed_in(folder):
     assert_intact(config, records=3)
 
 
-def test_a_report_says_what_it_is_an_audit_of(folder):
+def test_a_report_names_its_audit_period_and_time(folder):
     config = write_audit(
         folder,
         time_zone="Europe/Berlin",
@@ -639,8 +643,8 @@ def test_a_report_says_what_it_is_an_audit_of(folder):
     (file,) = run_audit(config, as_of=OCTOBER).files
     page = file.read_text(encoding="utf-8")
     assert "<title>Monthly audit, 2026-10</title>" in page
-    for told in ("loans", "2026-10-01 to 2026-10-31 (Europe/Berlin)", "2026-11-02T12:00:00+01:00"):
-        assert told in page
+    for text in ("loans", "2026-10-01 to 2026-10-31 (Europe/Berlin)", "2026-11-02T12:00:00+01:00"):
+        assert text in page
 
 
 @pytest.mark.sweep

@@ -22,7 +22,7 @@ from scorereport.reliability.sampling import SEED, random_stream
 CASES = recorded("reliabilitydiag")["cases"]
 
 
-#: How far R's table of Chernoff's quantiles is off, relatively: six digits, and a straight line for .975.
+#: Relative errors of R's table of Chernoff's quantiles: six digits, and linear interpolation for .975.
 TABLE_ERROR = {0.8: 1e-6, 0.9: 1e-6, 0.95: 0.004}
 
 
@@ -33,25 +33,27 @@ TABLE_ERROR = {0.8: 1e-6, 0.9: 1e-6, 0.95: 0.004}
     ids=["discrete", "continuous, R's table"],
 )
 def test_bands_agree_with_r(case, method, options):
-    """To 1e-10; also of two rows and of constant forecasts."""
-    asked, theirs = case["question"], case["answer"]["bands"][method]
-    band = sr.corp(asked["y_true"], asked["y_prob"]).band(method=method, level=asked["level"], **options)
-    assert (band.kind, band.method, band.level) == ("consistency", method, asked["level"])
+    """To 1e-10; also for two rows and for constant forecasts."""
+    question, theirs = case["question"], case["answer"]["bands"][method]
+    band = sr.corp(question["y_true"], question["y_prob"]).band(
+        method=method, level=question["level"], **options
+    )
+    assert (band.kind, band.method, band.level) == ("consistency", method, question["level"])
     for side in ("x", "lower", "upper"):
         np.testing.assert_allclose(getattr(band, side), theirs[side], rtol=0, atol=1e-10, err_msg=side)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_exact_quantiles_are_off_r_by_the_error_of_its_table_alone(case):
-    """Half widths of both differ by one factor; bounds at 0 and 1 are cut off, and may only meet there."""
-    asked, theirs = case["question"], case["answer"]["bands"]["continuous"]
-    band = sr.corp(asked["y_true"], asked["y_prob"]).band(method="continuous", level=asked["level"])
+def test_exact_quantiles_differ_from_r_by_the_error_of_its_table_only(case):
+    """The half widths differ by one factor; bounds cut off at 0 and 1 may only agree there."""
+    question, theirs = case["question"], case["answer"]["bands"]["continuous"]
+    band = sr.corp(question["y_true"], question["y_prob"]).band(method="continuous", level=question["level"])
     for ours, bound, limit in ((band.lower, theirs["lower"], 0), (band.upper, theirs["upper"], 1)):
         r = np.array(bound)
         is_cut = r == limit
         half, r_half = np.abs(ours - band.x), np.abs(r - band.x)
-        assert (np.abs(ours - r) <= TABLE_ERROR[asked["level"]] * r_half + 1e-15)[~is_cut].all()
-        assert (half[is_cut] >= (1 - TABLE_ERROR[asked["level"]]) * r_half[is_cut]).all()
+        assert (np.abs(ours - r) <= TABLE_ERROR[question["level"]] * r_half + 1e-15)[~is_cut].all()
+        assert (half[is_cut] >= (1 - TABLE_ERROR[question["level"]]) * r_half[is_cut]).all()
     inside = (np.array(theirs["lower"]) > 0) & (np.array(theirs["upper"]) < 1)
     widths = (band.upper - band.lower)[inside] / np.subtract(theirs["upper"], theirs["lower"])[inside]
     np.testing.assert_allclose(widths, widths[:1].repeat(len(widths)), rtol=1e-12)
@@ -101,7 +103,7 @@ def test_real_outcomes_have_no_band():
         fit.band(method="discrete")
 
 
-# Chernoff's law
+# Chernoff's distribution
 
 
 @pytest.mark.parametrize(
@@ -121,15 +123,15 @@ def test_quantiles_invert_an_independent_quadrature(probability):
     assert asymptotic_bands.chernoff_quantile(1 - probability) == pytest.approx(-q, abs=1e-10)
 
 
-def test_the_law_has_mass_one_and_its_known_variance():
+def test_the_density_has_mass_one_and_its_known_variance():
     z = np.linspace(-4, 4, 4001)
     density = asymptotic_bands._density(z)
     assert np.trapezoid(density, z) == pytest.approx(1, abs=1e-12)
     assert np.trapezoid(z**2 * density, z) == pytest.approx(0.26355964, abs=1e-8)
 
 
-def test_levels_beyond_the_table_are_no_trouble():
-    """R has no answer above .9998."""
+def test_levels_beyond_the_table_have_quantiles():
+    """R has no quantiles above .9998."""
     assert (
         asymptotic_bands.chernoff_quantile(0.99999)
         > asymptotic_bands.chernoff_quantile(0.9999)
@@ -148,7 +150,7 @@ def request(**options):
 
 
 def rule_of_the_paper(n, k):
-    """MATH.md Q7 in its own words."""
+    """The rule as MATH.md Q7 states it."""
     if n <= 1000 or (n <= 5000 and n <= 50 * k):
         return "resampling"
     return "discrete" if n >= 8 * k**2 else "continuous"
@@ -199,7 +201,7 @@ def test_theory_of_independent_rows_refuses_clusters(method):
     )
 
 
-# What a band says of itself
+# Level, label and note of a band
 
 EVERY = {
     "resampled": {"method": "resampling", "resamples": 60},
@@ -214,8 +216,8 @@ EVERY = {
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("options", EVERY.values(), ids=EVERY)
-def test_the_level_asked_is_the_level_reported(options, kind, level):
-    """In R continuous bands report 0.9, whatever was asked."""
+def test_the_requested_level_is_reported(options, kind, level):
+    """Continuous bands of R report 0.9 whatever the requested level is."""
     band = FIT.band(kind, level, **options)
     assert (band.level, band.kind, band.coverage) == (level, kind, options.get("coverage", "pointwise"))
     assert band.n == 5
@@ -274,7 +276,7 @@ def test_a_band_is_labelled_as_what_it_is(options, label, resamples, note):
     assert not any(array.flags.writeable for array in (band.x, band.lower, band.upper))
 
 
-def test_pointwise_bands_warn_that_they_are_no_more():
+def test_pointwise_bands_warn_that_they_are_not_simultaneous():
     assert POINTWISE_NOTE.startswith("Pointwise: ")
     assert "calibrated forecast leaves the band almost always" in POINTWISE_NOTE
 
@@ -302,7 +304,7 @@ def test_options_of_resampling_are_checked(options, sentence):
     assert str(refusal.value) == sentence
 
 
-def test_a_line_band_is_straight_between_its_forecasts_and_silent_beyond():
+def test_a_line_band_is_linear_between_its_forecasts_and_undefined_beyond():
     band = FIT.band(method="discrete")
     lower, upper = band.at([0.05, 0.1, 0.15, 0.9, 0.95])
     np.testing.assert_allclose(
@@ -338,7 +340,7 @@ def test_each_curve_is_of_one_draw_with_random_numbers_of_its_own(kind):
 @pytest.mark.parametrize("level", [0.3, 0.9, 0.99999])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_bounds_are_type_7_quantiles_of_the_curves(name, level):
-    """numpy's own quantiles of them; both take two order statistics apart: a few units of rounding."""
+    """Against numpy; both interpolate between two order statistics and differ by a few units of rounding."""
     fit = sr.corp(*sample(name))
     band = fit.band("consistency", level, resamples=31)
     curves = drawn_curves(fit, "consistency", 31)
@@ -349,8 +351,8 @@ def test_bounds_are_type_7_quantiles_of_the_curves(name, level):
 
 
 @given(st.lists(st.lists(st.floats(0, 1) | st.just(nan), min_size=3, max_size=3), min_size=1, max_size=8))
-def test_curves_that_say_nothing_are_left_out_of_quantiles(rows):
-    """Also where one curve is left, or none."""
+def test_undefined_curves_are_left_out_of_quantiles(rows):
+    """Also if one curve is left, or none."""
     curves = np.sort(rows, axis=0)
     for level in (0.05, 0.5, 0.95):
         found = band_bounds._quantile(curves, level)
@@ -361,8 +363,8 @@ def test_curves_that_say_nothing_are_left_out_of_quantiles(rows):
 
 
 def slow_curves(y, x, kind, resamples):
-    """MATH.md Q10 word for word, with random numbers of its own: draw rows with replacement, draw their
-    outcomes, pool adjacent violators, join by straight lines, nothing beyond.
+    """MATH.md Q10 step by step, with other random numbers: draw rows with replacement, draw their outcomes,
+    pool adjacent violators, interpolate linearly, no values beyond the drawn forecasts.
     """
     rng = np.random.default_rng(1)
     order = np.lexsort((-y, x))
@@ -392,9 +394,9 @@ def slow_pool(y):
 @pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_resampling_is_that_of_the_reference(name, kind):
-    """Bounds of a slow implementation lie among our draws where order statistics may, with errors in at
-    most one of 10^6 versions of the random numbers for all forecasts and both bounds of a sample.
+def test_resampling_agrees_with_the_reference(name, kind):
+    """Bounds of a slow implementation lie among our draws where order statistics may lie. The test fails by
+    chance with probability of at most 1e-6 for all forecasts and both bounds of a sample together.
     """
     y, x = sample(name)
     ours, slow = drawn_curves(sr.corp(y, x), kind, 4000), slow_curves(y, x, kind, 2000)
@@ -406,7 +408,7 @@ def test_resampling_is_that_of_the_reference(name, kind):
             assert is_likely_quantile(mine, bound, level, (len(others), len(others)), error), (k, level)
 
 
-def test_the_comparison_of_laws_sees_small_differences():
+def test_the_comparison_of_distributions_finds_small_differences():
     """Levels of 0.05 and of 0.15 or 0.005 differ in any 4000 and 2000 draws; equal ones do not."""
     rng = np.random.default_rng(1)
     mine, others = rng.random(4000), rng.random(2000)
@@ -419,11 +421,11 @@ def test_the_comparison_of_laws_sees_small_differences():
 
 
 def all_curves(x, probability, units, by_outcome=None):
-    """Chance and curve of every draw of units and outcomes; a unit lists the (place, weight) of rows.
+    """Probability and curve of every draw of units and outcomes; a unit lists the (place, weight) of rows.
 
-    `by_outcome` are the weights of non-events and of events, where those decide about a weight.
+    `by_outcome` are the weights of non-events and of events, if weights depend on outcomes.
     """
-    law = []
+    draws = []
     for drawn in product(units, repeat=len(units)):
         rows = [row for unit in drawn for row in unit]
         places = sorted({place for place, _ in rows})
@@ -433,14 +435,14 @@ def all_curves(x, probability, units, by_outcome=None):
             events = [sum(weight for place, y, weight, _ in parts if place == k and y) for k in places]
             chance = np.prod([part[-1] for part in parts]) / len(units) ** len(units)
             curve = np.interp(x, x[places], pool_weighted(n, events), left=nan, right=nan)
-            law.append((chance, curve))
-    chance, curves = (np.array(column) for column in zip(*law, strict=True))
+            draws.append((chance, curve))
+    chance, curves = (np.array(column) for column in zip(*draws, strict=True))
     assert chance.sum() == pytest.approx(1)
     return chance, curves
 
 
 def outcomes_of(row, probability, by_outcome):
-    """Outcome, weight and chance of both that a row may become."""
+    """Outcome, weight and probability of both outcomes that may be drawn for a row."""
     place, weight = row
     of_other, of_event = by_outcome or (weight, weight)
     p = probability[place] / of_event
@@ -474,9 +476,9 @@ TINY = {
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", TINY)
-def test_tiny_samples_have_their_exact_law(name, kind):
-    """All draws and all outcomes enumerated. The share of curves at or below each value has the standard
-    error of a binomial share; 5 of them, and unknown curves are compared as a value below all others.
+def test_tiny_samples_have_their_exact_distribution(name, kind):
+    """All draws and outcomes are enumerated. The share of curves at or below each value may differ from its
+    probability by 5 binomial standard errors; undefined curves count as a value below all others.
     """
     y, p, weight, cluster = TINY[name]
     weight_kind = "frequency" if name == "frequencies" else "sampling"
@@ -504,7 +506,7 @@ def test_tiny_samples_have_their_exact_law(name, kind):
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("level", [0.9, 0.99999])
-def test_every_method_has_an_answer_for_tiny_samples(name, kind, level):
+def test_every_method_gives_a_band_for_tiny_samples(name, kind, level):
     """R fails on two rows, one forecast, and levels above .9998."""
     y, p, weight, cluster = TINY[name]
     fit = sr.corp(y, p, weight, cluster=cluster)
@@ -524,8 +526,8 @@ def test_certain_forecasts_have_a_band_without_gaps(value, kind, method):
 
 
 @pytest.mark.parametrize("value", [0.001, 0.999])
-def test_a_continuous_band_goes_on_where_forecasts_are_so_far_that_their_density_vanishes(value):
-    """At the other end of the scale the density underflows to 0, the variance is 0 too."""
+def test_a_continuous_band_continues_where_the_density_of_forecasts_is_0(value):
+    """At the other end of the scale the density underflows to 0, and the variance is 0 as well."""
     weight = np.array([400_000, 100])
     band = sr.corp([0, 1], [value, value], weight).band(method="continuous")
     assert ((band.lower >= 0) & (band.lower <= band.x) & (band.x <= band.upper) & (band.upper <= 1)).all()
@@ -535,7 +537,7 @@ def test_a_continuous_band_goes_on_where_forecasts_are_so_far_that_their_density
 
 
 @pytest.mark.parametrize("method", ["discrete", "continuous", "resampling"])
-def test_levels_that_no_quantile_can_tell_from_one_are_refused(method):
+def test_levels_too_close_to_one_are_refused(method):
     assert (FIT.band(level=1 - 2e-12, method=method, resamples=20).level) == 1 - 2e-12
     with pytest.raises(
         sr.UsageError, match=r"^`level` must not be within 1e-12 of 1; got 0\.9999999999999998\.$"
@@ -543,14 +545,14 @@ def test_levels_that_no_quantile_can_tell_from_one_are_refused(method):
         FIT.band(level=1 - 2**-52, method=method)
 
 
-def test_snapped_forecasts_are_the_forecasts():
-    """R snaps after it has ordered, so that snapped ties are not pooled: MCB .085 and two rows at .1."""
+def test_rounded_forecasts_are_pooled_where_they_tie():
+    """R rounds after sorting, so that ties made by rounding are not pooled: MCB .085 and two rows at .1."""
     y, p = np.array([0, 1, 0, 1]), np.array([0.12, 0.13, 0.14, 0.9])
-    snapped = sr.corp(y, p.round(1))
-    assert snapped.decompose().miscalibration == pytest.approx(0.13 / 3, abs=1e-12)
-    assert snapped.decompose().discrimination == pytest.approx(0.25 / 3, abs=1e-12)
+    rounded = sr.corp(y, p.round(1))
+    assert rounded.decompose().miscalibration == pytest.approx(0.13 / 3, abs=1e-12)
+    assert rounded.decompose().discrimination == pytest.approx(0.25 / 3, abs=1e-12)
     for options in EVERY.values():
-        band, direct = snapped.band(**options), sr.corp([1, 0, 0, 1], [0.1, 0.1, 0.1, 0.9]).band(**options)
+        band, direct = rounded.band(**options), sr.corp([1, 0, 0, 1], [0.1, 0.1, 0.1, 0.9]).band(**options)
         assert band.x.tolist() == ([0.1, 0.9] if len(band.x) == 2 else direct.x.tolist())
         assert band.lower.tobytes() == direct.lower.tobytes()
         assert band.upper.tobytes() == direct.upper.tobytes()

@@ -32,7 +32,7 @@ FREQUENCIES = {"sample_weight": WHOLE, "weight_kind": "frequency"}
 
 
 def numbers(result):
-    """All numbers that a result holds, without words and, of an estimate, the sum of weights."""
+    """All numbers of a result, without texts and without the sum of weights of an estimate."""
     if isinstance(result, tuple):
         return np.concatenate([numbers(item) for item in result])
     if is_dataclass(result):
@@ -41,7 +41,7 @@ def numbers(result):
     return np.empty(0) if isinstance(result, str | None) else np.ravel(result).astype(float)
 
 
-# All of them
+# All tests
 
 EVERY = {
     "spiegelhalter": spiegelhalter_test,
@@ -66,7 +66,7 @@ TAKE_FRACTIONS = [*TAKE_CLUSTERS, "hosmer-lemeshow", "ece of quantiles"]
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_row_order_leaves_no_trace(name):
+def test_row_order_does_not_matter(name):
     order = np.random.default_rng(1).permutation(N)
     p = P.round(2).clip(0.01, 0.99)  # with ties
     assert bits(EVERY[name](Y, p)) == bits(EVERY[name](Y[order], p[order]))
@@ -76,13 +76,13 @@ def test_row_order_leaves_no_trace(name):
 
 
 @pytest.mark.parametrize("name", TAKE_CLUSTERS)
-def test_row_order_leaves_no_trace_in_clusters(name):
+def test_row_order_does_not_matter_with_clusters(name):
     order = np.random.default_rng(2).permutation(N)
-    given = EVERY[name](Y, P, sample_weight=FRACTIONAL, cluster=CLUSTER)
+    original = EVERY[name](Y, P, sample_weight=FRACTIONAL, cluster=CLUSTER)
     mixed = EVERY[name](
         Y[order], P[order], sample_weight=FRACTIONAL[order], cluster=[f"c{c:02}" for c in CLUSTER[order]]
     )
-    assert bits(given) == bits(mixed)
+    assert bits(original) == bits(mixed)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -123,7 +123,7 @@ def test_the_unit_of_fractional_weights_does_not_matter(name):
 
 @pytest.mark.parametrize("name", ["line", "line tests", "unreliability"])
 def test_clusters_of_one_row_are_weighted_rows(name):
-    """Equal fractional weights make rows drawn once, with errors from the data as clusters have them."""
+    """With equal fractional weights, rows are drawn once and errors come from the data, as with clusters."""
     rows = EVERY[name](Y, P, sample_weight=np.full(N, 0.5))
     clusters = EVERY[name](Y, P, cluster=np.arange(N))
     skipped = {"n", "events"}
@@ -148,7 +148,7 @@ def test_data_are_checked(name, y, p, sentence):
     assert refused(sr.DataError, lambda: call(y, p)) == sentence
 
 
-def test_what_counts_cases_refuses_sampling_weights():
+def test_tests_that_count_cases_refuse_sampling_weights():
     sentence = refused(sr.UsageError, lambda: EVERY["grades"](Y, P, sample_weight=FRACTIONAL))
     assert sentence == '`weight_kind` must be "frequency": the tests per grade count cases.'
 
@@ -166,7 +166,7 @@ def test_spiegelhalter_is_its_formula():
 
 
 def test_spiegelhalter_standardises_the_brier_score():
-    """The difference between the Brier score and what it is expected to be has the same z."""
+    """The difference between the Brier score and its expectation has the same z."""
     brier, expected = ((Y - P) ** 2).mean(), (P * (1 - P)).mean()
     error = np.sqrt(((1 - 2 * P) ** 2 * P * (1 - P)).sum()) / N
     assert_agree(spiegelhalter_test(Y, P).statistic, (brier - expected) / error)
@@ -198,7 +198,7 @@ def test_sampling_weights_are_carried(call, factor):
     ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
 )
 def test_clusters_replace_the_variance(call, factor, weight):
-    """The mean of factor (y - p) over its bias-reduced error, of t."""
+    """The mean of factor (y - p) over its bias-reduced error, with a t distribution."""
     units = SamplingUnits(rows=N, weight=weight, cluster=CLUSTER)
     terms = factor * (Y - P)
     expected = units.mean(terms) / units.standard_error(terms)
@@ -227,13 +227,13 @@ def test_forecasts_without_variance_have_no_z(p):
     )
 
 
-def test_what_was_impossible_is_counted():
+def test_impossible_outcomes_are_counted():
     test = mean_calibration_test([1, 1, 0, 0], [0.0, 0.4, 0.3, 1.0])
     assert_agree(test.statistic, 0.3 / np.sqrt(0.4 * 0.6 + 0.3 * 0.7))
     assert test.note == "In 2 rows an outcome with probability 0 occurred, which alone refutes calibration."
 
 
-def test_what_was_nearly_impossible_is_not():
+def test_nearly_impossible_outcomes_are_not_counted():
     tests = [call([1, 0], [1e-310, 0.5]) for call in (mean_calibration_test, hosmer_lemeshow_test)]
     assert tests[0].note == ""
     assert "probability 0" not in tests[1].note
@@ -253,8 +253,8 @@ def test_clusters_without_variance_have_no_z(cluster, note):
     assert test.note == note
 
 
-def test_rounding_is_no_variance():
-    """Ten rows with three events at 0.3 each sum to about 1e-16, which would pass for a large z."""
+def test_rounding_errors_are_not_a_variance():
+    """The sum over ten rows with three events at 0.3 is about 1e-16, which could look like a large z."""
     y = np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 40)
     test = mean_calibration_test(y, np.full(400, 0.3), cluster=np.arange(400) // 10)
     assert np.isnan(test.statistic)
@@ -284,7 +284,7 @@ def test_hosmer_lemeshow_of_equal_groups():
 
 
 def test_ties_are_never_split():
-    """Seven cases, three groups: .2 completes the first two, .3 is what is left."""
+    """Seven cases, three groups: .2 completes the first two groups, .3 is the rest."""
     y, p = [0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.2, 0.2, 0.2, 0.3, 0.3]
     first = (3 - 0.9) ** 2 / (5 * 0.18 * 0.82)
     second = (1 - 0.6) ** 2 / (2 * 0.3 * 0.7)
@@ -305,7 +305,7 @@ def test_small_groups_are_those_with_less_than_five_expected():
 
 
 def test_sampling_weights_widen_the_groups():
-    """Weights of 0.5 and 1.5 for either outcome: their mean square is 1.25 whatever happens."""
+    """Weights of 0.5 and 1.5 for both outcomes: their mean square is 1.25 whatever the outcomes are."""
     w, y, p = np.array([0.5, 1.5] * 4), np.array([0, 0, 1, 1] * 2), np.repeat([0.2, 0.6], 4)
     first = (w[:4] @ (y - p)[:4]) ** 2 / (4 * 1.25 * 0.2 * 0.8)
     second = (w[4:] @ (y - p)[4:]) ** 2 / (4 * 1.25 * 0.6 * 0.4)

@@ -1,4 +1,4 @@
-"""Refusals at the public edge, each with its full sentence."""
+"""Values that public functions refuse, each with its full message."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_values_and_shapes_are_checked(y, p, sentence):
     ],
     ids=["text", "mixed list", "object array", "series", "complex", "date"],
 )
-def test_what_is_no_number_is_refused(p, sentence):
+def test_values_that_are_not_numbers_are_refused(p, sentence):
     assert refused(sr.DataError, lambda: brier([0, 1], p)) == sentence
 
 
@@ -130,8 +130,8 @@ def test_what_is_no_number_is_refused(p, sentence):
     ],
     ids=["seconds", "nanoseconds", "timedelta of nanoseconds", "timedelta of days", "series", "list"],
 )
-def test_dates_are_no_outcomes(dates, first):
-    """Also those that numpy would turn into whole numbers."""
+def test_dates_are_not_outcomes(dates, first):
+    """Also dates that numpy would convert to whole numbers."""
     assert refused(sr.DataError, lambda: brier(dates, [0.1, 0.2])) == (
         f"`y_true` must be numeric; got {first} at row 0 (2 of 2 rows: 0, 1)."
     )
@@ -175,7 +175,7 @@ def test_ragged_lists_are_refused(call):
     ],
     ids=lambda p: f"{type(p).__name__}-{getattr(p, 'dtype', '')}",
 )
-def test_any_container_of_numbers_is_read(p):
+def test_any_container_of_numbers_is_accepted(p):
     np.testing.assert_array_equal(brier([0, 1], p), [1 / 16, 1 / 4])
 
 
@@ -434,8 +434,8 @@ def test_coupling_is_checked():
     )
 
 
-def test_a_value_just_beyond_its_bound_is_told_with_all_its_digits():
-    """Else the sentence would contradict itself: "must lie in [0, 1]; got 1."."""
+def test_a_value_just_beyond_its_bound_is_shown_with_all_its_digits():
+    """Otherwise the message would contradict itself: "must lie in [0, 1]; got 1."."""
     assert refused(sr.UsageError, lambda: sr.scores.regret([0], [0.1], cost=1.0000000001)) == (
         "`cost` must lie in [0, 1]; got 1.0000000001."
     )
@@ -474,7 +474,7 @@ def test_exit_codes_are_fixed():
     ]
 
 
-# Options that are no numbers
+# Options that are not numbers
 
 
 @pytest.mark.parametrize(
@@ -512,6 +512,6 @@ def test_scales_must_be_positive(scale):
     assert refused(sr.UsageError, lambda: sr.scores.coupled_gaussian_logpdf(x, scale=scale)) == sentence
 
 
-def test_fractions_must_rise():
+def test_fractions_must_increase():
     call = lambda: sr.curves.retention_curve([0, 1], [[1, 0], [0, 1]], fractions=[0.5, 0])  # noqa: E731
     assert refused(sr.UsageError, call) == "`fractions` must increase."

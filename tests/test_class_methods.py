@@ -1,4 +1,4 @@
-"""The methods of a report on K classes: what was used is listed, and formulas give the engine's numbers."""
+"""The methods of a report on K classes: those used are listed, and formulas give the engine's numbers."""
 
 from __future__ import annotations
 
@@ -37,10 +37,16 @@ def make_frame(n=240, seed=8):
 
 
 def report_of(*, configuration="", **options):
-    given = {"outcome": "y", "forecasts": ["m", "bold"], "classes": CLASSES, "ordered": True, "resamples": 40}
-    evaluation = sr.evaluate(make_frame(), **(given | options))
-    told = parse_configuration(configuration)
-    return build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=told)
+    settings = {
+        "outcome": "y",
+        "forecasts": ["m", "bold"],
+        "classes": CLASSES,
+        "ordered": True,
+        "resamples": 40,
+    }
+    evaluation = sr.evaluate(make_frame(), **(settings | options))
+    parsed = parse_configuration(configuration)
+    return build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=parsed)
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +86,8 @@ def test_intervals_and_angle_are_listed_with_what_they_are_of(ordinal, plain):
     of_scale = {CLASS_CATALOGUE[key].name for key in ("scale", "scale interval", "source interval", "angle")}
     of_retention = CLASS_CATALOGUE["retention interval"].name
     assert of_scale | {of_retention} <= set(names_of(ordinal))
-    told = set(names_of(plain)) & (of_scale | {of_retention})
-    assert told == {"Probability scale", "Angle of the probability scale"}
+    listed = set(names_of(plain)) & (of_scale | {of_retention})
+    assert listed == {"Probability scale", "Angle of the probability scale"}
     short = report_of(configuration='[report]\nomit = ["scale", "retention"]', forecasts=["m"], resamples=20)
     assert not set(names_of(short)) & (of_scale | {of_retention, "Retention curves"})
 
@@ -105,16 +111,16 @@ def test_every_text_can_be_printed():
 
 
 def plain_score(name, p, y):
-    """What the formulas say, word by word."""
+    """The scores computed literally by the formulas of the report."""
     d = min(k for k in range(K) if p[k] == max(p))
     below = [sum(p[: k + 1]) for k in range(K - 1)]
-    came = [1 if y <= k else 0 for k in range(K - 1)]
+    observed = [1 if y <= k else 0 for k in range(K - 1)]
     brier = sum((p[k] - (y == k)) ** 2 for k in range(K))
     return {
         "multiclass_brier": brier,
         "multiclass_log_loss": -np.log(p[y]),
-        "rps": sum((P - Y) ** 2 for P, Y in zip(below, came, strict=True)) / (K - 1),
-        "sa_rps": (sum(abs(P - Y) for P, Y in zip(below, came, strict=True)) / (K - 1)) ** 2,
+        "rps": sum((P - Y) ** 2 for P, Y in zip(below, observed, strict=True)) / (K - 1),
+        "sa_rps": (sum(abs(P - Y) for P, Y in zip(below, observed, strict=True)) / (K - 1)) ** 2,
         "multiclass_spherical": 1 - p[y] / np.sqrt(sum(q**2 for q in p)),
         "penalized_brier": brier + (K - 1) / K * (d != y),
         "penalized_log_loss": -np.log(p[y]) + np.log(K) * (d != y),
@@ -149,7 +155,7 @@ def test_formulas_of_kappa_and_f1_give_the_numbers_of_the_engine(ordinal):
     assert scores["macro_f1"] == pytest.approx(sum(f1) / K, abs=1e-12)
 
 
-def test_findings_speak_of_classes(ordinal, plain):
+def test_findings_describe_classes(ordinal, plain):
     texts = [finding.text for finding in draw_conclusions(ordinal)]
     assert any("ranked probability score" in text and "class frequencies" in text for text in texts)
     assert any(text.startswith("Share of cases in which the predicted class is right: m ") for text in texts)
@@ -158,7 +164,7 @@ def test_findings_speak_of_classes(ordinal, plain):
     assert any("Brier score (K classes)" in finding.text for finding in draw_conclusions(plain))
 
 
-def test_precision_and_size_are_told_by_class(ordinal):
+def test_precision_and_size_are_described_by_class(ordinal):
     table = precision_table(ordinal.evaluation)
     assert table.heads == ("model", "Ranked probability score ±", "Log score (K classes) ±", "Accuracy ±")
     counts = make_frame()["y"].value_counts()

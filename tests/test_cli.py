@@ -1,4 +1,4 @@
-"""The command line as a user meets it: mostly in this process, at times in one of its own."""
+"""The command line: mostly called in this process, at times in one of its own."""
 
 from __future__ import annotations
 
@@ -162,17 +162,17 @@ def test_json_is_the_results_document(call, file):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_every_option_reaches_the_evaluation(call, long, options, columns, shown):
-    given = {"outcome": "happened", "positive": "yes", "forecasts": ["a"], "resamples": 40, **columns}
+    arguments = {"outcome": "happened", "positive": "yes", "forecasts": ["a"], "resamples": 40, **columns}
     resamples = [] if "--resamples" in options else FEW
     code, text, error = call("score", long, *REQUIRED, *resamples, *options)
     assert (code, error) == (0, "")
     assert shown in text
     out = StringIO()
-    print_evaluation(sr.evaluate(long, **given), out)
+    print_evaluation(sr.evaluate(long, **arguments), out)
     assert text == out.getvalue()
 
 
-def test_what_is_not_given_is_left_to_the_function(call, long, monkeypatch):
+def test_options_that_are_absent_are_not_passed_on(call, long, monkeypatch):
     seen, original = {}, sr.evaluate
 
     def evaluate(file, **options):
@@ -519,7 +519,7 @@ def test_a_binary_column_may_hold_an_equals_sign(call, tmp_path):
     assert [model["model"] for model in json.loads(text)["models"]] == ["p(y=1|a,b)"]
 
 
-def test_a_cost_matrix_that_is_no_square_or_no_text_is_refused(call, graded, tmp_path):
+def test_a_cost_matrix_that_is_not_square_or_not_text_is_refused(call, graded, tmp_path):
     arguments = ["score", graded / "k.csv", *GRADES, "--forecast", "m", *BARE, "--cost-matrix"]
     costs = tmp_path / "costs.csv"
     costs.write_text("0,1\n1,0\n", encoding="utf-8")
@@ -585,13 +585,13 @@ def test_bad_input_of_every_kind_gets_its_sentence_and_exit_code(tmp_path, call,
     assert ExitCode.DATA_REFUSED == 4
 
 
-def test_a_file_that_is_not_there_is_a_usage_error(tmp_path, call, monkeypatch):
+def test_a_missing_file_is_a_usage_error(tmp_path, call, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = call("score", "none.csv", "--outcome", "y", "--forecast", "a")
     assert done == (ExitCode.USAGE, "", "scorereport: none.csv is not a file.\n")
 
 
-def test_a_place_that_cannot_be_written_is_one_line(tmp_path, call):
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path, call):
     code, text, error = call("demo", "--save", tmp_path / "nowhere" / "x.csv")
     assert (code, text) == (ExitCode.USAGE, "")
     assert error.startswith("scorereport: [Errno 2] No such file or directory")
@@ -599,7 +599,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path, call):
 
 
 @pytest.mark.sweep
-def test_terminals_without_the_signs_still_get_the_numbers(file):
+def test_ascii_terminals_get_the_numbers(file):
     ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = run("score", file, "--outcome", "y", "--forecast", "b", *FEW, env=ascii_only)
     assert done.returncode == 0
@@ -652,7 +652,7 @@ def demo(call, tmp_path, monkeypatch):
 
 
 @pytest.mark.sweep
-def test_the_demo_tells_the_overconfident_model_from_the_other(demo):
+def test_the_demo_shows_the_overconfident_model_as_miscalibrated(demo):
     (code, text, error), saved = demo
     assert (code, error) == (0, "")
     assert "6,730 rows read" in text

@@ -48,7 +48,7 @@ from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 
 def slow_mcb(measure, y, x, w=None):
-    """Mean loss of x minus that of its isotonic fit; ties pooled by hand."""
+    """Mean loss of x minus the mean loss of its isotonic fit; ties are pooled explicitly."""
     w = np.ones(len(x)) if w is None else w
     place = np.unique(x, return_inverse=True)[1]
     n = np.bincount(place, weights=w)
@@ -56,7 +56,7 @@ def slow_mcb(measure, y, x, w=None):
     return float((w * (slow_loss(measure, y, x) - slow_loss(measure, y, fit))).sum() / w.sum())
 
 
-# ---- rows that count for several, clusters, order ----
+# ---- frequencies, clusters, order of rows ----
 
 
 def numbers(parts):
@@ -79,7 +79,7 @@ def test_frequencies_equal_repeated_rows(score, digits):
 
 
 def test_clusters_of_one_row_are_rows():
-    """All but the random numbers agree; two means of 400 draws each differ by less than five errors."""
+    """Everything but the random numbers agrees; two means of 400 draws differ by chance only."""
     y, x = simulate(120)
     rows = numbers(component_intervals(sr.corp(y, x), draws=400, resamples=19))
     single = numbers(component_intervals(sr.corp(y, x, cluster=np.arange(120)), draws=400, resamples=19))
@@ -91,7 +91,7 @@ def test_clusters_of_one_row_are_rows():
 
 
 def test_repeating_clusters_leaves_the_cluster_error():
-    """Rows written three times, each trio a cluster: a mean of G clusters, not of 3G rows."""
+    """Each row three times, as a cluster: the mean is one of G clusters, not of 3G rows."""
     y, x = simulate(100)
     cluster = np.repeat(np.arange(100), 3)
     tripled = component_intervals(sr.corp(np.repeat(y, 3), np.repeat(x, 3), cluster=cluster), **FEW)
@@ -104,7 +104,7 @@ def test_few_events_are_counted_in_rows_not_in_units_of_weight():
     y, x = simulate(200)
     w = np.random.default_rng(5).random(200)
     notes = [component_intervals(sr.corp(y, x, unit * w), **FEW)[0].note for unit in (1.0, 1 / w.sum(), 1e3)]
-    assert notes == ["", "", ""]  # 60 events and more, whatever they weigh
+    assert notes == ["", "", ""]  # at least 60 events, whatever their weights
 
 
 @pytest.mark.parametrize("factor", [0.37, 4.0, 1e-6])
@@ -115,8 +115,8 @@ def test_the_unit_of_fractional_weights_does_not_matter(factor):
     np.testing.assert_allclose(numbers(one), numbers(other), rtol=1e-8, atol=1e-12)
 
 
-def test_equal_fractional_weights_are_none():
-    """All but the random numbers agree."""
+def test_equal_fractional_weights_have_no_effect():
+    """Everything but the random numbers agrees."""
     y, x = simulate(90)
     weighted, plain = (
         numbers(component_intervals(sr.corp(y, x, w), **FEW)) for w in (np.full(90, 0.5), None)
@@ -125,7 +125,7 @@ def test_equal_fractional_weights_are_none():
 
 
 @pytest.mark.parametrize("kind", ["plain", "whole", "fractional", "clusters"])
-def test_the_order_of_rows_leaves_no_bit(kind):
+def test_the_order_of_rows_changes_no_bit(kind):
     y, x = simulate(80, digits=2)
     rng = np.random.default_rng(6)
     w = {"whole": rng.integers(1, 4, 80), "fractional": rng.random(80) + 0.1}.get(kind)
@@ -144,7 +144,7 @@ def test_the_order_of_rows_leaves_no_bit(kind):
 
 # ---- paired differences ----
 
-#: Full sentences of what a difference has to say.
+#: The note of a difference that does not vary.
 NOTHING_TO_TEST = "The difference is the same in every case: there is nothing to test."
 
 
@@ -166,7 +166,7 @@ def test_the_same_order_of_cases_has_the_same_discrimination(score):
     assert mcb.note == ""
 
 
-def test_a_difference_is_made_of_its_pieces():
+def test_a_difference_follows_from_losses_and_overfits():
     y, x = simulate(150, digits=1)
     z = np.clip(x + np.random.default_rng(8).normal(0, 0.2, 150), 0.01, 0.99)
     measure = resolve_measure("brier", {})
@@ -212,12 +212,12 @@ overfits = st.builds(
 )
 
 
-def contrast(first, second, component, pair, level, law=ErrorDistribution()):  # noqa: B008
+def contrast(first, second, component, pair, level, distribution=ErrorDistribution()):  # noqa: B008
     """The difference of two models with iid errors."""
     units = SamplingUnits(rows=len(first.forecast))
 
     def errors(values):
-        return units.standard_error(values), law
+        return units.standard_error(values), distribution
 
     return component_difference(first, second, component, pair, units, errors, level)
 
@@ -230,12 +230,12 @@ def contrast(first, second, component, pair, level, law=ErrorDistribution()):  #
     st.floats(0.5, 0.99),
     st.sampled_from([ErrorDistribution(), ErrorDistribution(3)]),
 )
-def test_the_p_value_agrees_with_the_interval_and_turns_with_the_pair(seed, a, b, component, level, law):
+def test_the_p_value_agrees_with_the_interval_for_either_order(seed, a, b, component, level, distribution):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 30))
     first, second = losses_of(rng, n, 1.0), losses_of(rng, n, rng.choice([0.3, 1.0]))
-    one = contrast(first, second, component, (a, b), level, law)
-    other = contrast(second, first, component, (b, a), level, law)
+    one = contrast(first, second, component, (a, b), level, distribution)
+    other = contrast(second, first, component, (b, a), level, distribution)
     assert (one.p_value < 1 - level) == (one.lower > 0 or one.upper < 0)
     assert one.lower <= one.upper
     assert 0 <= one.p_value <= 1
@@ -245,7 +245,7 @@ def test_the_p_value_agrees_with_the_interval_and_turns_with_the_pair(seed, a, b
     assert one.p_value == pytest.approx(other.p_value, rel=1e-9, abs=1e-13)
 
 
-def test_swapping_models_turns_the_sign():
+def test_swapping_models_changes_the_sign():
     y, x = simulate(150, digits=1)
     z = np.random.default_rng(9).random(150)
     for one, other in zip(
@@ -260,8 +260,8 @@ def test_swapping_models_turns_the_sign():
         )
 
 
-def test_a_bracket_around_zero_is_no_evidence():
-    """Overfits of -.1 and .1 leave a bracket on both sides of a raw difference of .05."""
+def test_a_bracket_around_zero_is_not_evidence():
+    """The two estimates of the overfit, -.1 and .1, put 0 inside the bracket of a raw difference of .05."""
     n = 40
     gain = np.where(np.arange(n) % 2, 0.06, 0.04)
     first = CaseLosses(measure="m", forecast=gain, recalibrated=np.zeros(n), prevalence=gain)
@@ -284,7 +284,7 @@ def test_infinite_scores_have_no_difference():
     assert np.isfinite(mcb.second_value)
     assert np.isfinite([dsc.value, dsc.lower, dsc.upper]).all()
     both, _ = component_differences(y, x, x, "log", draws=5)
-    assert np.isnan(both.value)  # infinity less infinity
+    assert np.isnan(both.value)  # infinity minus infinity
 
 
 def test_one_row_has_a_difference_and_no_test():
@@ -308,7 +308,7 @@ def test_differences_of_frequencies_equal_those_of_repeated_rows():
 
 
 def test_clusters_widen_differences():
-    """Each row twice, the copies a cluster: the error is that of the single rows, √2 times the naive one."""
+    """Each row twice, as a cluster: the error is that of the single rows, √2 times the naive one."""
     y, x = simulate(120, digits=1)
     z = np.random.default_rng(9).random(120)
     twice = [np.repeat(v, 2) for v in (y, x, z)]
@@ -322,7 +322,7 @@ def test_clusters_widen_differences():
 
 
 def test_the_overfit_of_differences_allows_for_clusters():
-    """Copies overfit as their originals do; the draws of a cluster agree with each other."""
+    """Copies of rows add no overfit: the rows of a cluster are drawn together."""
     y, x = simulate(60, digits=1)
     z = np.random.default_rng(9).random(60)
     rows = [np.repeat(v, 5) for v in (y, x, z)]
@@ -392,7 +392,7 @@ def test_a_refuted_certainty_has_the_smallest_p_value(rule, p, score):
     x = np.repeat([0.0, 1.0], 20)
     y = x.copy()
     assert miscalibration_test(sr.corp(y, x), score, resamples=99, rule=rule).p_value == 1.0
-    y[:15] = 1  # so many that the fit decides otherwise
+    y[:15] = 1  # enough for the fit to change its decision
     test = miscalibration_test(sr.corp(y, x), score, resamples=99, rule=rule)
     assert test.p_value == pytest.approx(p, rel=1e-14)
     assert np.isinf(test.statistic) == (score == "log")
@@ -425,7 +425,7 @@ def test_p_values_count_draws(rule, method):
     assert "Dimitriadis, Gneiting, Jordan (2021)" in test.reference
 
 
-def test_clusters_are_told_in_the_method():
+def test_the_method_names_clusters():
     y, x = simulate(60)
     test = miscalibration_test(sr.corp(y, x, cluster=np.arange(60) // 3), resamples=5)
     assert test.method == (
@@ -434,7 +434,7 @@ def test_clusters_are_told_in_the_method():
 
 
 def test_dependent_outcomes_are_not_taken_for_miscalibration():
-    """Each row ten times: rows alone reject, clusters see that there are 40 cases only."""
+    """Each row ten times: the test rejects for rows, not for clusters, of which there are only 40."""
     rng = np.random.default_rng(31)
     x = rng.uniform(0.2, 0.8, 40)
     y = (rng.random(40) < x).astype(float)
@@ -462,7 +462,7 @@ def test_options_and_functions_are_scores_too():
     own, ours = (component_intervals(fit, score, **FEW) for score in (quadratic, "brier"))
     assert [part.measure for part in own] == ["quadratic"] * 2
     assert [part.value for part in own] == pytest.approx([part.value for part in ours], rel=1e-13)
-    assert [part.overfit_closed for part in own] == [0.0, 0.0]  # unknown: the least it can be
+    assert [part.overfit_closed for part in own] == [0.0, 0.0]  # unknown, so the lower bound
 
 
 # ---- uncertainty as a function of prevalence ----

@@ -1,4 +1,4 @@
-"""Configurations: what is read, and what is refused by its key."""
+"""Configurations: what is read, and which values are refused, with their key."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ frame = pytest.fixture(scope="module")(frame_fixture)
 evaluation = pytest.fixture(scope="module")(evaluation_fixture)
 
 
-#: Two classes, and what is said of keys that do not go with them.
+#: Two classes, and the messages about keys that do not fit them.
 TWO_CLASSES = '[evaluation]\nclasses = ["a", "b"]\n'
 
 
@@ -96,7 +96,7 @@ def test_the_documented_example_is_read_and_fills_every_table():
 def test_every_key_is_documented():
     keys = set(re.findall(r"`(\w+)`", DOCUMENTATION))
     for table in fields(Tables):
-        if table.name == "audit":  # it has a page of its own: tests/test_audit_configuration.py
+        if table.name == "audit":  # on another page, see tests/test_audit_configuration.py
             continue
         for key in fields(getattr(Tables(), table.name)):
             if key.name not in ("one_sided", "two_sided"):
@@ -104,8 +104,8 @@ def test_every_key_is_documented():
     for name, measure in MEASURES.items():
         base = name.removesuffix("_skill").removesuffix("_miscalibration").removesuffix("_discrimination")
         assert base in keys, measure
-    told = re.search(r"Sections that can be left out: (.*?)\.", DOCUMENTATION, re.DOTALL)[1]
-    assert tuple(re.split(r",\s+", told)) == SECTION_NAMES
+    documented = re.search(r"Sections that can be left out: (.*?)\.", DOCUMENTATION, re.DOTALL)[1]
+    assert tuple(re.split(r",\s+", documented)) == SECTION_NAMES
 
 
 def test_an_empty_configuration_is_all_defaults():
@@ -157,7 +157,7 @@ def test_files_that_cannot_be_read(tmp_path):
         ("x = " + "[" * 5000, "report.toml is not a configuration: its lists are nested too deeply."),
     ],
 )
-def test_syntax_errors_tell_line_and_column(text, message):
+def test_syntax_errors_name_line_and_column(text, message):
     assert_refused(text, message)
 
 
@@ -362,12 +362,12 @@ def test_a_wrong_value_is_named_by_its_key(text, message):
         ),
     ],
 )
-def test_an_unknown_key_is_told_with_the_nearest(text, message):
+def test_an_unknown_key_is_refused_with_the_nearest(text, message):
     assert_refused(text.replace("rôle =", '"rôle" ='), f"report.toml: {message}")
 
 
 @pytest.mark.parametrize("key", ["one_sided", "two_sided", "zzz"])
-def test_inner_names_are_no_keys(key):
+def test_internal_names_are_not_keys(key):
     with pytest.raises(
         UsageError, match=rf"^c: `limits\.{key}` is not known; limits can be set for `brier`, "
     ):
@@ -497,11 +497,11 @@ def test_a_limit_lies_on_the_bad_side_of_every_measure():
         ("expected_cost", Direction.LOWER, "Expected cost"),
     ],
 )
-def test_measures_know_their_direction_and_words(name, direction, label):
+def test_measures_have_a_direction_and_a_label(name, direction, label):
     assert (MEASURES[name].direction, MEASURES[name].label) == (direction, label)
 
 
-def test_measures_know_the_models_that_have_them():
+def test_measures_list_the_kinds_of_models():
     has = {kind: {name for name, m in MEASURES.items() if kind in m.kinds} for kind in ModelKind}
     assert has[ModelKind.BINARY].isdisjoint(has[ModelKind.ORDINAL])
     assert has[ModelKind.ORDINAL] - has[ModelKind.MULTICLASS] == {
@@ -549,7 +549,7 @@ def test_measures_know_the_models_that_have_them():
         ("[limits]\nlog_loss = inf", "`limits.log_loss` must be a finite number; got inf."),
     ],
 )
-def test_unfit_signs_and_numbers_are_refused_by_key(text, message):
+def test_unfit_characters_and_numbers_are_refused_by_key(text, message):
     assert_refused(text, f"report.toml: {message}")
 
 
@@ -584,7 +584,7 @@ def test_settings_are_those_of_the_evaluation():
     assert set(settings) <= {field.name for field in fields(EvaluationSettings)}
 
 
-def test_the_ordinal_example_asks_for_all_that_it_says():
+def test_the_ordinal_example_is_read_in_full():
     table = parse_configuration(ORDINAL_EXAMPLE).evaluation
     costs = ((0, 1, 4), (1, 0, 1), (10, 2, 0))
     assert table.settings == {
@@ -613,7 +613,7 @@ def test_labels_may_be_whole_numbers_and_models_a_list():
 
 
 def read_or_refuse(text, start):
-    """The text as it was kept, or None if a sentence with this start refused it; nothing else may happen."""
+    """The text that was read, or None if a message with this start refused it; other errors are raised."""
     try:
         return parse_configuration(text, "c").text
     except UsageError as error:

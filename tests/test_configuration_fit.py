@@ -1,4 +1,4 @@
-"""Configurations and the data, options and models that they have to fit."""
+"""Configurations are checked against data, options and models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ evaluation = pytest.fixture(scope="module")(evaluation_fixture)
 
 
 @pytest.mark.sweep
-def test_the_schema_accepts_what_is_accepted():
+def test_the_schema_accepts_valid_configurations_only():
     schema = configuration_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     for text in (EXAMPLE, ORDINAL_EXAMPLE, '[evaluation]\nclasses = [1, "b"]\nforecasts = ["m"]'):
@@ -143,9 +143,9 @@ def test_a_configuration_that_does_not_fit(bare, text, message):
 def class_frame():
     rng = np.random.default_rng(7)
     p = rng.dirichlet([1, 1, 1], 60)
-    came = [CLASSES[rng.choice(3, p=row)] for row in p]
+    observed = [CLASSES[rng.choice(3, p=row)] for row in p]
     columns = {f"m_{label}": p[:, k] for k, label in enumerate(CLASSES)}
-    return pd.DataFrame({"grade": came, **columns, "site": rng.choice(["A", "B"], 60)})
+    return pd.DataFrame({"grade": observed, **columns, "site": rng.choice(["A", "B"], 60)})
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["ordered", "unordered"])
@@ -226,7 +226,7 @@ def test_a_configuration_of_other_classes_or_columns(of_classes, text, overridde
     check_configuration(configuration, of_classes, overridden=[overridden])
 
 
-def test_the_order_of_classes_must_be_as_asked(of_classes):
+def test_the_order_of_classes_must_be_that_of_the_evaluation(of_classes):
     ordered = of_classes.data.classes.ordered
     text = '[evaluation]\nclasses = ["low", "middle", "high"]\nordered = {}'
     check_configuration(parse_configuration(text.format(str(ordered).lower())), of_classes)
@@ -239,7 +239,7 @@ def test_the_order_of_classes_must_be_as_asked(of_classes):
 
 
 @pytest.mark.parametrize(
-    ("limit", "way_out"),
+    ("limit", "remedy"),
     [
         ("brier = 0.1", "did you mean `limits.multiclass_brier`?"),
         ("log_loss_skill = 0.1", "did you mean `limits.multiclass_log_loss_skill`?"),
@@ -255,12 +255,12 @@ def test_the_order_of_classes_must_be_as_asked(of_classes):
         ("prevalence = {min = 0.2}", "remove the limit."),
     ],
 )
-def test_limits_of_binary_models_do_not_fit_classes(of_classes, limit, way_out):
+def test_limits_of_binary_models_do_not_fit_classes(of_classes, limit, remedy):
     with pytest.raises(UsageError) as caught:
         check_configuration(parse_configuration(f"[limits]\n{limit}", "c"), of_classes)
     name = limit.partition(" ")[0]
     assert str(caught.value) == (
-        f"c: `limits.{name}` is for binary models, and these have several classes: {way_out}"
+        f"c: `limits.{name}` is for binary models, and these have several classes: {remedy}"
     )
 
 

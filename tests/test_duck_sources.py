@@ -1,4 +1,4 @@
-"""Every kind of source gives the same rows, to DuckDB and in memory, and says what is wrong with it."""
+"""Every kind of source gives the same rows, to DuckDB and in memory, and the same messages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ KINDS = ("parquet", "csv", "csv.gz", "folder", "pattern", "duckdb", "view", "sql
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """The same rows in every place: the source, and the table if it has one."""
+    """Sources with the same rows, by kind: the source, and the table if it has one."""
     import polars as pl
     import pyarrow as pa
 
@@ -119,7 +119,7 @@ def test_memory_reads_every_kind_of_source(sources, kind):
     assert p.file_sha256 == hash_file(source, table)
 
 
-def test_names_of_sources_tell_no_secrets(sources):
+def test_names_of_sources_contain_no_secrets(sources):
     assert describe_source(sources["sqlite"][0], "loans") == "s.db: loans"
     assert describe_source("postgresql://me:secret@host:5432/risk", "loans") == "risk: loans"
     assert describe_source(sources["duckdb"][0], "loans") == "d.duckdb: loans"
@@ -128,7 +128,7 @@ def test_names_of_sources_tell_no_secrets(sources):
     assert "secret" not in str(refused.value)
 
 
-def test_the_hash_of_a_folder_is_that_of_what_sha256sum_prints(sources):
+def test_the_hash_of_a_folder_is_that_of_the_output_of_sha256sum(sources):
     folder = sources["folder"][0]
     names = [f"part={at}/p.parquet" for at in range(3)]
     lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
@@ -148,7 +148,7 @@ def test_folders_named_like_columns_make_columns(sources):
         assert engine.survey.sha256 == sr.read_predictions(source, **columns).sha256
 
 
-def test_rows_of_several_files_are_numbered_through(sources, tmp_path):
+def test_rows_of_several_files_are_numbered_consecutively(sources, tmp_path):
     folder = sources["folder"][0]
     for at in range(3):
         (tmp_path / f"part={at}").mkdir()
@@ -171,7 +171,7 @@ def test_files_of_different_types_are_read_as_the_wider_one(tmp_path):
         assert engine.survey.sha256 == sr.read_predictions(tmp_path, **columns).sha256
 
 
-def test_columns_that_differ_in_case_alone_are_told_apart(tmp_path):
+def test_columns_that_differ_only_in_case_are_distinguished(tmp_path):
     frame = pd.DataFrame({"y": [0, 1, 1], "Y": [0.5, 0.25, 0.75]})
     frame.to_parquet(tmp_path / "p.parquet")
     columns = {"outcome": "y", "forecasts": ["Y"]}
@@ -206,7 +206,7 @@ def test_folders_that_look_like_patterns_are_read_literally(tmp_path):
         assert engine.survey.sha256 == expected
 
 
-def test_a_backslash_beside_what_looks_like_a_pattern_is_refused(tmp_path):
+def test_a_backslash_in_a_name_like_a_pattern_is_refused(tmp_path):
     path = tmp_path / "d\\[1].parquet"
     FRAME.to_parquet(path)
     sentence = f"{path} cannot be read: rename it without a backslash, or without *, ? and [."
@@ -276,13 +276,13 @@ def test_a_table_of_sqlite_may_have_a_point_in_its_name(tmp_path):
         ),
     ],
 )
-def test_tables_that_cannot_be_read_are_told_in_a_sentence(odd_tables, table, sentence):
+def test_tables_that_cannot_be_read_are_refused_in_a_sentence(odd_tables, table, sentence):
     for read in (sr.read_predictions, open_duckdb):
         with pytest.raises(sr.DataError, match=exactly(sentence)):
             read(odd_tables, outcome="y", forecasts=["x"], table=table)
 
 
-def test_a_view_of_a_table_that_is_gone_is_told_in_a_sentence(odd_tables):
+def test_a_view_of_a_missing_table_is_refused_in_a_sentence(odd_tables):
     for read in (sr.read_predictions, open_duckdb):
         with pytest.raises(
             sr.DataError, match=r"^d\.duckdb: lost cannot be read as a table: Catalog Error: "
@@ -290,7 +290,7 @@ def test_a_view_of_a_table_that_is_gone_is_told_in_a_sentence(odd_tables):
             read(odd_tables, outcome="y", forecasts=["x"], table="lost")
 
 
-def test_a_view_that_sorts_keeps_to_the_limits_of_the_work(odd_tables, tmp_path, monkeypatch):
+def test_a_view_that_sorts_respects_the_limits(odd_tables, tmp_path, monkeypatch):
     seen, connect = [], duckdb.connect
 
     def watch(*arguments, **options):
@@ -305,10 +305,10 @@ def test_a_view_that_sorts_keeps_to_the_limits_of_the_work(odd_tables, tmp_path,
     limits = {"memory_limit": "200MB", "temporary_folder": tmp_path}
     with open_duckdb(odd_tables, **columns, **limits) as engine:
         folder = engine.folder
-    (limit, threads, spilled), (limit_there, threads_there, spilled_there) = seen
-    assert (limit_there, threads_there) == (limit, threads)
+    (limit, threads, spill_folder), (source_limit, source_threads, source_folder) = seen
+    assert (source_limit, source_threads) == (limit, threads)
     assert limit.startswith("190")  # MiB
-    assert (spilled, spilled_there) == (str(folder / "sorting"), str(folder / "source"))
+    assert (spill_folder, source_folder) == (str(folder / "sorting"), str(folder / "source"))
 
 
 def test_an_empty_name_is_not_the_current_folder(tmp_path, monkeypatch):
@@ -335,13 +335,13 @@ def test_an_empty_name_is_not_the_current_folder(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_tables_that_are_not_there_are_refused(sources, kind, table, sentence):
+def test_missing_tables_are_refused(sources, kind, table, sentence):
     for read in (sr.read_predictions, open_duckdb):
         with pytest.raises(sr.ScoreReportError, match=exactly(sentence)):
             read(sources[kind][0], **COLUMNS, table=table)
 
 
-def test_columns_that_a_table_does_not_have_are_refused_with_a_hint(sources):
+def test_missing_columns_are_refused_with_a_hint(sources):
     for kind, name in (("duckdb", "d.duckdb: loans"), ("sqlite", "s.db: loans"), ("folder", "folder")):
         source, table = sources[kind]
         for read in (sr.read_predictions, open_duckdb):
@@ -365,7 +365,7 @@ def test_folders_and_patterns_without_files_are_refused(tmp_path):
                 read(source, **columns, table=table)
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path):
+def test_a_file_that_is_not_a_database_is_refused(tmp_path):
     path = tmp_path / "p.duckdb"
     path.write_bytes(b"y,a\n0,.1\n" * 1000)
     for read in (sr.read_predictions, open_duckdb):

@@ -36,7 +36,7 @@ def with_values(column, values):
 
 @pytest.fixture(params=["frame", "csv", "parquet"])
 def written(request, tmp_path):
-    """Hand a frame over in each form that is taken."""
+    """Pass a frame on in each accepted form."""
 
     def write(frame):
         path = tmp_path / f"predictions.{request.param}"
@@ -52,7 +52,7 @@ def written(request, tmp_path):
 
 
 def assert_refused_alike(source, **columns):
-    """Both engines refuse a source in the same words, which are returned."""
+    """Assert that both engines refuse a source with the same message, and return it."""
     with pytest.raises(sr.ScoreReportError) as in_memory:
         sr.read_predictions(source, **(NAMED | columns))
     with pytest.raises(type(in_memory.value), match=exactly(str(in_memory.value))):
@@ -126,7 +126,7 @@ def test_other_columns_are_refused_in_the_same_words(written):
     )
 
 
-def test_what_is_no_column_or_option_is_refused_in_the_same_words(written):
+def test_unknown_columns_and_options_are_refused_in_the_same_words(written):
     source = written(FRAME)
     assert "Did you mean `when`?" in assert_refused_alike(source, time="wen")
     assert "a column has one role" in assert_refused_alike(source, forecasts=["a", "a"])
@@ -155,7 +155,7 @@ def test_many_bad_rows_are_counted_and_some_are_named(written):
         ("p.xlsx", b"x"),
     ],
 )
-def test_files_that_are_not_what_they_say_are_refused_in_the_same_words(tmp_path, name, content):
+def test_files_of_another_format_are_refused_in_the_same_words(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     assert name in assert_refused_alike(path)
@@ -175,7 +175,7 @@ def test_a_window_needs_times():
         open_duckdb(FRAME, **NAMED, time="when", window="decade")
 
 
-# ---- what is taken ----
+# ---- accepted rows ----
 
 
 @pytest.mark.sweep(after=4)
@@ -264,12 +264,12 @@ def test_whole_weights_count_only_while_their_sum_is_exact(written, largest, cou
         assert engine.survey.total == largest + 7
 
 
-def test_a_file_whose_statistics_lie_is_refused(tmp_path):
+def test_a_file_with_wrong_statistics_is_refused(tmp_path):
     path, x = tmp_path / "p.parquet", np.random.default_rng(1).random(100)
     frame = pd.DataFrame({"y": np.arange(100) % 2, "x": x})
     frame.to_parquet(path, compression=None, engine="pyarrow", index=False)
     raw = path.read_bytes()
-    middle = np.sort(x)[50]  # no extreme, so it is not among the statistics
+    middle = np.sort(x)[50]  # neither minimum nor maximum, so not in the statistics
     path.write_bytes(raw.replace(middle.tobytes(), np.float64(1e9).tobytes()))
     sentence = "p.parquet is damaged: `x` holds values that the file's statistics exclude."
     with pytest.raises(sr.DataError, match=exactly(sentence)):
@@ -277,7 +277,7 @@ def test_a_file_whose_statistics_lie_is_refused(tmp_path):
 
 
 def many_rows(n=3000):
-    """Rows with every role, missing values, labels that are written in several ways, odd column names."""
+    """Rows with every role, missing values, labels written in several ways, unusual column names."""
     rng = np.random.default_rng(5)
     x = rng.random(n).round(2)
     frame = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Reports on rows that were never in memory together: every word on methods is true of them."""
+"""Reports on rows that were never in memory together describe only methods that were used."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from scorereport.results.model_records import EvaluationSettings
 
 TIME = "2026-11-15T07:30:12+00:00"
 TOO_LARGE = "R cannot hold rows that do not fit into memory."
-#: Words that tell of what this engine does not do.
+#: Terms for what this engine does not do.
 FOREIGN = re.compile(
     r"bootstrap|BCa|resampl|draws\b|\bseed\b|drawn from"
     r"|test that MCB is 0|\bICI\b|smooth curve|sup-t|HAC|\bfolds\b"
     r"|Diebold|DeLong interval|dashed|probability scale|O₂|B, \*",
     re.IGNORECASE,
 )
-#: The notes of an evaluation say what was left out, a work has its title, and a checklist its items.
+#: Exceptions: notes on what was left out, titles of references, items of checklists.
 ALLOWED = (
     "Left out, because they need the rows in memory",
     "Nothing is resampled",
@@ -98,11 +98,11 @@ def make_frame(rows=1500, seed=5):
 
 
 def evaluate(frame, *, engine="duckdb", settings=None, forecasts=("a", "b"), **columns):
-    """What an engine that reads rows once makes of a frame."""
+    """The evaluation of a frame by an engine that reads rows once."""
     predictions = sr.read_predictions(frame, outcome="y", forecasts=list(forecasts), **columns)
-    asked = replace(settings or EvaluationSettings(cost_interval=(0.2, 0.6)), engine=engine)
-    parts = evaluate_with_engine(ArrayEngine(predictions), asked)
-    return Evaluation(settings=asked, software={"scorereport": "1", engine: "2"}, **parts)
+    requested = replace(settings or EvaluationSettings(cost_interval=(0.2, 0.6)), engine=engine)
+    parts = evaluate_with_engine(ArrayEngine(predictions), requested)
+    return Evaluation(settings=requested, software={"scorereport": "1", engine: "2"}, **parts)
 
 
 def report_on(evaluation, text="", *, certificate=None):
@@ -142,7 +142,7 @@ def entries_of(evaluation):
 
 
 def read_texts(found):
-    """All texts of nested dictionaries and lists, but those of pictures."""
+    """All texts of nested dictionaries and lists, except those of pictures."""
     if isinstance(found, str):
         yield found
     elif isinstance(found, dict):
@@ -153,40 +153,40 @@ def read_texts(found):
             yield from read_texts(value)
 
 
-def assert_nothing_foreign(texts):
-    said = [text for text in texts if FOREIGN.search(re.sub(r"\b[0-9a-f]{40,}\b", "", text))]  # no hashes
-    assert [text for text in said if not any(allowed in text for allowed in ALLOWED)] == []
+def assert_no_foreign_terms(texts):
+    found = [text for text in texts if FOREIGN.search(re.sub(r"\b[0-9a-f]{40,}\b", "", text))]  # no hashes
+    assert [text for text in found if not any(allowed in text for allowed in ALLOWED)] == []
 
 
-def test_no_word_of_the_report_tells_of_draws(described, page):
-    assert_nothing_foreign(read_texts(described))
+def test_the_report_does_not_mention_draws(described, page):
+    assert_no_foreign_terms(read_texts(described))
     texts = re.sub(r"<[^>]+>", "\n", re.sub(r'(?s)<style>.*?</style>|src="[^"]*"', "", page)).splitlines()
-    assert_nothing_foreign(texts)
+    assert_no_foreign_terms(texts)
 
 
-def test_terminal_and_notebook_tell_the_methods(evaluation):
+def test_terminal_and_notebook_describe_the_methods(evaluation):
     out = io.StringIO()
     print_evaluation(evaluation, out)
-    assert_nothing_foreign(out.getvalue().splitlines())
-    told = describe_uncertainty(evaluation)
+    assert_no_foreign_terms(out.getvalue().splitlines())
+    text = describe_uncertainty(evaluation)
     how = evaluation.models[0].scores.scores[0].interval.method
-    assert f"95 % intervals: {how}, for scores, skills, AUC and differences; rates Wilson's;" in told
-    assert "in closed form, so that an interval may exclude the raw value" in told
-    assert "Bands: pointwise by asymptotic theory (continuous), simultaneous honest." in told
-    assert told.endswith("Nothing is drawn at random.")
-    assert told in out.getvalue().replace("\n", " ")
-    assert told.replace("'", "&#39;") in render_notebook(evaluation)
+    assert f"95 % intervals: {how}, for scores, skills, AUC and differences; rates Wilson's;" in text
+    assert "in closed form, so that an interval may exclude the raw value" in text
+    assert "Bands: pointwise by asymptotic theory (continuous), simultaneous honest." in text
+    assert text.endswith("Nothing is drawn at random.")
+    assert text in out.getvalue().replace("\n", " ")
+    assert text.replace("'", "&#39;") in render_notebook(evaluation)
 
 
 def test_uncertainty_of_clusters_names_no_bands_and_no_likelihood(clustered):
-    told = describe_uncertainty(clustered)
-    assert re.search(r"grouped jackknife, \d+ buckets of clusters", told)
-    assert "on log-odds with its errors" in told
-    assert "errors from the buckets" in told
-    assert "Bands" not in told
+    text = describe_uncertainty(clustered)
+    assert re.search(r"grouped jackknife, \d+ buckets of clusters", text)
+    assert "on log-odds with its errors" in text
+    assert "errors from the buckets" in text
+    assert "Bands" not in text
 
 
-def test_sections_with_nothing_to_show_are_not_there(described):
+def test_sections_without_content_are_left_out(described):
     names = [section["name"] for section in described["sections"]]
     assert {"recalibration", "scale", "retention"}.isdisjoint(names)
     assert {"calibration", "comparison", "groups", "time", "certificate", "limitations"} <= set(names)
@@ -200,18 +200,18 @@ def test_sections_with_nothing_to_show_are_not_there(described):
     )
 
 
-def test_no_reference_of_the_page_leads_nowhere(page):
+def test_all_links_of_the_page_have_targets(page):
     places = set(re.findall(r'id="([^"]+)"', page))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= places
     assert "n/d" not in re.sub(r"(?s)<h2.*?Methods.*?</section>", "", page).replace("(n/d)", "")
 
 
-def test_the_certificate_says_why_there_is_none(page):
+def test_the_reason_for_no_certificate_is_stated(page):
     assert "No other software has recomputed the numbers of this report on these data" in page
     assert TOO_LARGE in page
 
 
-def test_tables_have_no_columns_of_what_is_not_known(evaluation):
+def test_tables_have_no_columns_without_values(evaluation):
     heads = {table.caption.partition(" ")[0]: table.heads for table in evaluation_tables(evaluation)}
     assert heads["Distance"] == ("model", "ECE", "ECE corrected")
     assert "p" not in heads["CORP"]
@@ -273,8 +273,8 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "approximate" not in of_engine["convention"]
     jackknife = entries["Grouped jackknife over buckets"]
     buckets = r"39\d buckets of rows"
-    told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. Groups"
-    assert re.search(told, jackknife["convention"])
+    sentences = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. Groups"
+    assert re.search(sentences, jackknife["convention"])
     assert "Groups and periods have at most 100 buckets." in jackknife["convention"]
     assert jackknife["reference"].startswith("Efron, Tibshirani (1993); Shao, Wu (1989)")
     assert "Pointwise consistency band, 90 % (continuous)" in entries
@@ -299,10 +299,10 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
     section = describe_methods_section(report_on(clustered))
     assert "Intervals have a confidence level of 95 %." in section.content["conventions"]
     assert any("assigned to buckets as a whole" in text for text in section.content["conventions"])
-    assert_nothing_foreign(read_texts(dict(section.content)))
+    assert_no_foreign_terms(read_texts(dict(section.content)))
 
 
-def test_spark_is_told_as_spark(evaluation):
+def test_spark_is_named_as_the_engine(evaluation):
     spark = replace(evaluation, settings=replace(evaluation.settings, engine="spark"))
     assert "Rows sorted on a cluster (Spark)" in entries_of(spark)
     provenance = describe_provenance_section(report_on(spark))
@@ -312,7 +312,7 @@ def test_spark_is_told_as_spark(evaluation):
     assert provenance.content["is_spark"]
 
 
-def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
+def test_approximations_for_many_forecasts_are_described(evaluation):
     model = evaluation.models[0]
     many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
     entry = next(list_engine_methods(replace(evaluation, models=(many,))))
@@ -322,7 +322,7 @@ def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
     assert entry["convention"].endswith("is computed from at least 16,384 cells of about equal count.")
 
 
-def test_bands_of_the_diagram_are_told_as_drawn(evaluation, clustered, page):
+def test_bands_are_described_as_drawn(evaluation, clustered, page):
     content = describe_calibration_section(report_on(evaluation)).content
     assert content["has_band"]
     assert not content["has_outline"]
@@ -348,7 +348,7 @@ def test_findings_judge_calibration_by_the_line(evaluation):
     assert steep.tone == "open"
 
 
-def test_findings_heed_the_band_where_the_line_sees_nothing(evaluation):
+def test_findings_use_the_band_where_the_line_shows_nothing(evaluation):
     first, second = evaluation.models
     bands = replace(evaluation, models=(replace(first, bands=second.bands),))
     finding = next(f for f in draw_conclusions(report_on(bands)) if f.see == "reliability")
@@ -397,13 +397,13 @@ def test_a_report_without_intervals():
     assert not describe_calibration_section(report_on(none)).content["why_no_band"]
 
 
-def test_checklists_say_why_nothing_was_recalibrated(evaluation):
+def test_checklists_state_why_nothing_was_recalibrated(evaluation):
     section = describe_checklists_section(report_on(evaluation, LIMITS), ["methods", "performance"])
     lines = {line["number"]: line for line in section.content["lists"][1]["lines"]}
     assert lines["19"]["reason"] == (
         "the report has no section recalibration; recalibration can be tried only on rows in memory"
     )
-    assert_nothing_foreign(read_texts(dict(section.content)))
+    assert_no_foreign_terms(read_texts(dict(section.content)))
 
 
 def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
@@ -425,10 +425,10 @@ def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
     ],
     ids=["one outcome", "one forecast", "few rows", "many groups"],
 )
-def test_odd_data_make_a_page(frame):
+def test_unusual_data_give_a_page(frame):
     odd = evaluate(frame, group="site", settings=EvaluationSettings(smallest_group=2), positive=1)
     described = describe_report(report_on(odd))
-    assert_nothing_foreign(read_texts(described))
+    assert_no_foreign_terms(read_texts(described))
     assert render_html("report.html", described)
 
 
@@ -441,13 +441,13 @@ def test_an_audit_is_compared_without_predictions():
     others = [name for name in SECTION_NAMES if name not in {"trend", "checklist"}]
     configuration = parse_configuration(f"[report]\nomit = {others}")
     report = build_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
-    told = render_html("report.html", describe_report(report))
-    assert "Miscalibration is overfit-corrected, in closed form; for audits whose rows were in memory" in told
-    assert "by the one of two estimates of the overfit that" not in told
+    page = render_html("report.html", describe_report(report))
+    assert "Miscalibration is overfit-corrected, in closed form; for audits whose rows were in memory" in page
+    assert "by the one of two estimates of the overfit that" not in page
 
 
 def take_snapshot_of(month, seed):
-    """An evaluation of 600 rows, as those of a month, and its snapshot."""
+    """An evaluation of 600 rows as the audit of a month, and its snapshot."""
     frame = make_frame(600, seed)
     audited = evaluate(frame, forecasts=("a",), settings=EvaluationSettings())
     engine = ArrayEngine(sr.read_predictions(frame, outcome="y", forecasts=["a"]))
@@ -456,7 +456,7 @@ def take_snapshot_of(month, seed):
     return audited, take_snapshot(audited, period, time=f"2026-0{month + 1}-01T00:00:00+00:00")
 
 
-# ---- The formulas: a few lines that do what the text says, against the engine ----
+# ---- The formulas of the text, computed in a few lines, against the engine ----
 
 
 @pytest.fixture(scope="module")
@@ -539,14 +539,14 @@ def test_intervals_of_very_many_rows_do_not_look_empty(evaluation):
     assert "The prevalence is known to about ± 0.03 percentage points." in describe_size(many)
 
 
-def test_an_area_is_told_with_as_many_decimals_as_its_interval_needs(evaluation):
+def test_an_area_has_as_many_decimals_as_its_interval_needs(evaluation):
     first, *others = evaluation.models
     *scores, area = first.scores.scores
     close = replace(area, value=0.83331, interval=replace(area.interval, lower=0.83312, upper=0.8334))
-    told = replace(first, scores=replace(first.scores, scores=(*scores, close)))
+    changed = replace(first, scores=replace(first.scores, scores=(*scores, close)))
     found = [
         f.text
-        for f in draw_conclusions(report_on(replace(evaluation, models=(told, *others))))
+        for f in draw_conclusions(report_on(replace(evaluation, models=(changed, *others))))
         if f.see == "auc"
     ]
     assert "a 0.8333 [0.8331, 0.8334]" in found[0]

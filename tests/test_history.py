@@ -93,10 +93,10 @@ def test_records_are_chained_and_read_back(url, place):
     assert_whole(url, place, 3)
 
 
-def test_a_record_has_the_hash_it_is_read_back_with(file_url):
+def test_a_record_has_the_same_hash_when_read_back(file_url):
     draft = make_draft(
         snapshot=make_snapshot(make_draft(), value=1, standard_error=0)
-    )  # integers, not floats
+    )  # integers where records have floats
     with open_history(file_url) as history:
         appended = history.append(draft)
         assert appended.sha256 == history.get(1).sha256 == history.summaries()[0].sha256
@@ -137,7 +137,7 @@ def test_names_are_data_and_never_sql(url, place):
     assert_whole(url, place, 1)
 
 
-def test_text_that_is_none_is_refused(url):
+def test_invalid_text_is_refused(url):
     with open_history(url) as history:
         with pytest.raises(ScoreReportError):
             history.append(make_draft(reason="\ud800"))
@@ -185,9 +185,9 @@ def test_a_record_that_sqlite_has_lost_is_not_recorded(file_url, place, table):
         (
             "record 3",
             [
-                "CREATE FUNCTION mend() RETURNS trigger LANGUAGE plpgsql AS "
+                "CREATE FUNCTION edit() RETURNS trigger LANGUAGE plpgsql AS "
                 "'BEGIN NEW.status = ''pass''; RETURN NEW; END'",
-                "CREATE TRIGGER q BEFORE INSERT ON audits FOR EACH ROW EXECUTE FUNCTION mend()",
+                "CREATE TRIGGER q BEFORE INSERT ON audits FOR EACH ROW EXECUTE FUNCTION edit()",
             ],
         ),
         (
@@ -211,8 +211,8 @@ CHANGES = {
     "text": "body = replace(body, 'pass', 'fail')",
     "hash": f"sha256 = '{'a' * 64}'",
     "column": "status = 'fail'",
-    "no text": "body = CAST(body AS BLOB)",
-    "nothing": "body = ''",
+    "blob": "body = CAST(body AS BLOB)",
+    "empty": "body = ''",
 }
 
 
@@ -224,9 +224,9 @@ def test_a_record_that_was_changed_is_refused(copied, file_url, change):
         r"verify` shows what was changed\.$"
     )
     with open_history(file_url) as history:
-        for ask in (history.records, lambda: history.get(2), lambda: history.find("claims", "period 2")):
+        for read in (history.records, lambda: history.get(2), lambda: history.find("claims", "period 2")):
             with pytest.raises(DataError, match=sentence):
-                ask()
+                read()
         assert history.get(1).id == 1
         assert [record.id for record in history.records(last=3)] == [3, 4, 5]
 
@@ -245,7 +245,7 @@ def test_records_that_were_swapped_are_refused(copied, file_url):
         history.records()
 
 
-def test_asking_for_what_is_not_there(file_url, place):
+def test_a_missing_record_is_refused(file_url, place):
     with open_history(file_url) as history:
         name = rf"^There is no record 7 in the history {place}/history\.db; "
         with pytest.raises(UsageError, match=f"{name}it has no records yet\\.$"):
@@ -255,7 +255,7 @@ def test_asking_for_what_is_not_there(file_url, place):
             history.get(7)
 
 
-# Many at once
+# Concurrent writers
 
 
 _at_once = []
@@ -276,8 +276,8 @@ def append_at_once(arguments):
 
 
 def run_processes(jobs):
-    """Call `append_at_once` in as many processes as there are jobs, all at the same moment."""
-    context = get_context("fork")  # others would import everything eight times
+    """Call `append_at_once` in one process for each job, all at the same time."""
+    context = get_context("fork")  # other methods would import everything eight times
     with context.Pool(len(jobs), wait_for_all, (context.Barrier(len(jobs)),)) as pool:
         return pool.map(append_at_once, jobs, chunksize=1)
 
@@ -309,7 +309,7 @@ def test_eight_threads_append_at_once(url, place):
 # Opening
 
 
-def test_sqlite_writes_ahead_and_waits(file_url):
+def test_sqlite_uses_a_write_ahead_log_and_waits_for_locks(file_url):
     with open_history(file_url) as history, history.reading() as connection:
         settings = ("journal_mode", "synchronous", "busy_timeout")
         assert [connection.execute(text(f"PRAGMA {name}")).scalar() for name in settings] == [
@@ -359,7 +359,7 @@ def test_a_newer_history_is_refused(url):
         open_history(url)
 
 
-def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
+def test_a_file_that_is_not_a_database_is_refused_and_unchanged(tmp_path):
     foreign = tmp_path / "notes.txt"
     foreign.write_text("These are notes, " * 100, encoding="utf-8")
     with pytest.raises(
@@ -381,7 +381,7 @@ def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
         ("schema_versions (version integer, step text)", "its table `audits` is missing, where"),
     ],
 )
-def test_a_foreign_database_is_refused_and_left(tmp_path, table, sentence):
+def test_a_foreign_database_is_refused_and_unchanged(tmp_path, table, sentence):
     foreign = tmp_path / "other.db"
     with closing(sqlite3.connect(foreign)) as connection:
         connection.execute(f"CREATE TABLE {table}")
@@ -394,7 +394,7 @@ def test_a_foreign_database_is_refused_and_left(tmp_path, table, sentence):
     assert os.listdir(tmp_path) == ["other.db"]
 
 
-def test_a_foreign_table_in_postgresql_is_refused_and_left(postgres_url):
+def test_a_foreign_table_in_postgresql_is_refused_and_unchanged(postgres_url):
     import psycopg
 
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -407,7 +407,7 @@ def test_a_foreign_table_in_postgresql_is_refused_and_left(postgres_url):
     assert tables == (1,)
 
 
-def test_a_history_that_must_be_there(file_url, place):
+def test_a_missing_history_is_refused_where_none_may_be_created(file_url, place):
     sentence = rf"^There is no history {place}/history\.db; `scorereport audit run` creates one\.$"
     for opening in (lambda: open_history(file_url, create=False), lambda: open_unchecked(file_url)):
         with pytest.raises(UsageError, match=sentence):
@@ -447,7 +447,7 @@ def test_passwords_stay_out_of_messages(postgres_url):
         assert secret not in str(refusal.value)
 
 
-def test_a_server_that_is_not_there():
+def test_an_unreachable_server_is_refused():
     with pytest.raises(
         UsageError,
         match=r"^The history postgresql://me:\*\*\*@127\.0\.0\.1:1/db cannot be used: connection failed",
@@ -463,7 +463,7 @@ def test_a_missing_driver_is_named(monkeypatch):
         open_history("postgresql://me:secret@here/db")
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_created_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(
         UsageError, match=r"^The folder of the history .+ cannot be created: (Not a dir|File exists)"
@@ -471,7 +471,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
         open_history(f"sqlite:///{tmp_path}/file/history.db")
 
 
-def test_a_full_disk_is_told_and_leaves_the_old_state(file_url, place):
+def test_a_full_disk_is_reported_and_leaves_the_old_state(file_url, place):
     fill(file_url, place, 2)
     with open_history(file_url, head=place / "head") as history:
         with history.reading() as connection:
@@ -486,7 +486,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_state(file_url, place):
     assert_whole(file_url, place, 2)
 
 
-# Rows are guarded by the database
+# Protection of rows by the database
 
 
 @pytest.mark.parametrize(
@@ -526,7 +526,7 @@ def test_postgresql_refuses_to_empty_tables(postgres_url, place, table):
     assert_whole(postgres_url, place, 1)
 
 
-# The file head
+# The chain head file
 
 
 def test_the_head_advances_and_never_goes_back(file_url, place):
@@ -550,7 +550,7 @@ def test_the_head_stays_as_proof_if_records_were_cut_off(file_url, place):
     assert ("changed", "record 3") in find_subjects(verify(file_url, place))
 
 
-def test_a_head_that_cannot_be_written_does_not_undo_the_record_and_is_a_problem(file_url, place):
+def test_a_head_that_cannot_be_written_is_a_problem_and_keeps_the_record(file_url, place):
     (place / "head").mkdir(parents=True)
     with open_history(file_url, head=place / "head") as history:
         history.append(make_draft())
@@ -562,7 +562,7 @@ def test_a_head_that_cannot_be_written_does_not_undo_the_record_and_is_a_problem
         ]
 
 
-def test_the_head_does_not_pass_over_a_record_that_was_not_noted(file_url, place):
+def test_the_head_does_not_skip_an_unnoted_record(file_url, place):
     fill(file_url, place, 1)
     with open_history(file_url) as others:
         others.append(make_draft("inserted"))
@@ -581,7 +581,7 @@ def test_the_head_does_not_pass_over_a_record_that_was_not_noted(file_url, place
         assert read_chain_head(place / "head").id == 4
 
 
-def test_the_head_of_one_machine_passes_over_records_of_others(postgres_url, place):
+def test_the_head_of_one_machine_skips_records_of_others(postgres_url, place):
     place.mkdir()
     with open_history(postgres_url, head=place / "head") as history:
         history.append(make_draft(home="here"))
@@ -593,7 +593,7 @@ def test_the_head_of_one_machine_passes_over_records_of_others(postgres_url, pla
         assert read_chain_head(place / "head") == ChainHead(id=3, sha256=last.sha256)
 
 
-def test_a_head_behind_is_a_warning_and_one_that_is_none_is_found(file_url, place):
+def test_an_outdated_head_is_a_warning_and_an_invalid_head_a_finding(file_url, place):
     fill(file_url, place, 1)
     with open_history(file_url) as history:
         history.append(make_draft("by others"))
@@ -615,13 +615,13 @@ def test_a_head_behind_is_a_warning_and_one_that_is_none_is_found(file_url, plac
 UNDETECTED = "without it, records cut off at the end cannot be detected."
 
 
-def test_a_head_that_is_missing_is_found_from_the_second_record_on(file_url, place):
+def test_a_missing_head_is_a_finding_from_the_second_record_on(file_url, place):
     fill(file_url, place, 1)
     (place / "head").unlink()
     verification = verify(file_url, place)
     assert verification.findings == ()
     assert verification.notes == (f"There is no chain head file {place}/head; {UNDETECTED}",)
-    fill(file_url, place, 2, audit="loans")  # which does not pass over the first record
+    fill(file_url, place, 2, audit="loans")  # the head file does not skip the first record
     (finding,) = verify(file_url, place).findings
     assert (finding.kind, finding.subject) == ("missing", "file head")
     assert finding.sentence == (
@@ -637,7 +637,7 @@ def test_a_head_on_another_machine_than_the_server_may_be_missing(postgres_url, 
     assert verification.notes == (f"There is no chain head file {place}/head; {UNDETECTED}",)
 
 
-def test_a_history_that_its_head_does_not_know_is_refused(copied, file_url):
+def test_a_history_that_does_not_match_its_head_is_refused(copied, file_url):
     with open_history(file_url, head=copied / "head") as history:
         check_chain_head(history)
     last = sha256(read_body(copied, 5).encode())
@@ -670,7 +670,7 @@ def assert_head_refused(url, place, beginning):
         assert str(refusal.value).endswith(f" remove the file {place}/head.")
 
 
-def test_a_history_without_a_head_that_can_be_read_is_not_refused(copied, file_url):
+def test_a_history_without_a_readable_head_is_not_refused(copied, file_url):
     for content in (b"nothing", None):
         (copied / "head").write_bytes(content) if content else (copied / "head").unlink()
         with open_history(file_url, head=copied / "head") as history:

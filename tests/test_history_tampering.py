@@ -1,4 +1,4 @@
-"""Tampering with a history, byte by byte and by record, and what reports state of it."""
+"""Tampering with a history is found: by byte, by record, and by the reports that name its records."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ copied = pytest.fixture(copied_fixture)
 # Tampering
 
 
-def test_nothing_is_found_where_nothing_was_done(url, place):
+def test_an_unchanged_history_has_no_findings(url, place):
     fill(url, place)
     verification = verify(url, place)
     assert (verification.records, verification.files, verification.findings, verification.notes) == (
@@ -70,7 +70,7 @@ def test_nothing_is_found_where_nothing_was_done(url, place):
 
 
 def write_head(place):
-    """Let the file say what the history of five records says now."""
+    """Write the head of a history of five records, as it is now, to the chain head file."""
     (place / "head").write_text(f"5 {sha256(read_body(place, 5).encode())}\n", encoding="utf-8")
 
 
@@ -89,11 +89,11 @@ TAMPERING = {
         lambda place: tamper(place, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id = 5"),
         {("changed", "record 5")},
     ),
-    "text is none": (
+    "text is not a record": (
         lambda place: tamper(place, "UPDATE audits SET body = 'nothing' WHERE id = 2"),
         {("changed", "record 2"), ("unknown", "file claims/2.pdf"), ("unknown", "document 2")},
     ),
-    "text is no text": (
+    "text is a blob": (
         lambda place: tamper(place, "UPDATE audits SET body = CAST(body AS BLOB) WHERE id = 2"),
         {("changed", "record 2")},
     ),
@@ -205,7 +205,7 @@ TAMPERING = {
         ),
         {("changed", "record 6")},
     ),
-    "record that nobody can read": (
+    "record of an unknown version": (
         lambda place: rewrite(place, 5, version=99),
         {("changed", "record 5"), ("unreadable", "record 5")},
     ),
@@ -267,7 +267,7 @@ TAMPERING = {
 
 
 def find_plain_subjects(verification, place, documents):
-    """Subjects with the number of its record for a document and a word for the database."""
+    """Subjects in which documents have the numbers of their records, and the database is `history`."""
     names = {f"document {name}": f"document {number}" for number, name in documents.items()}
     names[f"{place}/history.db"] = "history"
     return {(kind, names.get(subject, subject)) for kind, subject in find_subjects(verification)}
@@ -298,14 +298,12 @@ def test_a_dropped_trigger_is_named(copied, file_url):
     assert finding.sentence == "The trigger `audits_not_removed` is missing in the database."
 
 
-def test_a_record_that_belongs_to_no_chain_is_told_from_its_neighbour_by_hashes_kept_outside(
-    copied, file_url
-):
+def test_hashes_kept_outside_identify_the_record_that_breaks_the_chain(copied, file_url):
     before = json.loads(read_body(copied, 5))["previous"]
     rewrite(copied, 5, previous="1" * 64)
     (copied / "head").unlink()
     missing = ("missing", "file head")
-    assert find_subjects(verify(file_url, copied)) == {  # or 5, as the sentence says
+    assert find_subjects(verify(file_url, copied)) == {  # or record 5, as the sentence states
         ("changed", "record 4"),
         missing,
     }
@@ -317,7 +315,7 @@ def test_hashes_kept_outside_must_be_in_the_chain(copied, file_url):
     assert verify(file_url, copied, heads=[last, last[:12].upper()]).findings == ()
     rewrite(copied, 2, status="fail", cascade=True)
     write_head(copied)
-    assert verify(file_url, copied).findings == ()  # written anew to the end: nothing in it disagrees
+    assert verify(file_url, copied).findings == ()  # rewritten to the end, so it is consistent
     (finding,) = verify(file_url, copied, heads=[last]).findings
     assert (finding.kind, finding.subject) == ("missing", f"hash {last}")
     for wrong in ("abc", "g" * 12, "a" * 65):
@@ -325,23 +323,23 @@ def test_hashes_kept_outside_must_be_in_the_chain(copied, file_url):
             verify(file_url, copied, heads=[wrong])
 
 
-def test_a_kept_hash_of_a_record_that_is_named_already_says_nothing_new(copied, file_url):
+def test_a_kept_hash_of_a_record_with_a_finding_adds_none(copied, file_url):
     kept = sha256(read_body(copied, 2).encode())
     tamper(copied, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id = 2")
     assert find_subjects(verify(file_url, copied, heads=[kept])) == {("changed", "record 2")}
 
 
-# What reports say of the history
+# Records that reports name
 
 
 def render_results(last_id, last_sha256):
-    """A results document, as far as it matters here."""
+    """A results document, reduced to what verification reads."""
     trend = Trend(snapshots=(), last_id=last_id, last_sha256=last_sha256)
     return dump({"evaluation": "x" * 500, "trend": trend})
 
 
 def append_report(history, label, last=None):
-    """An audit whose report names the last record, as real ones do."""
+    """Append an audit whose report names the last record."""
     last = last or history.last() or ChainHead(id=0, sha256="")
     results = render_results(last.id, last.sha256).encode()
     draft = make_draft(label=label, results_sha256=sha256(results))
@@ -357,7 +355,7 @@ def reported(file_url, place):
     return place
 
 
-def test_what_a_report_says_of_the_history_is_found_at_its_end():
+def test_the_record_that_a_report_names_is_found_at_its_end():
     expected = ChainHead(id=12, sha256="ab" * 32)
     document = render_results(12, "ab" * 32)
     assert [field.name for field in fields(Trend)][-2:] == ["last_id", "last_sha256"]
@@ -366,17 +364,17 @@ def test_what_a_report_says_of_the_history_is_found_at_its_end():
     assert find_anchor(json.dumps(json.loads(document), indent=1).encode()) == expected
     assert find_anchor(render_results(0, "").encode()) is None
     assert find_anchor(dump({"trend": None, "note": document}).encode()) is None
-    for nothing in (
+    for content in (
         b"",
         b"[audit]",
         b'{"last_sha256": 1}',
         b'"last_sha256"',
         b'{"trend": {"last_sha256": 1}}',
     ):
-        assert find_anchor(nothing) is None
+        assert find_anchor(content) is None
 
 
-def test_a_history_that_is_written_anew_to_its_end_does_not_fit_its_reports(reported, file_url):
+def test_a_history_rewritten_to_its_end_does_not_match_its_reports(reported, file_url):
     assert_whole(file_url, reported, 5)
     old = sha256(read_body(reported, 2).encode())
     rewrite(reported, 2, status="fail", cascade=True)
@@ -390,7 +388,7 @@ def test_a_history_that_is_written_anew_to_its_end_does_not_fit_its_reports(repo
     )
 
 
-def test_reports_say_nothing_new_of_records_that_are_named_already(reported, file_url):
+def test_reports_add_no_finding_to_records_that_have_one(reported, file_url):
     tamper(reported, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id = 2")
     (finding,) = verify(file_url, reported).findings
     assert (finding.kind, finding.subject) == ("changed", "record 2")
@@ -401,7 +399,7 @@ def test_reports_say_nothing_new_of_records_that_are_named_already(reported, fil
     assert (finding.kind, finding.subject) == ("changed", "record 3")
 
 
-def test_a_missing_record_is_named_once_though_a_report_names_it(reported, file_url):
+def test_a_missing_record_is_a_finding_once_though_a_report_names_it(reported, file_url):
     tamper(reported, "DELETE FROM audits WHERE id = 2")
     assert {
         finding.subject for finding in verify(file_url, reported).findings if "record" in finding.subject
@@ -483,7 +481,7 @@ def test_tampering_in_postgresql_is_named(postgres_url, place):
     ],
     ids=["rule", "row security", "inheritance", "trigger"],
 )
-def test_what_hides_or_swallows_rows_in_postgresql_is_named(postgres_url, place, statements, sentences):
+def test_objects_that_hide_or_drop_rows_in_postgresql_are_named(postgres_url, place, statements, sentences):
     import psycopg
 
     fill(postgres_url, place, 2)
@@ -496,12 +494,12 @@ def test_what_hides_or_swallows_rows_in_postgresql_is_named(postgres_url, place,
 # One byte
 
 
-#: Of the header of the file: counters of changes, and the version of SQLite that wrote last.
+#: Bytes of the file header: counters of changes, and the version of SQLite that wrote last.
 COUNTERS = {*range(24, 28), *range(40, 44), *range(92, 100)}
 
 
 def test_any_byte_that_is_flipped_is_named(copied, file_url):
-    """But for free space, in which no row, index or table lies: what stands there is never read."""
+    """Except in free space, which holds no row, index or table and is never read."""
     path = copied / "history.db"
     original = path.read_bytes()
     candidates = [place for place, byte in enumerate(original) if byte and place not in COUNTERS]
@@ -510,7 +508,7 @@ def test_any_byte_that_is_flipped_is_named(copied, file_url):
         flipped = bytearray(original)
         flipped[position] ^= (1, 32, 255)[number % 3]
         path.write_bytes(flipped)
-        assert verify(file_url, copied).findings, f"nobody sees byte {position}"
+        assert verify(file_url, copied).findings, f"byte {position} is not found"
         for rest in ("history.db-wal", "history.db-shm"):
             (copied / rest).unlink(missing_ok=True)
 

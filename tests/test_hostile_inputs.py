@@ -1,4 +1,4 @@
-"""Small files that stand for something huge, and texts that no parser holds, are refused in a sentence."""
+"""Small files that expand to huge ones, and texts too long for parsers, are refused in a sentence."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def too_long(length, row, name="g"):
 
 
 def write_bomb(path, rows=24_000, length=1_000_000):
-    """A file of about a thousand bytes, of which one label is a megabyte that a dictionary repeats."""
+    """A file of about a thousand bytes with a label of a megabyte, which a dictionary repeats."""
     label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array(["x" * length]))
     table = pa.table({"y": np.arange(rows) % 2, "p": np.full(rows, 0.5), "g": label})
     pq.write_table(table, path, compression="zstd", store_schema=False)
@@ -75,8 +75,8 @@ def test_a_label_of_a_megabyte_in_a_dictionary_is_refused_before_it_is_repeated(
     assert path.stat().st_size < 2000
     command = [sys.executable, "-c", BOMB, str(path), engine, role]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
-    said, kilobytes = done.stdout.splitlines()
-    assert re.match(too_long(1_000_000, 0), said)
+    message, kilobytes = done.stdout.splitlines()
+    assert re.match(too_long(1_000_000, 0), message)
     assert int(kilobytes) < 1_000_000
 
 
@@ -120,7 +120,7 @@ def test_a_text_of_a_thousand_wide_characters_is_a_label(tmp_path, engine):
     assert {g.label for g in evaluate(tmp_path / "p.parquet", engine).groups} == {"😀" * 1000, "b"}
 
 
-def test_columns_that_differ_by_case_are_told_apart(tmp_path):
+def test_columns_that_differ_by_case_are_distinguished(tmp_path):
     FRAME.assign(G="c" * 2000).to_parquet(tmp_path / "p.parquet")
     assert len(sr.read_predictions(tmp_path / "p.parquet", **NAMED).outcome) == 20
     with pytest.raises(sr.DataError, match=too_long(2000, 0, "G")):
@@ -135,7 +135,7 @@ def test_lists_are_refused_before_they_are_read(tmp_path, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rows_that_run_lengths_repeat_are_refused_out_of_proportion(tmp_path, engine, monkeypatch):
+def test_run_lengths_that_expand_out_of_proportion_are_refused(tmp_path, engine, monkeypatch):
     monkeypatch.setattr(size_limits, "_FREE", 100_000)
     monkeypatch.setattr(size_limits, "_PACKED_PARQUET", 20)
     path = tmp_path / "p.parquet"
@@ -151,7 +151,7 @@ def test_rows_that_run_lengths_repeat_are_refused_out_of_proportion(tmp_path, en
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_footer_that_contradicts_itself_is_refused(tmp_path, engine):
-    """The number of rows of the whole file stands in its footer as a zigzag varint; another is put there."""
+    """The footer holds the number of rows of the file as a zigzag varint; it is replaced."""
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({name: np.linspace(0, 1, 5000) for name in "ypg"}), path)
     content, number = path.read_bytes(), b"\x16\x90\x4e\x19"  # field of 5000, then the list of row groups
@@ -220,7 +220,7 @@ def test_long_labels_are_refused_wherever_they_come_from(tmp_path, engine, kind)
             connection.execute(f"CREATE VIEW bomb AS SELECT y, p, {long} AS g FROM t")
     else:
         source, table = write_as(tmp_path, kind, frame)
-    length = 1001 if kind == "sqlite" else 1500  # no more is sent
+    length = 1001 if kind == "sqlite" else 1500  # no more characters are read
     with pytest.raises(sr.DataError, match=too_long(length, 2)):
         evaluate(source, engine, table=table)
 
@@ -257,7 +257,7 @@ def packed(path, content):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_packed_file_is_given_up_while_it_expands(tmp_path, engine, monkeypatch):
+def test_a_compressed_file_is_refused_while_it_expands(tmp_path, engine, monkeypatch):
     monkeypatch.setattr(size_limits, "_FREE", 1 << 16)
     monkeypatch.setattr(csv_files, "LONGEST_LINE", 1 << 12)
     path = packed(tmp_path / "p.csv.gz", b"y,p,g\n" + b"0,0.5,a\n1,0.5,a\n" * 20_000)
@@ -274,7 +274,7 @@ def test_a_packed_file_is_given_up_while_it_expands(tmp_path, engine, monkeypatc
     assert read[-1] <= 250 * size + (1 << 12) < 320_000
 
 
-def test_how_far_a_file_is_packed_decides_on_the_engine(tmp_path):
+def test_the_engine_depends_on_the_compression_of_the_file(tmp_path):
     path = packed(tmp_path / "p.csv.gz", b"y,p,g\n" + b"0,0.5,a\n1,0.5,a\n" * 50_000)
     assert 20_000 < estimate_rows(path) < 200_000
     assert path.stat().st_size < 10_000
@@ -376,7 +376,7 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize(("content", "reason"), DOCUMENTS.values(), ids=DOCUMENTS)
-def test_documents_that_no_parser_holds_are_refused(tmp_path, content, reason):
+def test_documents_too_large_for_parsers_are_refused(tmp_path, content, reason):
     path = tmp_path / "results.json"
     path.write_bytes(content)
     for read in (sr.Evaluation.from_json, sr.Certificate.from_json):
@@ -394,7 +394,7 @@ def test_documents_that_no_parser_holds_are_refused(tmp_path, content, reason):
         b"null",
     ],
 )
-def test_documents_of_no_text_are_refused_in_one_sentence(tmp_path, content):
+def test_documents_that_are_not_text_are_refused_in_one_sentence(tmp_path, content):
     path = tmp_path / "results.json"
     path.write_bytes(content)
     with pytest.raises(
@@ -423,6 +423,6 @@ def test_a_long_version_is_not_repeated(tmp_path):
     ],
     ids=["lists", "inline tables", "tables", "few lists", "digits", "hexadecimal digits"],
 )
-def test_configurations_that_no_parser_holds_are_refused(text, reason):
+def test_configurations_too_large_for_parsers_are_refused(text, reason):
     with pytest.raises(sr.UsageError, match=exactly(f"c.toml is not a configuration: {reason}")):
         parse_configuration(text, "c.toml")

@@ -39,7 +39,7 @@ ROOMS = {
     "__init__": [],
     "__main__": [],
 }
-#: Modules that import what they find out as they run, and what that is.
+#: Modules that import names computed at run time, and what these are.
 DYNAMIC = {
     "__init__": "public names, which _HOMES lists",
     "cli.application": "one of the examples",
@@ -57,7 +57,7 @@ MODULES = {name_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def find_module(name):
-    """The module or folder of this package that a dotted name leads to, if it leads to any."""
+    """The module or folder of this package that a dotted name refers to, or None."""
     parts = name.split(".")
     if parts[0] != "scorereport":
         return None
@@ -67,7 +67,7 @@ def find_module(name):
 
 
 def names_in(node):
-    """The dotted names that one node of the syntax imports, or names in a text that an importer may read."""
+    """The dotted names that a node of the syntax tree imports, or contains as text for an importer."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -79,7 +79,7 @@ def names_in(node):
 
 
 def list_imports(tree):
-    """What a module imports of this package: also inside functions, for types only, and by name."""
+    """The imports of a module from this package: also inside functions, for types only, and by name."""
     names = [name for node in ast.walk(tree) for name in names_in(node)]
     return {found for name in names if (found := find_module(name)) is not None}
 
@@ -87,10 +87,10 @@ def list_imports(tree):
 def list_dynamic_imports(tree):
     """Calls of an importer with a name that is not a constant."""
     for node in ast.walk(tree):
-        called = (
+        function = (
             getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
         )
-        if called in ("import_module", "__import__") and not isinstance(node.args[0], ast.Constant):
+        if function in ("import_module", "__import__") and not isinstance(node.args[0], ast.Constant):
             yield node.lineno
 
 
@@ -153,7 +153,7 @@ def test_every_room_is_in_the_table_and_exists():
     assert {folder for inner in ROOMS.values() for folder in inner} - {"."} <= folders
 
 
-def test_only_known_modules_import_what_they_find_out_as_they_run():
+def test_only_known_modules_import_computed_names():
     assert {name for name, tree in trees().items() if list(list_dynamic_imports(tree))} == set(DYNAMIC)
 
 
@@ -198,11 +198,11 @@ def test_modules_and_names_on_that_page_exist():
         ("from importlib import metadata", set()),
     ],
 )
-def test_every_way_of_importing_is_seen(text, expected):
+def test_every_way_of_importing_is_found(text, expected):
     assert list_imports(ast.parse(text)) == expected
 
 
-def test_an_import_of_a_computed_name_is_seen():
+def test_an_import_of_a_computed_name_is_found():
     assert list(list_dynamic_imports(ast.parse("import importlib\nimportlib.import_module(name)"))) == [2]
 
 

@@ -51,25 +51,27 @@ few_are_many = pytest.fixture(few_are_many_fixture)
 
 
 @pytest.mark.usefixtures("few_are_many")
-def test_fits_of_few_rows_are_kept_and_of_many_made_anew():
+def test_fits_of_few_rows_are_kept_and_of_many_are_repeated():
     few, many = (PanelFits(draw_panel(n)) for n in (MANY, MANY + 1))
     assert few["first"] is few["first"]
     assert many["first"] is not many["first"]
     assert list(many) == ["first", "second"]
     assert len(many) == 2
-    for made in (few, many):
-        assert made["second"].blocks.equals(corp(made._panel.outcome, made._panel.forecasts["second"]).blocks)
+    for found in (few, many):
+        assert found["second"].blocks.equals(
+            corp(found._panel.outcome, found._panel.forecasts["second"]).blocks
+        )
 
 
 @pytest.mark.parametrize("kind", ["sampling", "frequency"])
-def test_fits_take_weights_for_what_the_panel_does(kind):
+def test_fits_have_the_weight_kind_of_the_panel(kind):
     y, p, _ = draw_sample(20)
     panel = make_panel(y, {"p": p}, sample_weight=np.full(20, 2.0), weight_kind=kind)
     assert PanelFits(panel)["p"].sample.units.are_repeated_rows == (kind == "frequency")
 
 
 @pytest.mark.usefixtures("few_are_many")
-def test_memory_is_given_back_after_each_fit_of_many_rows(monkeypatch):
+def test_memory_is_released_after_each_fit_of_many_rows(monkeypatch):
     calls = []
     monkeypatch.setattr(fits, "release_memory", lambda: calls.append(1))
     assert PanelFits(draw_panel(MANY))["first"].n == MANY
@@ -98,7 +100,7 @@ def test_losses_on_demand_are_those_of_each_case(name, options, digits, rows, mo
 
 
 @pytest.mark.parametrize("rows", [3, 1000])
-def test_fits_that_recalibrate_alike_are_told_from_others(rows, monkeypatch):
+def test_fits_that_recalibrate_alike_are_recognised(rows, monkeypatch):
     set_chunk_rows(monkeypatch, rows)
     measure, panel = resolve_measure("brier", {}), draw_panel(60)
     y, p = panel.outcome, panel.forecasts["first"]
@@ -116,7 +118,7 @@ def test_the_overfit_of_many_rows_is_that_of_few(digits, monkeypatch):
     measures = [resolve_measure("brier", {}), resolve_measure("log_loss", {})]
     expected = estimate_overfit(sample, measures, draws=20, seed=1)
     lower_thresholds(monkeypatch)
-    monkeypatch.setattr(overfit, "MANY_ROWS", 50)  # it counts distinct forecasts
+    monkeypatch.setattr(overfit, "MANY_ROWS", 50)  # a number of distinct forecasts
     for one, other in zip(expected, estimate_overfit(sample, measures, draws=20, seed=1), strict=True):
         assert other.resampled == pytest.approx(one.resampled, rel=1e-5)
         assert (other.closed, other.constant) == (one.closed, one.constant)
@@ -144,13 +146,13 @@ def test_drawn_outcomes_have_the_mean_score_of_their_cases(digits, rows, monkeyp
 
 
 def random_keys(seed):
-    """Three columns with so few values that they tie."""
+    """Three columns with few values, so that rows tie."""
     rng = np.random.default_rng(seed)
     return [rng.integers(0, 3, 9).astype(float) for _ in range(3)]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_rows_are_ordered_as_tuples_are(seed):
+def test_rows_are_ordered_like_tuples(seed):
     keys = random_keys(seed)
     rows = list(zip(*keys, strict=True))
     order = order_by(keys)
@@ -179,7 +181,7 @@ def test_rows_that_are_in_order_and_cannot_change_are_not_copied():
     assert not again.forecasts["first"].flags.writeable
 
 
-def test_a_panel_in_order_does_not_change_with_the_arrays_it_was_made_of():
+def test_a_panel_in_order_does_not_change_with_its_source_arrays():
     p = np.linspace(0.1, 0.9, 60)
     y = (np.arange(60) % 3 == 0).astype(float)
     expected = bootstrap(y.copy(), {"p": p.copy()}, resamples=30).interval("p", "brier")
@@ -188,7 +190,7 @@ def test_a_panel_in_order_does_not_change_with_the_arrays_it_was_made_of():
     assert result.interval("p", "brier") == expected
 
 
-def test_results_do_not_change_with_the_table_that_lent_its_columns():
+def test_results_do_not_change_with_the_source_table():
     table = pd.DataFrame({"y": [0.0, 1.0, 1.0] * 30, "p": np.linspace(0.1, 0.8, 90)})
     fit, boot = corp(table["y"], table["p"]), bootstrap(table["y"], {"p": table["p"]}, resamples=30)
     cep, interval = fit.cep, boot.interval("p", "brier")
@@ -203,7 +205,7 @@ def test_the_forecasts_of_a_panel_are_held_once_for_its_fits():
     assert np.shares_memory(PanelFits(panel)["first"].y_prob, panel.forecasts["first"])
 
 
-def test_rows_without_weight_leave_though_in_order():
+def test_rows_of_weight_zero_are_removed_also_in_order():
     panel = make_panel([0, 1, 1], {"p": [0.1, 0.2, 0.3]}, sample_weight=[1, 0, 2])
     assert panel.only.tolist() == [0.1, 0.3]
     assert panel.weight.tolist() == [1.0, 2.0]
@@ -228,15 +230,15 @@ def test_a_panel_is_the_same_from_rows_in_any_order(column):
     rng = np.random.default_rng(3)
     n = 120
     y, first, second = draw_sample(n, digits=1)
-    given = {
+    columns = {
         "weight": rng.integers(0, 3, n).astype(float),
         "cluster": rng.integers(0, 4, n),
         "time": rng.integers(0, 5, n),
     }
-    used = {column} & given.keys()
+    used = {column} & columns.keys()
 
     def make(order):
-        options = {name: given[name][order] for name in used}
+        options = {name: columns[name][order] for name in used}
         weight = options.pop("weight", None)
         forecasts = {"first": first[order]} | ({"second": second[order]} if column == "second" else {})
         return make_panel(y[order], forecasts, sample_weight=weight, **options)
@@ -253,10 +255,10 @@ def test_a_panel_is_the_same_from_rows_in_any_order(column):
     assert one.weight is None or (one.weight > 0).all()
 
 
-# Units, ties, folds and sums by stretches
+# Units, ties, folds and sums by chunk
 
 
-def test_rows_without_weights_weigh_one_each_and_take_no_room():
+def test_rows_without_weights_weigh_one_and_take_no_memory():
     weight = SamplingUnits(rows=5).row_weight
     assert weight.tolist() == [1.0] * 5
     assert weight.dtype == np.float64
@@ -302,7 +304,7 @@ def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
     assert ties.forecasts_of(np.arange(len(forecast))).tolist() == forecast.tolist()
 
 
-def test_sums_between_cuts_keep_their_kind_of_number():
+def test_sums_between_cuts_keep_their_dtype():
     values, cuts = np.array([1, 2, 3, 4, 5], dtype=np.int32), np.array([2, 3])
     found = sum_between(values, cuts)
     assert found.tolist() == [3, 3, 9]
@@ -310,30 +312,30 @@ def test_sums_between_cuts_keep_their_kind_of_number():
     assert values.tolist() == [1, 2, 3, 4, 5]
 
 
-def test_folds_of_forecasts_in_order_are_even_and_blind_to_outcomes():
+def test_folds_of_ordered_forecasts_are_even_and_independent_of_outcomes():
     p, folds = np.sort(np.random.default_rng(1).random(203)), 5
     fold = _assign_in_order(p, folds, random_stream(1))
     assert all(sorted(turn) == list(range(folds)) for turn in fold[:200].reshape(-1, folds).tolist())
     assert len(set(fold[200:].tolist())) == 3
-    tied = np.repeat([0.1, 0.2, 0.6], [1, 100, 102])  # outcomes order ties: folds must not follow them
-    dealt = np.array([_assign_in_order(tied, folds, random_stream(1, number)) for number in range(400)])
-    assert (np.diff(np.sort(np.apply_along_axis(np.bincount, 1, dealt, minlength=folds))) <= 1).all()
-    of_tie = np.apply_along_axis(np.bincount, 1, dealt[:, 1:101], minlength=folds)
+    tied = np.repeat([0.1, 0.2, 0.6], [1, 100, 102])  # in ties, rows are ordered by outcome
+    assigned = np.array([_assign_in_order(tied, folds, random_stream(1, number)) for number in range(400)])
+    assert (np.diff(np.sort(np.apply_along_axis(np.bincount, 1, assigned, minlength=folds))) <= 1).all()
+    of_tie = np.apply_along_axis(np.bincount, 1, assigned[:, 1:101], minlength=folds)
     assert of_tie.min() >= 19
     assert of_tie.max() <= 21
-    together = (dealt[:, 1] == dealt[:, 2]).mean()  # of turns alone two neighbours would seldom be
+    together = (assigned[:, 1] == assigned[:, 2]).mean()  # rarely, if neighbours only took turns
     assert together == pytest.approx(19 / 99, abs=0.1)
 
 
 @pytest.mark.usefixtures("few_are_many")
-def test_many_rows_are_dealt_as_they_are():
+def test_folds_of_many_rows_use_the_same_panel():
     y, p, _ = draw_sample(MANY + 1, digits=2)
     panel = make_panel(y, {"p": p})
     assert assign_folds(panel, 5, random_stream(1)).panel is panel
 
 
 @pytest.mark.parametrize("rows", [1, 13, 1000])
-def test_lines_do_not_depend_on_the_size_of_stretches(rows, monkeypatch):
+def test_lines_do_not_depend_on_the_size_of_chunks(rows, monkeypatch):
     y, p, _ = draw_sample(300)
     x, weight = logit(p), np.random.default_rng(1).uniform(0.5, 2, 300)
     columns = np.stack([np.ones(300), x])
@@ -360,13 +362,13 @@ def test_fractional_totals_are_split_exactly_evenly():
 # Memory
 
 
-def test_memory_is_given_back_without_pyarrow(monkeypatch):
+def test_memory_is_released_without_pyarrow(monkeypatch):
     monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
     release_memory()
     assert "pyarrow" not in sys.modules
 
 
-def test_memory_of_pyarrow_and_the_c_library_is_given_back(monkeypatch):
+def test_memory_of_pyarrow_and_the_c_library_is_released(monkeypatch):
     calls = []
     pool = SimpleNamespace(release_unused=lambda: calls.append("pyarrow"))
     monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(default_memory_pool=lambda: pool))
@@ -378,18 +380,18 @@ def test_memory_of_pyarrow_and_the_c_library_is_given_back(monkeypatch):
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-def test_a_c_library_that_cannot_give_back_is_left_alone(platform, monkeypatch):
-    asked = []
+def test_a_c_library_that_cannot_release_memory_is_ignored(platform, monkeypatch):
+    loaded = []
     monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: asked.append(name) or SimpleNamespace())
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: loaded.append(name) or SimpleNamespace())
     monkeypatch.setattr(sys, "platform", platform)
     release_memory()
-    assert asked == ([None] if platform == "linux" else [])
+    assert loaded == ([None] if platform == "linux" else [])
 
 
 # A whole evaluation
 
-#: What is drawn from other random numbers if rows are many.
+#: Fields that use other random numbers if rows are many.
 DRAWN = re.compile(
     r"interval\.(standard_error|lower|upper)$|recalibration|"
     r"scale.*\.(standard_error|lower|upper|angle_lower|angle_upper|calibrated_\w+)$|"
@@ -397,12 +399,12 @@ DRAWN = re.compile(
 )
 
 
-#: What single precision moves, as the resampled overfit is summed in it.
+#: Fields that differ by single precision, in which the resampled overfit is summed.
 MOVED = re.compile(r"components\[|comparisons\.differences\[")
 
 
 def list_leaves(value, path=""):
-    """All numbers, arrays and texts of a result, with where they stand."""
+    """All numbers, arrays and texts of a result, with their paths."""
     if is_dataclass(value):
         for field in fields(value):
             yield from list_leaves(getattr(value, field.name), f"{path}.{field.name}")
@@ -461,7 +463,7 @@ def test_components_of_many_rows_are_those_of_their_fits(evaluations):
 
 
 def list_intervals(evaluation):
-    """Everything with an error and two bounds that the bootstrap of rows gives."""
+    """All estimates whose error and bounds come from the bootstrap of rows."""
     for model in evaluation.models:
         for score in model.scores.scores:
             yield from (score.interval, score.skill_interval)

@@ -146,7 +146,7 @@ def test_without_draws_nothing_that_needs_them_is_listed(reports):
     assert not any("seed" in sentence for sentence in section.content["conventions"])
 
 
-def test_all_that_a_full_evaluation_holds_is_listed(reports):
+def test_all_methods_of_a_full_evaluation_are_listed(reports):
     names = set(entries_of(reports["full"]))
     assert names >= {
         *ALWAYS,
@@ -203,7 +203,7 @@ def test_each_method_has_formula_convention_and_reference(reports, name):
 @pytest.mark.parametrize("name", ["full", "clustered", "weighted", "dated"])
 def test_all_recorded_methods_are_in_the_catalogue(reports, name):
     evaluation, entries = reports[name].evaluation, entries_of(reports[name])
-    told = " ".join(method["convention"] for method in entries.values())
+    texts = " ".join(method["convention"] for method in entries.values())
     model = evaluation.models[0]
     for score in model.scores.scores:
         for estimate in (score.interval, score.skill_interval):
@@ -215,12 +215,12 @@ def test_all_recorded_methods_are_in_the_catalogue(reports, name):
         assert (name in entries) == is_shown
     for difference in evaluation.comparisons.differences:
         errors = re.search(r"(\w+ errors.*|errors in time.*|paired.*)$", difference.method)[0]
-        assert errors.replace("iid errors", "errors of independent rows") in told.replace("Errors", "errors")
+        assert errors.replace("iid errors", "errors of independent rows") in texts.replace("Errors", "errors")
     for test in (*model.calibration.tests, *(found.test for found in evaluation.heterogeneity)):
-        assert test.method.startswith(("chi-squared", "Welch's F")) or test.method.lower() in told.lower()
+        assert test.method.startswith(("chi-squared", "Welch's F")) or test.method.lower() in texts.lower()
 
 
-def test_bounds_are_told_where_there_are_any(reports):
+def test_bounds_are_stated_where_there_are_any(reports):
     entries = entries_of(reports["full"])
     for name in ("Bounded Brier score", "Bounded log score", "Bounded net benefit"):
         assert "Here a = 0.2 and b = 0.6." in entries[name]["convention"]
@@ -229,16 +229,16 @@ def test_bounds_are_told_where_there_are_any(reports):
 
 
 @pytest.mark.sweep
-def test_few_times_are_compared_by_t_with_one_degree_less():
+def test_few_times_are_compared_by_t_with_one_degree_fewer():
     frame = make_frame().assign(
         day=lambda f: pd.Timestamp("2026-01-01") + pd.to_timedelta(f.index % 9, unit="D")
     )
-    told = entries_of(report_of(frame, forecasts=["a", "b"], time="day"))["Difference of AUCs"]["convention"]
-    assert "t with one degree of freedom fewer than there are times." in told
-    assert "Welch" not in told
+    text = entries_of(report_of(frame, forecasts=["a", "b"], time="day"))["Difference of AUCs"]["convention"]
+    assert "t with one degree of freedom fewer than there are times." in text
+    assert "Welch" not in text
 
 
-def test_methods_of_what_is_not_defined_are_left_out(reports):
+def test_methods_of_undefined_results_are_left_out(reports):
     entries = entries_of(report_of(make_frame().assign(a=lambda f: np.where(f["a"] < 0.5, 0.0, 0.8))))
     used = entries_of(reports["full"])
     for name in (
@@ -253,7 +253,7 @@ def test_methods_of_what_is_not_defined_are_left_out(reports):
     assert "Calibration in the large" in entries
 
 
-def test_clusters_change_formulas_and_say_so(reports):
+def test_clusters_change_formulas_and_conventions(reports):
     entries, plain = entries_of(reports["clustered"]), entries_of(reports["full"])
     for name in ("Spiegelhalter’s z", "Calibration in the large", "Unreliability", "Calibration by group"):
         assert entries[name]["formula"] != plain[name]["formula"]
@@ -269,20 +269,20 @@ def test_clusters_change_formulas_and_say_so(reports):
     )
 
 
-def test_weights_and_times_are_told(reports):
+def test_weights_and_times_are_described(reports):
     weighted, dated = (describe_methods_section(reports[name]).content for name in ("weighted", "dated"))
     assert any(sentence.startswith("Means and sums are weighted") for sentence in weighted["conventions"])
     assert not any(sentence.startswith("Means and sums") for sentence in dated["conventions"])
     assert any("depend on each other in time" in sentence for sentence in dated["conventions"])
     assert weighted["sizes"][0].startswith("The weights of events sum to ")
     entries = entries_of(reports["dated"])
-    told = entries["Difference of AUCs"]["convention"]
-    assert "errors in time (4 cosines, 80 times)" in told.replace("Errors", "errors")
-    assert "t with one degree of freedom for each cosine." in told
-    assert "Welch" not in told
+    convention = entries["Difference of AUCs"]["convention"]
+    assert "errors in time (4 cosines, 80 times)" in convention.replace("Errors", "errors")
+    assert "t with one degree of freedom for each cosine." in convention
+    assert "Welch" not in convention
     for name, freedom in (("full", "Welch’s"), ("weighted", "Welch’s"), ("clustered", "Satterthwaite’s")):
-        told = entries_of(reports[name])["Difference of AUCs"]["convention"]
-        assert f"t with {freedom} degrees of freedom" in told
+        convention = entries_of(reports[name])["Difference of AUCs"]["convention"]
+        assert f"t with {freedom} degrees of freedom" in convention
     assert "Lazarus" in entries["Difference of AUCs"]["reference"]
     assert "Autocorrelation in time" in entries
     assert "Periods: by month." in entries["Subgroups and periods"]["convention"]
@@ -344,14 +344,14 @@ def test_precision_is_half_the_width_of_the_recorded_intervals(reports):
         np.testing.assert_allclose([float(text) for text in row[1:]], half_widths, atol=6e-5)
 
 
-def test_what_cannot_be_known_is_not_defined():
+def test_unknown_precision_is_not_defined():
     frame = make_frame()
     frame.loc[0, "a"] = 1.0
     part = describe_methods_section(report_of(frame)).parts["precision"]
     assert part["bodies"][0]["rows"][0]["cells"][-1]["text"] == "n/d"
 
 
-def test_an_interval_without_width_is_not_called_precise():
+def test_an_interval_without_width_is_not_described_as_precise():
     part = describe_methods_section(report_of(make_frame().assign(a=0.3))).parts["precision"]
     brier, auc, slope = (cell["text"] for cell in part["bodies"][0]["rows"][0]["cells"][1:])
     assert float(brier) > 0
@@ -360,25 +360,25 @@ def test_an_interval_without_width_is_not_called_precise():
 
 def test_suppressed_groups_are_counted():
     frame = make_frame().assign(site=lambda f: np.where(f.index < 4, "small", "large"))
-    told = entries_of(report_of(frame, resamples=0, group="site"))["Subgroups and periods"]["convention"]
-    assert "Groups of fewer than 10 rows are counted, not scored. Here these are 1 of 2 groups." in told
+    text = entries_of(report_of(frame, resamples=0, group="site"))["Subgroups and periods"]["convention"]
+    assert "Groups of fewer than 10 rows are counted, not scored. Here these are 1 of 2 groups." in text
 
 
 def test_a_sample_of_one_class_lacks_the_other():
-    told = describe_methods_section(report_of(make_frame().assign(y=1), resamples=0)).content["sizes"]
-    assert told[0] == "The sample has 160 events and 0 non-events."
-    assert "there are too few non-events." in told[1]
+    sizes = describe_methods_section(report_of(make_frame().assign(y=1), resamples=0)).content["sizes"]
+    assert sizes[0] == "The sample has 160 events and 0 non-events."
+    assert "there are too few non-events." in sizes[1]
 
 
-def test_a_small_sample_is_called_small(reports):
-    told = " ".join(describe_methods_section(reports["full"]).content["sizes"])
+def test_a_small_sample_is_described_as_small(reports):
+    sizes = " ".join(describe_methods_section(reports["full"]).content["sizes"])
     events = int(make_frame()["y"].sum())
-    assert told.startswith(f"The sample has {events} events and {160 - events} non-events.")
-    assert "there are too few events and non-events. Intervals are wide" in told
-    assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in told
+    assert sizes.startswith(f"The sample has {events} events and {160 - events} non-events.")
+    assert "there are too few events and non-events. Intervals are wide" in sizes
+    assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in sizes
 
 
-#: 90 events and 510 non-events; two thirds of either weigh three times as much as the others.
+#: 90 events and 510 non-events; two thirds of each weigh three times as much as the rest.
 _WEIGHTED = pd.DataFrame(
     {
         "y": np.repeat([1, 0], [90, 510]),
@@ -395,37 +395,37 @@ def test_weighted_cases_count_by_their_effective_number(scale):
     # Kish: (Σw)²/Σw² = n 49/57, which is 77.4 of 90 and 438.4 of 510
     frame = _WEIGHTED.assign(w=lambda f: f["w"] * scale)
     report = report_of(frame, resamples=0, weight="w", group="site")
-    told = describe_methods_section(report).content["sizes"]
-    assert told[0] == (
+    sizes = describe_methods_section(report).content["sizes"]
+    assert sizes[0] == (
         f"The weights of events sum to {210 * scale:,} and those of non-events to {1190 * scale:,}; allowing "
         "for varying weights, the 600 rows count as 77 events and 438 non-events."
     )
-    assert "at least 100 of each [Vergouwe et al. (2005)]: there are too few events." in told[1]
-    assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in told[-1]
+    assert "at least 100 of each [Vergouwe et al. (2005)]: there are too few events." in sizes[1]
+    assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in sizes[-1]
     heads = next(table.heads for table in evaluation_tables(report.evaluation) if "site" in table.heads)
     assert heads[:5] == ("site", "model", "rows", "events (weight)", "prevalence")
 
 
 def test_weighted_clusters_count_by_their_effective_number():
     # pairs of rows weigh 4, 4 and 6 in turn: n 196/204, which is 43.2 of 45 and 245 of 255
-    told = describe_methods_section(report_of(_WEIGHTED, resamples=0, weight="w", cluster="person")).content[
+    sizes = describe_methods_section(report_of(_WEIGHTED, resamples=0, weight="w", cluster="person")).content[
         "sizes"
     ]
-    assert told[0].endswith(
+    assert sizes[0].endswith(
         "allowing for varying weights, the 300 clusters count as 43 events and 245 non-events."
     )
-    assert "there are too few events." in told[1]
+    assert "there are too few events." in sizes[1]
 
 
 def test_frequencies_and_clusters_count_cases():
     frame = _WEIGHTED.assign(w=_WEIGHTED["w"].astype(int))
-    told = describe_methods_section(
+    sizes = describe_methods_section(
         report_of(frame, resamples=0, weight="w", weight_kind="frequency")
     ).content["sizes"]
-    assert told[0] == "The sample has 210 events and 1,190 non-events (sums of weights)."
-    assert "The sample meets it" in told[1]
-    told = describe_methods_section(report_of(frame, resamples=0, cluster="person")).content["sizes"]
-    assert told[0] == "The sample has 90 events and 510 non-events."
+    assert sizes[0] == "The sample has 210 events and 1,190 non-events (sums of weights)."
+    assert "The sample meets it" in sizes[1]
+    sizes = describe_methods_section(report_of(frame, resamples=0, cluster="person")).content["sizes"]
+    assert sizes[0] == "The sample has 90 events and 510 non-events."
 
 
 def test_weighted_classes_count_by_their_effective_number():
@@ -433,16 +433,16 @@ def test_weighted_classes_count_by_their_effective_number():
         y=np.resize(["low", "mid", "mid", "high"], 600), m_low=0.25, m_mid=0.5, m_high=0.25
     )
     options = {"forecasts": ["m"], "classes": ["low", "mid", "high"], "resamples": 0, "weight": "w"}
-    told = describe_methods_section(report_of(frame, **options)).content["sizes"]
-    assert told[0] == (
+    sizes = describe_methods_section(report_of(frame, **options)).content["sizes"]
+    assert sizes[0] == (
         "The sample has 3 classes; the rarest, low, has 128 cases (effective number of weighted rows)."
     )
 
 
-def test_a_large_sample_is_not():
-    told = " ".join(describe_methods_section(report_of(make_frame(600), resamples=0)).content["sizes"])
-    assert "The sample meets it, but this alone does not make intervals narrow [Snell et al. (2021)]." in told
-    assert "too few" not in told
+def test_a_large_sample_is_not_described_as_small():
+    text = " ".join(describe_methods_section(report_of(make_frame(600), resamples=0)).content["sizes"])
+    assert "The sample meets it, but this alone does not make intervals narrow [Snell et al. (2021)]." in text
+    assert "too few" not in text
 
 
 # ---- The page ----

@@ -63,8 +63,8 @@ def test_overall_equal_count_bins_are_those_of_the_score(weighted, is_binary):
         np.testing.assert_allclose(getattr(result, name), getattr(scale, name), rtol=1e-9)
 
 
-def test_tied_probabilities_share_their_bins_whatever_came():
-    """All pairs are tied at 1/2: sorted by outcome, one of two bins would hold nothing but events."""
+def test_tied_probabilities_share_their_bins_whatever_the_outcomes():
+    """All pairs are tied at 1/2: sorted by outcome, one of the two bins would hold only events."""
     scale = sr.scores.probability_scale([0, 1, 1, 0], [0.5] * 4, n_bins=2)
     assert (scale.n.tolist(), scale.events.tolist(), scale.source.tolist()) == ([4, 4], [2, 2], [0.5, 0.5])
     three = sr.scores.probability_scale([1, 1, 0], [0.2, 0.2, 0.2], n_bins=3)  # .2 .2 .2 | .8 .8 .8
@@ -74,8 +74,8 @@ def test_tied_probabilities_share_their_bins_whatever_came():
 @pytest.mark.parametrize("target", [None, 0, 2])
 def test_corp_blocks_are_those_of_corp(target):
     y, p = draw_classes(200, 3)
-    came = (y[:, None] == np.arange(3)) * 1
-    pairs = (came.ravel(), p.ravel()) if target is None else (came[:, target], p[:, target])
+    observed = (y[:, None] == np.arange(3)) * 1
+    pairs = (observed.ravel(), p.ravel()) if target is None else (observed[:, target], p[:, target])
     blocks = sr.corp(*pairs).blocks
     result = model_source(y, p, bins="CORP blocks", target=target)
     assert result.n.tolist() == blocks.n.tolist()
@@ -89,7 +89,7 @@ def test_corp_blocks_are_those_of_corp(target):
 
 
 def test_marks_and_angle_by_hand():
-    """Pairs .1 .2 .3 .4 | .6 .7 .8 .9 of two classes; .3, .6, .8 and .9 came true."""
+    """Pairs .1 .2 .3 .4 | .6 .7 .8 .9 of two classes; .3, .6, .8 and .9 were observed."""
     y, p = [0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]
     result = model_source(y, p, bins=2)
     source = np.array([1 / 4, 3 / 4, 3 / 4, 3 / 4])
@@ -110,7 +110,7 @@ def test_marks_and_angle_by_hand():
     assert result.contribution.tolist() == [1 / 4, 3 / 4]
 
 
-def test_a_class_is_held_against_the_rest():
+def test_a_class_is_compared_with_the_rest():
     y, p = draw_classes(150, 3)
     result = model_source(y, p, bins=5, target=1)
     of_class = p[y == 1, 1]
@@ -125,13 +125,13 @@ def test_a_class_is_held_against_the_rest():
 
 
 def test_model_may_exceed_source_in_a_sample():
-    """Erratum: the paper says that it never does."""
+    """Erratum: the paper states that it never does."""
     table = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
     result = model_source([0, 0, 1], table, bins=1)
     assert result.accuracy.divergence.value == pytest.approx((0.9 * 0.8 * 0.7) ** (1 / 3) / 0.5, rel=1e-14)
 
 
-def test_the_spectrum_holds_the_marks_and_rises():
+def test_the_spectrum_contains_the_marks_and_increases():
     y, p = draw_classes(100, 3)
     result = model_source(y, p)
     m = result.spectrum_exponent
@@ -142,7 +142,7 @@ def test_the_spectrum_holds_the_marks_and_rises():
         assert [curve[m == e].item() for e in EXPONENTS] == pytest.approx(values(result, part), rel=1e-13)
 
 
-def test_both_ways_to_tell_an_event_agree():
+def test_events_and_two_classes_agree():
     y, p = draw_events(80)
     for bins in (6, "CORP blocks"):
         one, two = model_source(y, p, bins=bins), model_source(y, np.column_stack([1 - p, p]), bins=bins)
@@ -167,27 +167,27 @@ def test_kernels_give_all_classes_together_then_each():
 # Intervals and verdicts
 
 
-def naive_marks(result, came, p, weight):
+def naive_marks(result, observed, p, weight):
     """Marks in the bins of a result, from one weight for each pair."""
     order = np.argsort(p, kind="stable")
     bin_of = np.empty(len(p), dtype=int)
     bin_of[order] = np.repeat(np.arange(len(result.n)), result.n.astype(int))
-    n, events = np.bincount(bin_of, weight), np.bincount(bin_of, weight * came)
-    true = came * weight > 0
+    n, events = np.bincount(bin_of, weight), np.bincount(bin_of, weight * observed)
+    true = observed * weight > 0
     model = [mean(p[true], m, weight[true]) for m in EXPONENTS]
     used = events > 0
     return model, [mean((events / n)[used], m, events[used]) for m in EXPONENTS]
 
 
 def assert_corrected(estimate, logs):
-    """The interval is the quantiles of the replicates, less twice their bias."""
+    """Assert that the interval is the quantiles of the replicates minus twice their bias."""
     bias = logs.mean() - np.log(estimate.value)
     expected = np.exp(np.quantile(logs, [0.025, 0.975]) - 2 * bias)
     assert (estimate.lower, estimate.upper) == pytest.approx(expected, rel=1e-9)
 
 
 def assert_overfit_removed(mark, of_source, of_ratio, of_model):
-    """Both intervals are moved, the ends by different parts of the same positive overfit."""
+    """Assert that both intervals are shifted, their ends by different multiples of one positive overfit."""
     low, high = np.quantile(of_source - of_source.mean(), [0.025, 0.975])
     most = np.log(mark.source.value) + low - np.log(mark.source.lower)
     least = np.log(mark.source.value) + high - np.log(mark.source.upper)
@@ -206,10 +206,10 @@ def test_resamples_are_those_of_a_naive_bootstrap(bins, clustered):
     cluster = np.arange(60) // 4 if clustered else None
     panel = make_class_panel(y, {"y_prob": p}, cluster=cluster)
     result = model_source(y, p, bins=bins, resamples=30, cluster=cluster, seed=3)
-    came = (panel.outcome[:, None] == np.arange(3)).ravel() * 1.0
+    observed = (panel.outcome[:, None] == np.arange(3)).ravel() * 1.0
     pairs = panel.forecasts["y_prob"].ravel()
     drawn = [np.repeat(panel.units.draw(random_stream(3, number)), 3) for number in range(30)]
-    model, source = np.array([naive_marks(result, came, pairs, weight) for weight in drawn]).transpose(
+    model, source = np.array([naive_marks(result, observed, pairs, weight) for weight in drawn]).transpose(
         1, 0, 2
     )
     for k, mark in enumerate(MARKS):
@@ -234,8 +234,8 @@ def test_resamples_are_those_of_a_naive_bootstrap(bins, clustered):
     assert (result.angle_lower, result.angle_upper) == pytest.approx(np.quantile(angle, [0.025, 0.975]))
 
 
-def test_draws_of_right_outcomes_are_fitted_anew():
-    """Angles of drawn outcomes are those that `model_source` finds in them."""
+def test_draws_of_calibrated_outcomes_are_fitted_again():
+    """Marks of drawn outcomes are those that `model_source` computes from them."""
     y, p = draw_classes(80, 3)
     panel = make_class_panel(y, {"y_prob": p})
     table = panel.forecasts["y_prob"]
@@ -251,7 +251,7 @@ def test_draws_of_right_outcomes_are_fitted_anew():
             assert marks.source == pytest.approx(values(again, "source"), rel=1e-12)
 
 
-def test_drawn_classes_come_as_often_as_forecast():
+def test_drawn_classes_are_as_frequent_as_forecast():
     p = np.tile([[0.0, 0.2, 0.5, 0.3, 0.0]], (20_000, 1))
     panel = make_class_panel(np.ones(20_000), {"m": p})
     forecast = ScaleForecast(given=p, outcome=panel.outcome, units=panel.units)
@@ -265,7 +265,7 @@ def test_drawn_classes_come_as_often_as_forecast():
 @pytest.mark.parametrize(
     ("temper", "verdict"), [(0.5, "under-confident"), (1.0, "neither"), (2.0, "over-confident")]
 )
-def test_verdicts_find_models_that_are_too_bold_or_too_timid(bins, temper, verdict):
+def test_verdicts_find_over_and_under_confident_models(bins, temper, verdict):
     for y, p in (draw_events(800, temper=temper), draw_classes(800, 4, temper=temper)):
         result = model_source(y, p, bins=bins, resamples=60)
         assert result.verdict == verdict
@@ -275,8 +275,8 @@ def test_verdicts_find_models_that_are_too_bold_or_too_timid(bins, temper, verdi
 
 
 @pytest.mark.sweep
-def test_right_models_are_seldom_called_wrong():
-    """Plain 45° would be wrong here: CORP blocks of few cases have flatter lines."""
+def test_calibrated_models_rarely_get_a_verdict():
+    """An angle of 45° would be the wrong reference here: CORP blocks of few cases have flatter lines."""
     wrong = {"cut": 0, "fitted": 0}
     angles = []
     for seed in range(20):
@@ -293,7 +293,7 @@ def test_right_models_are_seldom_called_wrong():
 
 @pytest.mark.sweep
 def test_intervals_cover_source_and_divergence():
-    """Right forecasts: the divergence is 1, though in CORP blocks it never reaches it in a sample."""
+    """The divergence of calibrated forecasts is 1, which no sample reaches in CORP blocks."""
     rng = np.random.default_rng(0)
     x = rng.normal(0, 1.2, 200_000)
     of_truth = np.where(rng.random(200_000) < expit(x), expit(x), 1 - expit(x))
@@ -312,7 +312,7 @@ def test_intervals_cover_source_and_divergence():
 
 
 def draw_forecasts(rng, name, n):
-    """Three classes: forecasts that do not heed what comes, or that are certain of the likeliest class."""
+    """Three classes: forecasts independent of outcomes, or forecasts certain of the likeliest class."""
     p = rng.dirichlet(np.ones(3), n)
     if name == "uninformative":
         return rng.integers(0, 3, n), p
@@ -322,8 +322,8 @@ def draw_forecasts(rng, name, n):
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", ["uninformative", "one-hot"])
 @pytest.mark.parametrize("bins", [10, "CORP blocks"])
-def test_intervals_cover_where_forecasts_are_wrong(bins, name):
-    """A correction measured where forecasts are right would move these intervals away from everything."""
+def test_intervals_cover_where_forecasts_are_miscalibrated(bins, name):
+    """A correction estimated from calibrated forecasts would shift these intervals off the true value."""
     truth = model_source(*draw_forecasts(np.random.default_rng(0), name, 60_000), bins=bins)
     hits = []
     for seed in range(12):
@@ -343,7 +343,7 @@ def test_intervals_cover_where_forecasts_are_wrong(bins, name):
     assert (np.mean(hits, axis=0) > 0.8).all()
 
 
-def test_robustness_that_few_cases_rule_has_no_interval():
+def test_robustness_dominated_by_few_cases_has_no_interval():
     rng = np.random.default_rng(5)
     p = rng.dirichlet(np.ones(3), 2000)
     result = model_source(rng.integers(0, 3, 2000), p, resamples=40)
@@ -361,7 +361,7 @@ def test_robustness_that_few_cases_rule_has_no_interval():
     assert limited.robustness.model.lower < limited.robustness.model.value < limited.robustness.model.upper
 
 
-def test_methods_are_told_as_they_are():
+def test_methods_are_described():
     y, p = draw_classes(80, 3)
     end = ", 30 resamples of rows, seed 2021"
     cut, fitted = (model_source(y, p, bins=bins, resamples=30).accuracy for bins in (5, "CORP blocks"))
@@ -372,7 +372,7 @@ def test_methods_are_told_as_they_are():
 
 
 def test_broad_bins_give_no_verdict():
-    """Fifty classes in two bins: even right probabilities have a steep line."""
+    """Fifty classes in two bins: even calibrated probabilities have a steep line."""
     y, p = draw_classes(300, 50, spread=2.0)
     result = model_source(y, p, bins=2, resamples=20)
     assert result.verdict == ""
@@ -381,8 +381,8 @@ def test_broad_bins_give_no_verdict():
     assert model_source(y, p, bins="CORP blocks", resamples=20).verdict == "neither"
 
 
-def test_a_timid_model_of_certain_events_is_not_called_bold():
-    """All that came had the higher probability: the source has no spread, and the line is upright."""
+def test_an_under_confident_model_of_certain_events_is_not_over_confident():
+    """Every observed class had the higher probability: the source has no spread, and the line is vertical."""
     result = model_source(
         [1, 0, 1, 1, 0, 0] * 20, [0.8, 0.3, 0.6, 0.7, 0.2, 0.4] * 20, bins="CORP blocks", resamples=50
     )
@@ -392,7 +392,7 @@ def test_a_timid_model_of_certain_events_is_not_called_bold():
 
 
 def test_certain_forecasts_at_random_are_over_confident():
-    """Such a model is no less decisive than its source: only overfit would make it seem so."""
+    """Such a model is not less decisive than its source: only overfit would make it seem so."""
     rng = np.random.default_rng(2)
     p = np.eye(7)[rng.integers(0, 7, 300)]
     result = model_source(rng.integers(0, 7, 300), p, resamples=60)
@@ -401,7 +401,7 @@ def test_certain_forecasts_at_random_are_over_confident():
 
 
 @pytest.mark.parametrize("bins", [10, "CORP blocks"])
-def test_class_bias_is_not_called_over_confidence(bins):
+def test_class_bias_is_not_over_confidence(bins):
     y, p = draw_classes(400, 3)
     biased = p * [3, 1, 1 / 3]
     biased /= biased.sum(axis=1, keepdims=True)
@@ -413,7 +413,7 @@ def test_class_bias_is_not_called_over_confidence(bins):
     assert model_source(y, bold, bins=bins, resamples=60).verdict == "over-confident"
 
 
-def test_rescaled_classes_come_as_often_as_they_did():
+def test_rescaled_classes_are_as_frequent_as_observed():
     y, p = draw_classes(300, 4)
     panel = make_class_panel(y, {"m": p * [4, 1, 1, 1] / (p * [4, 1, 1, 1]).sum(axis=1, keepdims=True)})
     forecast = ScaleForecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
@@ -424,8 +424,8 @@ def test_rescaled_classes_come_as_often_as_they_did():
     assert odds == pytest.approx(np.full(300, odds[0]))
 
 
-def test_drawn_classes_go_together_in_clusters():
-    """Rows of a cluster came alike, so they are drawn alike; single rows are not."""
+def test_classes_are_drawn_together_in_clusters():
+    """Rows of a cluster have the same class, so they are drawn alike; single rows are not."""
     rng = np.random.default_rng(3)
     y = np.repeat(rng.integers(0, 3, 200), 5)
     panel = make_class_panel(y, {"m": np.full((1000, 3), 1 / 3)}, cluster=np.arange(1000) // 5)

@@ -1,4 +1,4 @@
-"""Certificates by the command line and by R that fails, and r-setup."""
+"""Certificates by the command line and with failing R, and r-setup."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def certify(**options):
 
 @pytest.fixture
 def short_record(monkeypatch):
-    """Leave a few of the recorded answers, which are compared where no R answers: all take long."""
+    """Keep a few of the recorded answers, which are compared if no R answers: all would take long."""
     record = recorded_answers.read_recorded_answers()
     monkeypatch.setattr(
         recorded_answers, "read_recorded_answers", lambda: {**record, "cases": record["cases"][3:9]}
@@ -76,7 +76,7 @@ def short_record(monkeypatch):
 
 
 def assert_not_certified(certificate, *attempts):
-    """The verdict and its sentence; each reference that was tried with reason and remedy."""
+    """Assert the verdict, its sentence, and the reason and remedy of each reference that was tried."""
     assert certificate.verdict == "not certified"
     assert certificate.sentence.startswith(f"Not certified on these data. {attempts[-1][1]}")
     assert certificate.sentence.endswith(" of other data.")
@@ -93,14 +93,14 @@ MISSING = "R is not installed: there is no Rscript on the path."
 
 
 def assert_unavailable(kind, reason, remedy, time_limit=PATIENCE):
-    """The reference is not there, for this reason, and this mends it."""
+    """Assert that the reference is not available, with reason and remedy."""
     with pytest.raises(Unavailable) as stop, open_reference(kind, time_limit):
         pass
     assert (str(stop.value), stop.value.remedy) == (reason, remedy)
 
 
 def assert_reference_fails(sentence, time_limit=PATIENCE, kind="base"):
-    """The reference is there but gives no answer that can be used."""
+    """Assert that the reference is available but gives no usable answer."""
     question = Question(y_true=np.array([0.0, 1.0]), y_prob=np.array([0.5, 0.5]))
     with pytest.raises(ReferenceFailure, match=sentence), open_reference(kind, time_limit) as reference:
         read_answer(reference.ask(question), question)
@@ -122,7 +122,7 @@ def test_without_r_and_without_apt_cran_is_named(tmp_path, monkeypatch, kind):
 
 
 @pytest.mark.parametrize("kind", ["base", "reliabilitydiag"])
-def test_a_wrong_r_home_is_told(monkeypatch, kind):
+def test_a_wrong_r_home_is_reported(monkeypatch, kind):
     monkeypatch.setenv("R_HOME", "/tmp/nowhere")
     assert_unavailable(kind, "R_HOME is /tmp/nowhere, where there is no R.", "unset R_HOME")
 
@@ -140,14 +140,14 @@ def test_an_r_home_without_a_program_is_wrong(tmp_path, monkeypatch, kind):
 
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
-def test_an_empty_r_home_is_none(monkeypatch):
+def test_an_empty_r_home_is_ignored(monkeypatch):
     monkeypatch.setenv("R_HOME", "")
     with open_reference("base", PATIENCE) as reference:
         assert reference.title.startswith("base R ")
 
 
 @pytest.mark.r
-def test_r_home_alone_suffices(monkeypatch, rscript):
+def test_r_home_is_enough(monkeypatch, rscript):
     home = subprocess.run([rscript, "-e", "cat(R.home())"], capture_output=True, text=True, check=True).stdout
     monkeypatch.setenv("R_HOME", home)
     monkeypatch.setenv("PATH", "/bin:/nowhere")
@@ -159,7 +159,7 @@ def test_r_home_alone_suffices(monkeypatch, rscript):
 @pytest.mark.usefixtures("base_r")
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 def test_temporary_files_may_lie_in_a_folder_of_any_name(tmp_path, monkeypatch, locale):
-    """R itself does not tidy up after itself where there is a space in the name."""
+    """R itself does not remove its files if the name of the folder has a space."""
     folder = tmp_path / "my Büro"
     folder.mkdir()
     monkeypatch.setenv("LC_ALL", locale)
@@ -173,7 +173,7 @@ def test_temporary_files_may_lie_in_a_folder_of_any_name(tmp_path, monkeypatch, 
 
 @pytest.fixture
 def put_rpy2(tmp_path, monkeypatch):
-    """Put a fake rpy2 before the real one, here and in processes to come."""
+    """Put a fake rpy2 before the real one, in this process and in later ones."""
 
     def put(code, version=None):
         folder = str(fake_rpy2(tmp_path / "python", code, version))
@@ -200,13 +200,13 @@ def fits_only_older(rscript):
 
 
 @pytest.mark.r
-def test_without_rpy2_what_fits_is_named(put_rpy2, rscript):
+def test_without_rpy2_the_fitting_version_is_named(put_rpy2, rscript):
     put_rpy2(NOT_FOUND)
     remedy = FITTING if fits_only_older(rscript) else 'pip install "scorereport[r]"'
     assert_unavailable("reliabilitydiag", "The Python package rpy2 is not installed.", remedy)
 
 
-def test_an_rpy2_that_needs_a_newer_r_is_told(tmp_path, monkeypatch, put_rpy2):
+def test_an_rpy2_that_needs_a_newer_r_is_reported(tmp_path, monkeypatch, put_rpy2):
     put_rpy2(UNDEFINED, "3.6.6")
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "exit 4", "4.2.2")))
     sentence = "rpy2-rinterface 3.6.6 needs R 4.5 or newer; this is R 4.2.2."
@@ -221,7 +221,7 @@ def test_an_rpy2_that_needs_a_newer_r_is_told(tmp_path, monkeypatch, put_rpy2):
         ("3.6.6", "", f'pip install "scorereport[r]" {REBUILT}'),
     ],
 )
-def test_an_rpy2_that_should_fit_but_does_not_load_is_told(
+def test_an_rpy2_that_should_fit_but_does_not_load_is_reported(
     tmp_path, monkeypatch, put_rpy2, version, r, remedy
 ):
     put_rpy2("raise ImportError('libR.so: cannot open shared object file')", version)
@@ -241,7 +241,7 @@ def test_an_rpy2_that_should_fit_but_does_not_load_is_told(
     ],
     ids=["ends", "crashes"],
 )
-def test_an_rpy2_that_takes_its_process_down_is_told(tmp_path, monkeypatch, put_rpy2, code, sentence):
+def test_an_rpy2_that_ends_its_process_is_reported(tmp_path, monkeypatch, put_rpy2, code, sentence):
     put_rpy2(code)
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "exit 4")))
     assert_reference_fails(sentence, kind="reliabilitydiag")
@@ -256,8 +256,8 @@ def test_an_rpy2_that_hangs_is_ended_with_all_that_it_started(tmp_path, monkeypa
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_an_rpy2_of_one_distribution_is_not_said_to_be_missing(tmp_path, monkeypatch):
-    """As rpy2 was before 3.6: there is no distribution rpy2-rinterface whose version could be told."""
+def test_an_rpy2_of_one_distribution_is_not_reported_as_missing(tmp_path, monkeypatch):
+    """As rpy2 before 3.6: there is no distribution rpy2-rinterface that has a version."""
     installed = Path(np.__file__).parents[1]
     for pattern in ("numpy*", "rpy2", "_rinterface_cffi*", "cffi", "_cffi_backend*", "packaging", "tzlocal"):
         for found in installed.glob(pattern):
@@ -276,7 +276,7 @@ def test_an_rpy2_of_one_distribution_is_not_said_to_be_missing(tmp_path, monkeyp
 @pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_a_missing_package_is_told(tmp_path, monkeypatch):
+def test_a_missing_package_is_reported(tmp_path, monkeypatch):
     (tmp_path / "Renviron").touch()
     monkeypatch.setenv("R_ENVIRON", str(tmp_path / "Renviron"))
     monkeypatch.setenv("R_LIBS_USER", str(tmp_path))
@@ -288,7 +288,7 @@ def test_a_missing_package_is_told(tmp_path, monkeypatch):
 
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_a_broken_package_is_told(tmp_path, monkeypatch):
+def test_a_broken_package_is_reported(tmp_path, monkeypatch):
     (tmp_path / "reliabilitydiag").mkdir()
     (tmp_path / "reliabilitydiag" / "DESCRIPTION").write_text("Package: reliabilitydiag\nVersion: 9.9.9\n")
     monkeypatch.setenv("R_LIBS", str(tmp_path))
@@ -312,7 +312,7 @@ def put_profile(tmp_path, monkeypatch):
     def put(code):
         (tmp_path / ".Rprofile").write_text(
             f"{code}\n", encoding="utf-8"
-        )  # R ignores a last line without end
+        )  # R ignores a last line without a line end
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.delenv("R_PROFILE_USER", raising=False)
 
@@ -328,7 +328,7 @@ cat("without end")
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_a_profile_that_chatters_is_no_obstacle(put_profile):
+def test_a_profile_that_prints_does_no_harm(put_profile):
     put_profile(NOISE)
     with open_reference("reliabilitydiag", PATIENCE) as reference:
         assert re.fullmatch(r"reliabilitydiag \d\S+ \(R \d\S+\) through rpy2 \d\S+", reference.title)
@@ -336,8 +336,8 @@ def test_a_profile_that_chatters_is_no_obstacle(put_profile):
         assert reference.title.startswith("base R ")
 
 
-def assert_rpy2_is_not_blamed():
-    """R does not start inside rpy2; to reinstall rpy2, which loads, would mend nothing."""
+def assert_r_is_named_as_the_cause():
+    """Assert that the message names R: rpy2 loads, and reinstalling it would not help."""
     with (
         pytest.raises((ReferenceFailure, Unavailable), match=r"^R ") as stop,
         open_reference("reliabilitydiag", PATIENCE),
@@ -351,18 +351,18 @@ def assert_rpy2_is_not_blamed():
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 @pytest.mark.parametrize("code", ['stop("no R today")', "quit(status = 0)", "quit(status = 9)"])
-def test_a_profile_that_ends_r_is_told_and_base_r_does_without(put_profile, code):
+def test_a_profile_that_ends_r_is_reported_and_base_r_skips_it(put_profile, code):
     put_profile(code)
-    assert_rpy2_is_not_blamed()
+    assert_r_is_named_as_the_cause()
     with open_reference("base", PATIENCE) as reference:
         assert reference.title.startswith("base R ")
 
 
-# R that dies, hangs or talks nonsense while it works
+# R that dies, hangs or answers nonsense during its work
 
 
-class Certifying(Thread):
-    """A certificate in the making, whose R can be found and harmed."""
+class CertifyThread(Thread):
+    """A thread that certifies, whose R can be found and sent a signal."""
 
     def __init__(self, temporary, **options):
         super().__init__()
@@ -374,12 +374,12 @@ class Certifying(Thread):
         self.certificate = certify(**self._options)
 
     def working(self):
-        """The processes in whose folder the second question lies, which is about the numbers."""
-        asked = {request.parent for request in self._temporary.glob("scorereport-r-*/2.request")}
-        return [pid for pid in marked_processes(MARK) if _folder_of(pid) in asked]
+        """The processes whose folder holds the second request, which asks for the numbers."""
+        folders = {request.parent for request in self._temporary.glob("scorereport-r-*/2.request")}
+        return [pid for pid in marked_processes(MARK) if _folder_of(pid) in folders]
 
-    def strike(self, stop):
-        """Send a signal to the R that works; the certificate that comes of it."""
+    def interrupt_r(self, stop):
+        """Send a signal to the working R and return the resulting certificate."""
         self.start()
         for pid in wait_for(self.working):
             os.kill(pid, stop)
@@ -397,9 +397,9 @@ def _folder_of(pid):
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_r_killed_at_work_leads_to_base_r(temporary):
+def test_base_r_replaces_an_r_that_was_killed(temporary):
     small_evaluation()
-    certificate = Certifying(temporary, draws=500).strike(signal.SIGKILL)
+    certificate = CertifyThread(temporary, draws=500).interrupt_r(signal.SIGKILL)
     assert certificate.verdict == "certified"
     assert certificate.sentence.startswith("Certified on these data. ")
     assert re.match(r"base R \d+\.\d+\.\d+ \(stats::isoreg", certificate.reference)
@@ -412,9 +412,9 @@ def test_r_killed_at_work_leads_to_base_r(temporary):
 
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r", "short_record")
-def test_the_last_r_killed_at_work_is_told(temporary):
+def test_the_last_r_that_was_killed_is_reported(temporary):
     small_evaluation()
-    certificate = Certifying(temporary, draws=30_000, reference="base").strike(signal.SIGSEGV)
+    certificate = CertifyThread(temporary, draws=30_000, reference="base").interrupt_r(signal.SIGSEGV)
     (attempt,) = certificate.attempts
     assert_not_certified(certificate, (BASE, attempt.reason, ""))
     assert attempt.reason.startswith("R ")
@@ -437,14 +437,14 @@ def test_the_last_r_killed_at_work_is_told(temporary):
     ],
     ids=["hangs", "chatters", "crashes", "ends", "garbage", "answers nothing", "no file"],
 )
-def test_a_fake_r_is_told(tmp_path, monkeypatch, behaviour, reason):
+def test_a_fake_r_is_reported(tmp_path, monkeypatch, behaviour, reason):
     """It is called with --vanilla, the script, the folder, the token and the sources."""
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path, behaviour)))
     assert_reference_fails(reason, time_limit=1 if reason == LATE else PATIENCE)
 
 
 @pytest.mark.usefixtures("short_record")
-def test_a_fake_r_that_hangs_takes_no_report_down(tmp_path, monkeypatch):
+def test_a_fake_r_that_hangs_breaks_no_report(tmp_path, monkeypatch):
     bin_folder = fake_r_home(tmp_path, "sleep 1000 & sleep 1000") / "bin"
     monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
     attempt = (BASE, "R gave no answer within 1 seconds and was ended.", "")
@@ -453,33 +453,33 @@ def test_a_fake_r_that_hangs_takes_no_report_down(tmp_path, monkeypatch):
 
 
 @pytest.mark.sweep
-def test_an_r_that_does_not_tell_its_version_is_ended_in_time(tmp_path, monkeypatch):
-    """The limit is for all that R is asked."""
+def test_an_r_that_hangs_at_its_version_is_ended_in_time(tmp_path, monkeypatch):
+    """The time limit covers every request to R."""
     monkeypatch.setenv("R_HOME", str(tmp_path))
     write_program(tmp_path / "bin" / "Rscript", "#!/bin/sh\nsleep 1000 & sleep 1000\n")
     began = time.monotonic()
     assert_reference_fails(LATE, time_limit=1)
-    assert time.monotonic() - began < 30  # and not the minute that it has at most
+    assert time.monotonic() - began < 30  # less than the default limit of a minute
 
 
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_rpy2_with_a_fake_r_home_is_told(tmp_path, monkeypatch):
-    """rpy2 asks that R first."""
+def test_rpy2_with_a_fake_r_home_is_reported(tmp_path, monkeypatch):
+    """rpy2 runs the R of R_HOME first."""
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "echo alas; exit 1")))
-    assert_rpy2_is_not_blamed()
+    assert_r_is_named_as_the_cause()
 
 
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_the_r_of_rpy2_may_hang(tmp_path, monkeypatch):
-    """The R that rpy2 starts in its turn is ended too."""
+def test_an_r_of_rpy2_that_hangs_is_ended(tmp_path, monkeypatch):
+    """The R that rpy2 starts is ended as well."""
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", "sleep 1000")))
     assert_reference_fails(r"^R gave no answer within 3 seconds and was ended\.$", 3, "reliabilitydiag")
 
 
-def test_no_place_for_temporary_files_is_told(tmp_path, monkeypatch):
+def test_a_missing_temporary_folder_is_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path, "exit 1")))
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
@@ -494,7 +494,7 @@ def score(file, *options, **environment):
 
 
 def lines_of(done):
-    """The lines on standard error; never a traceback. A busy machine takes long enough to show progress."""
+    """The lines on standard error, without progress, which slow machines show; never a traceback."""
     assert "Traceback" not in done.stderr
     return [line for line in done.stderr.splitlines() if not line.startswith("progress: ")]
 
@@ -502,7 +502,7 @@ def lines_of(done):
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_scores_are_certified(file, put_profile):
-    """Also where the user's profile talks: tables alone are on standard output."""
+    """Also if the user's profile prints: standard output has only the tables."""
     put_profile(NOISE)
     done = score(file, "--strict")
     assert done.returncode == 0, done.stderr
@@ -534,7 +534,7 @@ def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
 @pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("short_record")
 @pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict", "--json"], 3)])
-def test_without_r_scores_are_printed_all_the_same(tmp_path, monkeypatch, capfd, file, options, code):
+def test_scores_are_printed_without_r(tmp_path, monkeypatch, capfd, file, options, code):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setattr(sys, "argv", ["scorereport", *SCORE, str(file), *options])
     with pytest.raises(SystemExit) as stop:
@@ -574,7 +574,7 @@ DESCRIPTION = """\
 Package: reliabilitydiag
 Version: {version}
 Title: No Reliability Diagrams
-Description: A stand-in that has nothing to tell.
+Description: A stand-in for tests.
 Author: Nobody
 Maintainer: Nobody <nobody@example.org>
 License: BSD_3_clause
@@ -583,7 +583,7 @@ License: BSD_3_clause
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory, rscript):
-    """Make a repository of R packages with one package of the name, made on the spot."""
+    """A repository of R packages with a new package of the name reliabilitydiag."""
     folder = tmp_path_factory.mktemp("repository")
     source, contrib = folder / "reliabilitydiag", folder / "src" / "contrib"
     (source / "R").mkdir(parents=True)
@@ -597,12 +597,12 @@ def repository(tmp_path_factory, rscript):
 
 
 def set_up(*options, **environment):
-    """Run r-setup with another home: where no library is named R takes one in there, never the real one."""
+    """Run r-setup with another home folder, so that the default library is not that of the user."""
     return run_cli("r-setup", *options, **{"HOME": tempfile.gettempdir(), **environment})
 
 
 def assert_refused(done, sentence):
-    """Exit code 2; our own word is one line, the last; nothing on standard output."""
+    """Assert exit code 2, no output, and one line of scorereport as the last on standard error."""
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert done.stdout == ""
     ours = [line for line in lines_of(done) if line.startswith("scorereport: ")]
@@ -613,7 +613,7 @@ def assert_refused(done, sentence):
 @pytest.mark.sweep
 @pytest.mark.r
 def test_the_package_is_installed_into_the_library_of_the_user(tmp_path, repository):
-    """At first, not twice, and again if asked; library and temporary files may be in any folder."""
+    """Installed once, and again on request; library and temporary files may be in any folder."""
     (tmp_path / "my files").mkdir()
     library = tmp_path / "my Büro" / "library"
     place = {"R_LIBS_USER": library, "LC_ALL": "C.UTF-8", "TMPDIR": tmp_path / "my files"}
@@ -631,7 +631,7 @@ def test_the_package_is_installed_into_the_library_of_the_user(tmp_path, reposit
     assert list((tmp_path / "my files").iterdir()) == []
 
 
-#: Where nobody listens.
+#: An address without a server.
 UNREACHABLE = "http://127.0.0.1:9"
 
 
@@ -642,7 +642,7 @@ NOT_INSTALLED = r"^scorereport: R set-up failed: .+\."
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 @pytest.mark.parametrize("address", [UNREACHABLE, "file:///tmp/nowhere", "nonsense"])
-def test_an_unreachable_repository_is_told(tmp_path, address):
+def test_an_unreachable_repository_is_reported(tmp_path, address):
     (tmp_path / "Renviron").touch()
     hidden = {"R_ENVIRON": tmp_path / "Renviron", "R_LIBS_USER": tmp_path / "library"}
     assert_refused(set_up("--repository", address, **hidden), NOT_INSTALLED)
@@ -650,8 +650,8 @@ def test_an_unreachable_repository_is_told(tmp_path, address):
 
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_a_package_of_another_library_is_not_passed_off_as_installed(tmp_path):
-    """Nothing could be installed; that there is a reliabilitydiag elsewhere does not change it."""
+def test_a_package_of_another_library_does_not_count_as_installed(tmp_path):
+    """A failed installation is a failure even if another library has reliabilitydiag."""
     done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER=tmp_path / "library")
     assert_refused(done, NOT_INSTALLED)
 
@@ -659,7 +659,7 @@ def test_a_package_of_another_library_is_not_passed_off_as_installed(tmp_path):
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
-def test_an_older_package_is_not_passed_off_as_installed_again(tmp_path, repository):
+def test_an_older_package_does_not_count_as_installed_again(tmp_path, repository):
     place = {"R_LIBS_USER": tmp_path / "library"}
     done = set_up("--repository", repository, "--again", "--quiet", **place)
     assert (done.returncode, done.stderr) == (0, "")
@@ -669,8 +669,8 @@ def test_an_older_package_is_not_passed_off_as_installed_again(tmp_path, reposit
 
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
-def test_without_a_library_of_the_user_the_first_that_r_looks_into_is_taken(tmp_path):
-    """From where nobody listens, so that nothing is ever installed into a library of this machine."""
+def test_without_a_user_library_the_first_library_of_r_is_used(tmp_path):
+    """From an address without a server, so that nothing is installed into a library of this machine."""
     (tmp_path / "library").mkdir()
     done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER="NULL", R_LIBS=tmp_path / "library")
     assert_refused(done, NOT_INSTALLED)
@@ -690,7 +690,7 @@ def test_a_failure_without_messages_does_not_point_to_them(tmp_path):
 
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
-def test_a_library_that_cannot_be_written_to_is_told(tmp_path):
+def test_a_library_that_cannot_be_written_to_is_reported(tmp_path):
     (tmp_path / "a file").touch()
     library = tmp_path / "a file" / "library"
     done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER=library)
@@ -717,13 +717,13 @@ def test_setting_up_without_r_is_refused(tmp_path, home):
     ],
     ids=["ends", "crashes", "garbage"],
 )
-def test_an_r_that_fails_to_set_up_is_told(tmp_path, behaviour, sentence):
+def test_an_r_that_fails_during_setup_is_reported(tmp_path, behaviour, sentence):
     assert_refused(set_up(R_HOME=fake_r_home(tmp_path, behaviour)), sentence)
 
 
-def test_what_r_says_while_it_sets_up_does_nothing_to_a_terminal(tmp_path):
-    words = r"""printf '\033[2Jbuilding\rit\a \377\n' >&2; printf 'installed \033[31mit\n' > "$2" """
-    done = set_up(R_HOME=fake_r_home(tmp_path, words))
+def test_output_of_r_during_setup_is_safe_for_a_terminal(tmp_path):
+    behaviour = r"""printf '\033[2Jbuilding\rit\a \377\n' >&2; printf 'installed \033[31mit\n' > "$2" """
+    done = set_up(R_HOME=fake_r_home(tmp_path, behaviour))
     assert (done.returncode, done.stdout) == (0, "R 4.2.2: installed [31mit.\n")
     assert done.stderr == "[2Jbuilding it \N{REPLACEMENT CHARACTER}\n"
 
@@ -737,6 +737,6 @@ def test_ctrl_c_while_r_sets_up_leaves_no_process_and_no_folder(tmp_path, tempor
     assert [file.name for file in temporary.iterdir()] == ["ready"]
 
 
-def test_what_is_no_program_cannot_set_up(tmp_path):
+def test_a_file_that_is_not_a_program_cannot_set_up(tmp_path):
     write_program(tmp_path / "bin" / "Rscript", "\x7fELF, or not")
     assert_refused(set_up(R_HOME=tmp_path), "^scorereport: .*Exec format error")

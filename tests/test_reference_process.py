@@ -59,17 +59,17 @@ SPECIAL = np.array(
 )
 
 
-#: A quiet NaN with a payload, as R's NA is one, and a negative one.
+#: A quiet NaN with a payload, like R's NA, and a negative NaN.
 PAYLOADS = np.array([0x7FF00000000007A2 | 1 << 51, 0xFFF8000000000000], dtype=np.uint64).view(np.float64)
 
 
-def to_and_fro(path, vectors):
+def write_and_read(path, vectors):
     write_vectors(path, vectors)
     return read_vectors(path)
 
 
 def assert_same_bits(found, expected):
-    """Numbers are float64 of equal bytes; texts are lists of equal texts."""
+    """Assert equal names, numbers as float64 of equal bytes, and texts as equal lists."""
     assert list(found) == list(expected)
     for name, values in expected.items():
         if isinstance(values, list):
@@ -92,19 +92,19 @@ def assert_same_bits(found, expected):
     ],
     ids=["empty", "special", "payloads", "strided integers", "booleans", "big-endian", "a million"],
 )
-def test_numbers_come_back_to_the_bit(tmp_path, values):
+def test_numbers_are_read_back_to_the_bit(tmp_path, values):
     vectors = {"before": np.array([1.0]), "x": values, "after": ["text"]}
-    assert_same_bits(to_and_fro(tmp_path / "f", vectors), vectors)
+    assert_same_bits(write_and_read(tmp_path / "f", vectors), vectors)
 
 
-def test_texts_come_back(tmp_path):
+def test_texts_are_read_back(tmp_path):
     texts = ["", "plain", "Größe ≥ ½ 日本 🎲", "two\nlines\ttab", "\x01\x7f", "a" * 100_000]
     vectors = {"what": ["hello"], "ünï": texts, "only empty": ["", ""]}
-    assert_same_bits(to_and_fro(tmp_path / "f", vectors), vectors)
+    assert_same_bits(write_and_read(tmp_path / "f", vectors), vectors)
 
 
 def test_no_vectors_are_an_empty_file(tmp_path):
-    assert to_and_fro(tmp_path / "f", {}) == {}
+    assert write_and_read(tmp_path / "f", {}) == {}
     assert (tmp_path / "f").read_bytes() == b""
 
 
@@ -117,10 +117,10 @@ vector = st.one_of(st.lists(st.floats()).map(np.array), st.lists(text, min_size=
 @given(st.dictionaries(text, vector))
 def test_whatever_is_written_is_read(tmp_path_factory, vectors):
     vectors = {name: np.asarray(v, dtype=float) if len(v) == 0 else v for name, v in vectors.items()}
-    assert_same_bits(to_and_fro(tmp_path_factory.getbasetemp() / "written", vectors), vectors)
+    assert_same_bits(write_and_read(tmp_path_factory.getbasetemp() / "written", vectors), vectors)
 
 
-def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path):
+def test_a_failed_write_leaves_the_file_unchanged(tmp_path):
     path = tmp_path / "f"
     write_vectors(path, {"x": [1.0]})
     with pytest.raises(TypeError):
@@ -129,7 +129,7 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path):
 
 
 def assert_refused_or_read(folder, data):
-    """Read what may be no file of vectors: an `ExchangeError` is fine, and so is a clean answer."""
+    """Read what may not be a file of vectors: it is refused with an `ExchangeError`, or vectors are read."""
     path = folder / "bytes"
     path.write_bytes(data)
     try:
@@ -161,7 +161,7 @@ def head(kind, size):
     "size", [-1.0, -1e300, math.nan, math.inf, 2.0, 2.0**31, 2.0**60, 2.0**61, 2.0**64, 1e300]
 )
 @pytest.mark.parametrize("kind", [b"numbers", b"texts"])
-def test_a_size_that_is_none_is_refused_without_allocating_it(tmp_path, kind, size):
+def test_an_invalid_size_is_refused_without_allocating_it(tmp_path, kind, size):
     path = tmp_path / "f"
     path.write_bytes(head(kind, size) + b"12345678")
     tracemalloc.start()
@@ -262,7 +262,7 @@ def start(body, time_limit=PATIENCE):
 
 
 def assert_fails(body, sentence, time_limit=PATIENCE, within=30.0):
-    """One question ends with the sentence, soon, and nothing is left of the program."""
+    """Assert that a question fails soon with the sentence, and leaves no process."""
     began = time.monotonic()
     with pytest.raises(ReferenceFailure, match=sentence), start(body, time_limit) as session:
         session.ask("hello", x=[1.0])
@@ -283,15 +283,15 @@ def test_a_session_answers_and_leaves_nothing(temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_chatter_before_an_answer_is_no_obstacle():
+def test_output_before_an_answer_is_ignored():
     with start(
         "chatter()\nfor line in sys.stdin:\n chatter(); leave(line.strip()); announce(line.strip())"
     ) as session:
         assert_answers(session, 3)
 
 
-def test_chatter_after_an_answer_is_no_obstacle_and_costs_no_time(monkeypatch):
-    """Neither the next question nor the end waits for somebody who talks on and is not listened to."""
+def test_output_after_an_answer_is_ignored_and_costs_no_time(monkeypatch):
+    """Neither the next question nor closing waits for output that is not read."""
     monkeypatch.setattr(GRACE, 60.0)
     began = time.monotonic()
     with start("for line in sys.stdin:\n leave(line.strip()); announce(line.strip()); chatter()") as session:
@@ -323,7 +323,7 @@ def test_a_crash_is_a_sentence(death, sentence):
 
 
 @pytest.mark.parametrize("question", ["sys.stdin.readline(); ", ""])
-def test_an_end_of_its_own_is_a_sentence_with_its_last_words(question):
+def test_an_early_exit_is_a_sentence_with_the_last_output(question):
     body = (
         f"{question}say('ignored\\n' * 50); print('not', file=sys.stderr); say('found: libR.so'); os._exit(3)"
     )
@@ -333,8 +333,8 @@ def test_an_end_of_its_own_is_a_sentence_with_its_last_words(question):
     )
 
 
-def test_last_words_are_told_of_who_died_before_the_question():
-    """As where a library of R is missing: nobody reads the question any more."""
+def test_the_last_output_is_reported_after_an_exit_before_the_question():
+    """As if a library of R is missing: the question is not read any more."""
     with start("say('alas\\n'); os._exit(3)") as session:
         stat = Path(f"/proc/{session.process_id}/stat")
         wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
@@ -342,10 +342,10 @@ def test_last_words_are_told_of_who_died_before_the_question():
             session.ask("hello")
 
 
-def test_last_words_are_short_and_fit_for_a_terminal():
-    """No escape sequences, no bells, no carriage returns, no bytes that are no text."""
-    words = r"b'\x1b[2J\x1b]0;title\x07 over\rwritten \xff\xfe\x00 ' + b'x' * 5000 + b' end\x1b[31m\n'"
-    with pytest.raises(ReferenceFailure) as failure, start(f"os.write(1, {words}); os._exit(1)") as session:
+def test_the_last_output_is_short_and_safe_for_a_terminal():
+    """No escape sequences, no bells, no carriage returns, no bytes that are not text."""
+    output = r"b'\x1b[2J\x1b]0;title\x07 over\rwritten \xff\xfe\x00 ' + b'x' * 5000 + b' end\x1b[31m\n'"
+    with pytest.raises(ReferenceFailure) as failure, start(f"os.write(1, {output}); os._exit(1)") as session:
         session.ask("hello")
     sentence = str(failure.value)
     assert sentence.startswith("R ended with exit code 1 before it answered. Its last output: ")
@@ -353,20 +353,20 @@ def test_last_words_are_short_and_fit_for_a_terminal():
     assert sentence.isprintable(), sentence
 
 
-def test_a_refusal_is_fit_for_a_terminal_too():
-    words = r"b'error\0texts\0' + struct.pack('<d', 1) + b'\x1b[31mno\x07 such\nthing\0'"
+def test_a_refusal_is_safe_for_a_terminal():
+    output = r"b'error\0texts\0' + struct.pack('<d', 1) + b'\x1b[31mno\x07 such\nthing\0'"
     with (
         pytest.raises(ReferenceFailure, match=r"^R refused: ") as failure,
-        start(f"sys.stdin.readline(); leave(1, {words}); announce(1); time.sleep(9)") as session,
+        start(f"sys.stdin.readline(); leave(1, {output}); announce(1); time.sleep(9)") as session,
     ):
         session.ask("hello")
     assert str(failure.value).isprintable(), str(failure.value)
 
 
-def test_names_and_texts_of_an_answer_are_fit_for_a_terminal_too():
-    """They may end as the reason why a band or a number could not be compared."""
-    words = r"b'\x1b[31mx\0texts\0' + struct.pack('<d', 2) + b'\x1b[31mno\x07\0a\xe2\x80\xae\nb\0'"
-    with start(f"sys.stdin.readline(); leave(1, {words}); announce(1); serve()") as session:
+def test_names_and_texts_of_an_answer_are_safe_for_a_terminal():
+    """They may become the reason why a band or a number could not be compared."""
+    output = r"b'\x1b[31mx\0texts\0' + struct.pack('<d', 2) + b'\x1b[31mno\x07\0a\xe2\x80\xae\nb\0'"
+    with start(f"sys.stdin.readline(); leave(1, {output}); announce(1); serve()") as session:
         assert session.ask("hello") == {"[31mx": ["[31mno", "a b"]}
 
 
@@ -406,7 +406,7 @@ CLOSED = r"^R closed its output without an answer\.$"
     ("time_limit", "grace", "sentence"), [(1, 2.0, f"{CLOSED}|{LATE}"), (PATIENCE, 0.2, CLOSED)]
 )
 def test_a_closed_output_is_a_sentence(monkeypatch, time_limit, grace, sentence):
-    """The time limit may be reached while we wait for the end that should follow; nobody died of it."""
+    """The time limit may be reached during the wait for the process to end; it did not crash."""
     monkeypatch.setattr(GRACE, grace)
     assert_fails("os.close(1); os.close(2); time.sleep(1000)", sentence, time_limit)
 
@@ -424,8 +424,8 @@ def test_a_closed_output_is_a_sentence(monkeypatch, time_limit, grace, sentence)
     ],
     ids=["garbage", "truncated", "no file", "a folder"],
 )
-def test_a_senseless_answer_is_a_sentence(what, sentence):
-    """What went wrong is told, and at once; R is not said to have died or closed anything."""
+def test_an_invalid_answer_is_a_sentence(what, sentence):
+    """The problem is reported at once; the message does not claim that R died or closed anything."""
     with start(f"sys.stdin.readline(); {what}; announce(1); serve()") as session:
         began = time.monotonic()
         with pytest.raises(ReferenceFailure, match=sentence) as failure:
@@ -434,14 +434,14 @@ def test_a_senseless_answer_is_a_sentence(what, sentence):
     assert not re.search("died|closed|ended", str(failure.value))
 
 
-def test_an_empty_answer_is_no_vectors():
+def test_an_empty_answer_has_no_vectors():
     with start("sys.stdin.readline(); leave(1, b''); announce(1); serve()") as session:
         assert session.ask("hello") == {}
         assert_answers(session)
 
 
 def test_a_request_that_cannot_be_written_is_a_sentence(temporary):
-    """As on a full disk, or after somebody has tidied up the temporary files."""
+    """As on a full disk, or after the temporary files were removed."""
     with start("serve()") as session:
         assert_answers(session)
         shutil.rmtree(next(temporary.iterdir()))
@@ -468,7 +468,7 @@ def test_only_its_own_line_announces_an_answer(line):
         assert_answers(session, 3)
 
 
-def test_an_answer_that_is_not_announced_by_a_line_is_none():
+def test_an_answer_that_is_not_announced_by_a_line_is_ignored():
     assert_fails("leave(1); say(f'glued{token} 1\\n'); time.sleep(1000)", LATE, time_limit=1.0)
 
 
@@ -499,7 +499,7 @@ def test_a_session_can_be_closed_twice_and_after_death():
     dead.close()
 
 
-def test_closing_ends_a_process_that_does_not_listen(temporary, monkeypatch):
+def test_closing_ends_a_process_that_does_not_read(temporary, monkeypatch):
     monkeypatch.setattr(GRACE, 0.2)
     session = start("subprocess.Popen(['sleep', '1000']); time.sleep(1000)")
     session.close()
@@ -528,7 +528,7 @@ def test_closing_ends_what_a_process_left_running():
 
 
 @pytest.mark.parametrize("time_limit", [1e7, 1e10, 1e300])
-def test_a_limit_beyond_all_clocks_is_none(time_limit):
+def test_a_limit_beyond_all_clocks_means_no_limit(time_limit):
     with start("serve()", time_limit) as session:
         assert_answers(session, 2)
 
@@ -581,7 +581,7 @@ os._exit(0)
 
 
 def test_an_interrupt_at_any_moment_of_a_question_leaves_no_watchdog():
-    """One that waits on keeps the whole program from ending until the time limit."""
+    """A watchdog that is left would keep the program from ending until the time limit."""
     program = [sys.executable, "-c", INTERRUPTED_OFTEN]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == ("0\n", "")
@@ -599,8 +599,8 @@ session.ask("wait")
 
 @pytest.mark.sweep
 @pytest.mark.r
-def test_r_ends_when_nobody_is_left_to_ask(tmp_path, monkeypatch, rscript, temporary):
-    """Not even a killed parent leaves R behind for longer than its answer takes."""
+def test_r_ends_after_its_parent(tmp_path, monkeypatch, rscript, temporary):
+    """Even if its parent is killed, R runs no longer than its answer takes."""
     source = tmp_path / "slow.R"
     source.write_text('answer <- function(what, ...) { if (what == "wait") Sys.sleep(1); list(x = 1) }')
     monkeypatch.chdir(tmp_path)
@@ -616,12 +616,12 @@ def test_r_ends_when_nobody_is_left_to_ask(tmp_path, monkeypatch, rscript, tempo
     code, _, _ = interrupt(program, (tmp_path / "ready").exists, signal.SIGKILL)
     assert code == -signal.SIGKILL
     assert left_running(MARK) == []
-    shutil.rmtree(next(temporary.glob("scorereport-r-*")))  # which nobody could
+    shutil.rmtree(next(temporary.glob("scorereport-r-*")))  # its owner was killed
 
 
 @pytest.mark.r
 def test_a_killed_r_leaves_no_files_of_its_own(tmp_path, rscript, temporary):
-    """R has a folder for temporary files, and removes it only if it ends by itself."""
+    """R has a folder for temporary files, which it removes only if it ends by itself."""
     source = tmp_path / "hang.R"
     source.write_text(
         'answer <- function(what, ...) { if (what == "hang") Sys.sleep(1000); list(where = tempdir()) }'

@@ -1,4 +1,4 @@
-"""Rendering: templates in their sandbox, pages that need nothing else, PDF that archives accept."""
+"""Rendering: templates in a sandbox, self-contained pages, PDF that archives accept."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def data_uri(content, media_type):
 
 
 def write_templates(folder, **files):
-    """Write templates by their names, in which two underscores stand for a folder."""
+    """Write templates by name; two underscores in a name separate folder and file."""
     for name, text in files.items():
         path = folder.joinpath(*name.split("__")).with_suffix(".html")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,11 +73,11 @@ def test_text_is_escaped_and_never_run(tmp_path):
     assert page == "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;|{{ 7*7 }}"
 
 
-def test_a_template_knows_the_version(tmp_path):
+def test_a_template_can_show_the_version(tmp_path):
     assert fill(tmp_path, "{{ version }}") == __version__
 
 
-def test_what_nobody_sees_is_shown_by_number(tmp_path):
+def test_invisible_characters_are_shown_by_number(tmp_path):
     page = fill(tmp_path, "{{ name }}", name="a\ud83d\u202e\x00\u00ad模")
     assert page == "a‹U+D83D›‹U+202E›‹U+0000›\u00ad模"
     page.encode()
@@ -101,7 +101,7 @@ def test_a_template_of_the_user_replaces_ours_or_extends_it(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("one\n{{ nothing }}", r"^Line 2 of the template \S+page\.html fails: UndefinedError: 'nothing' is "),
         (
@@ -123,13 +123,13 @@ def test_a_template_of_the_user_replaces_ours_or_extends_it(tmp_path, monkeypatc
     ],
     ids=lambda text: text.strip()[:24],
 )
-def test_a_template_that_fails_is_named_with_its_line(tmp_path, text, told):
+def test_a_template_that_fails_is_named_with_its_line(tmp_path, text, message):
     (tmp_path / "secret.html").write_text("secret", encoding="utf-8")
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         fill(tmp_path / "mine", text, name="model", items=[])
 
 
-def test_a_failing_part_is_named_and_not_what_includes_it(tmp_path):
+def test_a_failing_part_is_named_instead_of_its_parent(tmp_path):
     write_templates(tmp_path, part="\n{{ nothing }}", broken="\n\n{% endif %}")
     with pytest.raises(UsageError, match=r"^Line 2 of the template \S+part\.html fails"):
         fill(tmp_path, "{% include 'part.html' %}")
@@ -137,7 +137,7 @@ def test_a_failing_part_is_named_and_not_what_includes_it(tmp_path):
         fill(tmp_path, "{% include 'broken.html' %}")
 
 
-def test_a_template_that_does_not_exist_is_told():
+def test_a_missing_template_is_named():
     with pytest.raises(UsageError, match=r"^Rendering fails: there is no template 'none\.html'\.$"):
         render_html("none.html", {})
 
@@ -148,7 +148,7 @@ def test_a_folder_of_templates_must_exist(tmp_path):
             use(tmp_path / "none")
 
 
-def test_a_template_is_no_way_out_of_its_folder(tmp_path):
+def test_a_template_cannot_leave_its_folder(tmp_path):
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     folder = write_templates(tmp_path / "mine", page="{% include 'secret.html' %}")
     (folder / "secret.html").symlink_to(tmp_path / "secret.txt")
@@ -191,11 +191,11 @@ def test_the_hash_is_also_of_our_templates(tmp_path, monkeypatch):
     assert hash_templates(None) != before
 
 
-# ---- Pages that carry their fonts ----
+# ---- Pages with embedded fonts ----
 
 
 @pytest.mark.sweep
-def test_a_page_carries_its_fonts():
+def test_a_page_embeds_its_fonts():
     page = embed_fonts(page_of("<p>Ω &#x2713;</p>"))
     head = page[: page.index("</head>")]
     assert head.count("data:font/woff2;base64,") == 9
@@ -209,7 +209,7 @@ def test_a_page_carries_its_fonts():
 
 @pytest.fixture(scope="module")
 def figures():
-    """A figure with an area one can see through and a rasterised part, and the same as a picture of dots."""
+    """A figure with a transparent area and a rasterised part, as SVG and as PNG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3, 2))
@@ -226,7 +226,7 @@ def figures():
 
 @pytest.fixture(scope="module")
 def report(figures):
-    """A page with everything that is known to make trouble."""
+    """A page with everything that is known to cause problems."""
     drawn, dots = figures
     spaces = "".join(map(chr, [*range(0x2000, 0x2010), 0x1680, 0x202F, 0x205F, 0x3000, 0xFEFF, 0x2028]))
     signs = " ".join(map(chr, range(0x20A0, 0x2100)))
@@ -277,7 +277,7 @@ def text_of(content, tmp_path):
 
 
 def assert_conformance(path):
-    """Both norms, by the tool that archives use."""
+    """Assert that veraPDF confirms both norms."""
     if not CONFORMANCE.exists() or shutil.which("java") is None:
         pytest.skip(f"Conformance needs {CONFORMANCE} and java.")
     for profile in ("3a", "ua1"):
@@ -294,7 +294,7 @@ def test_a_document_conforms_to_both_norms(report, tmp_path):
     assert_conformance(tmp_path / "report.pdf")
 
 
-def test_a_document_says_what_it_is(report):
+def test_a_document_has_its_metadata(report):
     pdf = open_pdf(report)
     metadata = pdf.Root.Metadata.read_bytes().decode()
     assert 'pdfaid:part="3"' in metadata
@@ -348,7 +348,7 @@ def test_bookmarks_and_pages(report, tmp_path):
 # ---- Attachments and times ----
 
 
-def test_attachments_come_back_as_they_were(report):
+def test_attachments_are_unchanged(report):
     pdf = open_pdf(report)
     assert {name: spec.get_file().read_bytes() for name, spec in pdf.attachments.items()} == {
         "results.json": RESULTS.content,
@@ -364,7 +364,7 @@ def test_attachments_come_back_as_they_were(report):
     assert kinds == ["/application/toml", "/application/json"]
 
 
-def test_attachments_of_the_same_bytes_keep_what_they_are():
+def test_attachments_of_the_same_bytes_keep_their_metadata():
     same = [
         Attachment(name="b.json", content=b"{}", description="b", relationship="Source"),
         Attachment(name="a.odd", content=b"{}", description="a", relationship="Data"),
@@ -376,7 +376,7 @@ def test_attachments_of_the_same_bytes_keep_what_they_are():
     ]
 
 
-def test_all_times_are_the_one_that_was_given(report):
+def test_all_times_are_the_given_one(report):
     pdf = open_pdf(report)
     times = {str(spec.EF.F.Params[name]) for spec in pdf.Root.AF for name in ("/CreationDate", "/ModDate")}
     times |= {str(pdf.docinfo.CreationDate), str(pdf.docinfo.ModDate)}
@@ -388,7 +388,7 @@ def test_all_times_are_the_one_that_was_given(report):
     ]
 
 
-def test_the_page_may_tell_the_time_itself():
+def test_the_page_may_contain_the_time():
     head = '<meta name="dcterms.created" content="2026-11-15T07:30:12+00:00">'
     pdf = open_pdf(render_pdf(page_of("", head=head), attachments=[RESULTS]))
     assert str(pdf.docinfo.ModDate) == str(pdf.Root.AF[0].EF.F.Params.ModDate) == "D:20261115073012Z"
@@ -510,7 +510,7 @@ def test_pictures_inside_pictures_are_not_fetched():
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ('<img alt="x" src="logo.png">', "Relative URI reference without a base URI"),
         (
@@ -529,8 +529,8 @@ def test_pictures_inside_pictures_are_not_fetched():
     ],
     ids=["relative", "alt", "picture", "anchor", "glyph"],
 )
-def test_a_broken_document_is_refused(body, told):
-    with pytest.raises(UsageError, match=rf"^The PDF would be broken: .*{told}") as caught:
+def test_a_broken_document_is_refused(body, message):
+    with pytest.raises(UsageError, match=rf"^The PDF would be broken: .*{message}") as caught:
         render_pdf(page_of(body))
     assert len(str(caught.value)) < 400
 

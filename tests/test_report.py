@@ -1,4 +1,4 @@
-"""Documents: what they say, in which order, and that they are written whole, alike every time, and alone."""
+"""Studies and reports: their content and order; files are complete, reproducible and self-contained."""
 
 from __future__ import annotations
 
@@ -125,12 +125,12 @@ def report_page(evaluation, certificate=None):
 
 
 def words_of(page):
-    """The text of a page as a reader sees it, without what is only for the eye."""
+    """The text of the body of a page, without markup."""
     body = page[page.index("<body>") :]
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
 
 
-# ---- What a study says ----
+# ---- Content of a study ----
 
 
 def test_a_study_in_which_nothing_is_unexpected_has_passed():
@@ -146,7 +146,7 @@ def test_a_study_with_anything_unexpected_has_failed():
     assert "Part 2 1 unexpected" in page
 
 
-def test_what_was_not_compared_is_no_success():
+def test_lines_that_were_not_compared_are_not_a_success():
     page = words_of(page_of([line(Verdict.AGREES), line(Verdict.NOT_COMPARED), line(Verdict.ABSENT)]))
     assert "no unexpected difference in 1 line of comparisons" in page
     assert "2 lines could not be compared" in page
@@ -180,9 +180,9 @@ def test_every_verdict_has_its_word_and_a_sign(verdict):
 def test_unexpected_lines_come_first():
     lines = [line(Verdict.AGREES, quantity=f"plain {i}") for i in range(9)]
     page = page_of([*lines, line(Verdict.FAILED, quantity="broken", reason=LONG_REASON)])
-    words = words_of(page)
-    assert words.index("Unexpected: 1 of 10 comparisons") < words.index("broken") < words.index("plain 0")
-    assert words.count("broken") == 2
+    text = words_of(page)
+    assert text.index("Unexpected: 1 of 10 comparisons") < text.index("broken") < text.index("plain 0")
+    assert text.count("broken") == 2
     assert "comparison loud" in page
 
 
@@ -199,24 +199,24 @@ def test_columns_without_content_are_left_out():
     assert [head["text"] for head in table["heads"]] == ["quantity", "engine", "reference", "verdict"]
 
 
-def test_a_reason_that_lines_share_is_said_once():
+def test_a_reason_that_lines_share_is_shown_once():
     lines = [line(Verdict.EXPECTED, quantity=name, reason=LONG_REASON) for name in ("MCB", "DSC", "UNC")]
-    words = words_of(page_of(lines))
-    assert words.count(LONG_REASON) == 1
-    assert f"3 lines: {LONG_REASON}" in words
+    text = words_of(page_of(lines))
+    assert text.count(LONG_REASON) == 1
+    assert f"3 lines: {LONG_REASON}" in text
 
 
-def test_long_words_do_not_squeeze_into_a_column_of_numbers():
-    words = "Highly sensitive, Well calibrated, Overestimating risk"
+def test_long_texts_are_not_put_into_a_column_of_numbers():
+    values = "Highly sensitive, Well calibrated, Overestimating risk"
     page = words_of(
-        page_of([line(Verdict.REPRODUCED, engine=words), line(Verdict.AGREES), line(Verdict.AGREES)])
+        page_of([line(Verdict.REPRODUCED, engine=values), line(Verdict.AGREES), line(Verdict.AGREES)])
     )
-    assert f"MCB see below 0.25 0.25 1e−12 ✓ reproduced engine: {words}" in page
+    assert f"MCB see below 0.25 0.25 1e−12 ✓ reproduced engine: {values}" in page
 
 
 def test_a_short_reason_stands_beside_its_quantity():
-    words = words_of(page_of([line(Verdict.AGREES, reason="44 cases")] * 3))
-    assert "MCB · 44 cases 0.5" in words
+    text = words_of(page_of([line(Verdict.AGREES, reason="44 cases")] * 3))
+    assert "MCB · 44 cases 0.5" in text
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_short_reason_stands_beside_its_quantity():
     [(1, ["All comparisons"], 0), (4, ["All comparisons"], 3), (9, ["a", "b", "c"], 0)],
 )
 def test_tables_are_grouped_by_subject(lines_each, captions, titles):
-    """Also where subjects take turns."""
+    """Also if subjects alternate."""
     lines = [line(Verdict.AGREES, subject=name) for _ in range(lines_each) for name in "abc"]
     tables = describe_study(make_study(lines))["sections"][0]["tables"]
     assert [table["caption"] for table in tables] == captions
@@ -239,7 +239,7 @@ def test_commands_between_backticks_are_code():
     assert "A single ` is only a strange character." in alone
 
 
-# ---- What a report says ----
+# ---- Content of a report ----
 
 
 def test_a_report_has_the_tables_and_the_certificate(evaluation):
@@ -251,7 +251,7 @@ def test_a_report_has_the_tables_and_the_certificate(evaluation):
 
 
 @pytest.mark.sweep
-def test_a_report_without_certificate_says_so(evaluation):
+def test_a_report_without_certificate_states_it(evaluation):
     page = words_of(report_page(evaluation))
     assert "R certificate None not verified by another implementation" in page
     assert "were computed a second time" not in page
@@ -277,7 +277,7 @@ def test_a_certificate_begins_with_its_verdict(verdict, sentence, loud, tone):
     assert (found["sentence"], found["tone"]) == (loud, tone)
 
 
-def test_a_certificate_tells_what_failed_and_what_mends_it(evaluation):
+def test_a_certificate_names_failures_and_remedies(evaluation):
     attempts = (
         Attempt(reference="reliabilitydiag", reason="There is no R.", remedy="apt install r-base-core"),
         Attempt(reference="base R", reason="Nor here.", remedy="First run `R`, then wait."),
@@ -329,11 +329,11 @@ def test_figures_follow_the_table_of_their_subject_and_others_end_the_section():
     assert page.count('src="data:image/svg+xml;base64,') == 3
 
 
-def test_a_figure_has_its_words_as_alternative_text():
+def test_a_figure_has_its_description_as_alternative_text():
     study = with_figures(make_study([line(Verdict.AGREES)]), make_figure())
     page = render_html("validation.html", describe_study(study))
-    told = "a title. a title: y against x; a line from (0, .25) to (1, .75), highest at (1, .75)."
-    assert f'alt="{told}"' in page
+    text = "a title. a title: y against x; a line from (0, .25) to (1, .75), highest at (1, .75)."
+    assert f'alt="{text}"' in page
 
 
 def test_texts_of_figures_are_escaped():
@@ -343,7 +343,7 @@ def test_texts_of_figures_are_escaped():
     assert page.count("&lt;script&gt;") >= 4
 
 
-def test_a_study_of_before_figures_is_read():
+def test_a_study_from_before_figures_is_read():
     study = make_study([line(Verdict.AGREES)])
     before = json_documents.dump(study).replace(',"figures":[]', "")
     assert "figures" not in before
@@ -376,14 +376,14 @@ def test_text_is_escaped(evaluation):
         assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp;" in page
 
 
-def test_a_name_that_is_missing_is_an_error():
+def test_a_missing_name_is_an_error():
     described = describe_study(make_study([line(Verdict.AGREES)]))
     del described["sections"][0]["counts"]
     with pytest.raises(UsageError, match=r"UndefinedError: .* has no attribute 'counts'\.$"):
         render_html("validation.html", described)
 
 
-def test_a_page_needs_nothing_but_itself():
+def test_a_page_is_self_contained():
     page = page_of([line(Verdict.AGREES)])
     assert page.startswith("<!DOCTYPE html>")
     assert '<html lang="en">' in page
@@ -391,7 +391,7 @@ def test_a_page_needs_nothing_but_itself():
     assert not re.search(r"<(script|link|img|iframe)|url\(|@import|https?:", page)
 
 
-def test_links_lead_somewhere(evaluation):
+def test_links_have_targets(evaluation):
     for page in (page_of([], []), report_page(evaluation)):
         targets = re.findall(r'href="#([^"]+)"', page)
         assert len(targets) > 1
@@ -436,7 +436,7 @@ def test_pdf_has_text_title_language_and_page_numbers(tmp_path):
 
 
 def inflate(content):
-    """All that stands in the compressed parts of a PDF."""
+    """The content of the compressed parts of a PDF."""
     parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
     return b"".join(zlib.decompressobj().decompress(part) for part in parts if part[:1] == b"x")
 
@@ -490,7 +490,7 @@ def test_nothing_is_fetched(source, monkeypatch):
         render_pdf(f'<html lang="en"><title>x</title><h1>x</h1><img alt="x" src="{source}"></html>')
 
 
-def test_what_a_page_carries_is_shown():
+def test_an_embedded_picture_is_shown():
     dot = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
     page = f'<html lang="en"><title>x</title><h1>x</h1><img alt="dot" src="{dot}"></html>'
     assert b"/Subtype /Image" in render_pdf(page)
@@ -512,7 +512,7 @@ def test_rendering_is_silent_and_leaves_the_process_as_it_was(capfd, caplog):
 @pytest.mark.sweep
 def test_a_report_is_written_by_its_ending(tmp_path):
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.4, 0.3, 0.9]})
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=0)  # pages of which are soon set
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=0)  # few pages
     certificate = make_certificate(comparisons=(line(Verdict.AGREES),), results_sha256=evaluation.sha256)
     paths = [tmp_path / name for name in ("report.html", "report.PDF", "report.json")]
     for path in paths:
@@ -546,7 +546,7 @@ def test_a_study_is_written_in_three_forms(tmp_path):
     assert all(path.stat().st_size > 0 for path in paths)
 
 
-def test_a_study_whose_pdf_cannot_be_made_keeps_the_rest(tmp_path, monkeypatch):
+def test_a_study_whose_pdf_cannot_be_rendered_keeps_the_rest(tmp_path, monkeypatch):
     def fail(_, **_options):
         raise UsageError("no Pango")
 

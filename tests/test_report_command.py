@@ -24,11 +24,12 @@ from scorereport.report.report_record import build_report, read_report
 BASE = ["--outcome", "default", "--forecast", "logit"]
 QUICK = [*BASE, "--resamples", "0", "--quiet"]
 DATE = ["--date", "2026-11-15"]
-#: The Brier score of logit in these rows is 0.187, its log score 0.554; without intervals nothing is open.
+#: The Brier score of logit in these rows is 0.187, its log score 0.554. Without intervals, no verdict is
+#: inconclusive.
 PASS = "[limits]\nbrier = {warn = 0.2, fail = 0.3}\n"
 WARN = "[limits]\nbrier = {warn = 0.1, fail = 0.3}\n"
 FAIL = "[limits]\nbrier = {warn = 0.1, fail = 0.15}\n"
-#: A report of one section, which is soon drawn.
+#: A report of one section, which is quick to render.
 ONLY_MODEL = (
     f"[report]\nomit = {json.dumps([name for name in SECTION_NAMES if name != 'model'])}\n"
     '[model]\nname = "Retail <default>"\nowner = "Retail Credit Risk"\n'
@@ -72,7 +73,7 @@ def read(path):
 
 @pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
-    ("limits", "options", "code", "said"),
+    ("limits", "options", "code", "counts"),
     [
         (PASS, [], ExitCode.DONE, "1 pass"),
         (PASS, ["--strict"], ExitCode.DONE, "1 pass"),
@@ -83,19 +84,19 @@ def read(path):
     ],
     ids=["pass", "pass strict", "warn", "warn strict", "fail", "fail strict"],
 )
-def test_the_exit_code_follows_the_limits(call, write, tmp_path, limits, options, code, said):
+def test_the_exit_code_follows_the_limits(call, write, tmp_path, limits, options, code, counts):
     found, error = call(
         "loans.csv", *QUICK, "--config", write("report.toml", limits), "-o", "r.json", *options
     )
     assert found == code
-    assert said in error
+    assert counts in error
     assert "r.json written." in error
     (judgement,) = read(tmp_path / "r.json")["judgements"]
     assert judgement["value"] == pytest.approx(0.18692821565604656)
 
 
 @pytest.mark.sweep
-def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
+def test_an_inconclusive_verdict_is_a_warning_with_strict(call, write, tmp_path):
     limits = write("report.toml", "[limits]\nbrier = 0.187\n[evaluation]\nresamples = 40\n")
     arguments = ["loans.csv", *BASE, "--quiet", "--config", limits, "-o", "r.json"]
     assert call(*arguments)[0] == ExitCode.DONE
@@ -110,7 +111,7 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
 
 @pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["loans.csv", "--forecast", "logit"], r"Missing option '?--outcome'?\.$"),
         (["loans.csv", "--outcome", "default"], r"Missing option '?--forecast'?\.$"),
@@ -138,12 +139,12 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
     ],
     ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else "",
 )
-def test_wrong_options_are_refused_before_the_work(call, tmp_path, monkeypatch, arguments, told):
+def test_wrong_options_are_refused_before_evaluating(call, tmp_path, monkeypatch, arguments, message):
     monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", None)
     before = sorted(tmp_path.iterdir())
     code, error = call(*arguments)
     assert code == ExitCode.USAGE
-    assert re.search(told, error.strip())
+    assert re.search(message, error.strip())
     assert error.startswith("scorereport: ")
     assert sorted(tmp_path.iterdir()) == before
 
@@ -158,7 +159,7 @@ def test_wrong_options_are_refused_before_the_work(call, tmp_path, monkeypatch, 
         ("[limits]\nbounded_brier = 0.2\n", "`limits.bounded_brier`"),
         ('[report]\nomit = ["cover"]\n', "`report.omit"),
     ],
-    ids=["unknown", "text", "number", "stranger", "costs", "cover"],
+    ids=["unknown", "text", "number", "other model", "costs", "cover"],
 )
 def test_a_wrong_configuration_is_refused_by_its_key(call, write, tmp_path, text, key):
     write("r.json", "old")
@@ -186,7 +187,7 @@ def test_several_forms_in_one_run(call, write, tmp_path):
     assert [title for _, _, title in list_contents(page)] == ["Model"]
 
 
-def test_the_command_is_recorded_without_what_only_writes(call, tmp_path, monkeypatch):
+def test_the_command_is_recorded_without_output_options(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kept = ["loans.csv", *BASE, "--resamples", "0", "--seed=5"]
     call(*kept, "-o", "a.json", "--date", "2026-11-15", "--quiet", "--strict")
@@ -208,14 +209,14 @@ def test_the_command_is_recorded_without_what_only_writes(call, tmp_path, monkey
     ],
     ids=["epoch", "both", "zone"],
 )
-def test_the_date_is_the_one_that_was_given(call, tmp_path, monkeypatch, epoch, date, expected):
+def test_the_date_is_the_given_one(call, tmp_path, monkeypatch, epoch, date, expected):
     if epoch is not None:
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     assert call("loans.csv", *QUICK, *date, "-o", "r.json")[0] == 0
     assert read(tmp_path / "r.json")["provenance"]["time"] == expected
 
 
-def test_options_come_before_the_configuration(call, write, tmp_path):
+def test_options_override_the_configuration(call, write, tmp_path):
     config = write(
         "report.toml",
         '[evaluation]\nseed = 5\nresamples = 0\ngroups = ["site"]\ncost_interval = [0.1, 0.2]\n',
@@ -251,8 +252,8 @@ def grades(tmp_path):
     """Predictions of three classes in the folder of the command."""
     rng = np.random.default_rng(3)
     p = rng.dirichlet([1, 1, 1], 60)
-    came = [("low", "mid", "high")[rng.choice(3, p=row)] for row in p]
-    frame = pd.DataFrame({"grade": came, "p0": p[:, 0], "p1": p[:, 1], "p2": p[:, 2]})
+    observed = [("low", "mid", "high")[rng.choice(3, p=row)] for row in p]
+    frame = pd.DataFrame({"grade": observed, "p0": p[:, 0], "p1": p[:, 1], "p2": p[:, 2]})
     frame = frame.assign(m_low=p[:, 0], m_mid=p[:, 1], m_high=p[:, 2], site=rng.choice(["A", "B"], 60))
     frame.to_csv(tmp_path / "grades.csv", index=False)
 
@@ -296,7 +297,7 @@ def test_a_configuration_is_enough_for_binary_models(call, write, tmp_path):
 
 @pytest.mark.sweep
 @pytest.mark.usefixtures("grades")
-def test_a_page_on_classes_tells_the_verdicts(call, write, tmp_path):
+def test_a_page_on_classes_shows_the_verdicts(call, write, tmp_path):
     omit = json.dumps([name for name in SECTION_NAMES if name != "summary"])
     text = f"[report]\nomit = {omit}\n{ORDINAL}[limits]\nmacro_f1 = 0.99\nrps = 0.9\n"
     code, error = call(
@@ -313,7 +314,7 @@ def test_a_page_on_classes_tells_the_verdicts(call, write, tmp_path):
 
 
 @pytest.mark.usefixtures("grades")
-def test_options_of_classes_come_before_the_configuration(call, write, tmp_path):
+def test_options_of_classes_override_the_configuration(call, write, tmp_path):
     write("costs.csv", "0,1,1\n1,0,1\n1,1,0\n")
     arguments = ["grades.csv", "--config", write("ordinal.toml", ORDINAL), "--quiet", "-o", "r.json"]
     options = ["--forecast", "m", "--unordered", "--cost-matrix", "costs.csv", "--scale-bins", "4"]
@@ -329,7 +330,7 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
 @pytest.mark.sweep(after=3)
 @pytest.mark.usefixtures("grades")
 @pytest.mark.parametrize(
-    ("text", "options", "told"),
+    ("text", "options", "message"),
     [
         (
             ORDINAL + "[limits]\nbrier = 0.2\n",
@@ -378,12 +379,12 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
             "`evaluation.classes`; got 4.",
         ),
     ],
-    ids=["binary", "unordered", "option", "no classes", "stranger", "groups", "outcome", "columns"],
+    ids=["binary", "unordered", "option", "no classes", "other model", "groups", "outcome", "columns"],
 )
-def test_what_does_not_fit_classes_is_refused_before_the_work(call, write, monkeypatch, text, options, told):
+def test_keys_that_do_not_fit_classes_are_refused(call, write, monkeypatch, text, options, message):
     monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", None)
     code, error = call("grades.csv", "--config", write("k.toml", text), *options, "-o", "r.json")
-    assert (code, error) == (ExitCode.USAGE, f"scorereport: {told}\n")
+    assert (code, error) == (ExitCode.USAGE, f"scorereport: {message}\n")
 
 
 @pytest.mark.usefixtures("grades")
@@ -415,7 +416,7 @@ def test_results_are_rendered_again_without_the_data(call, write, tmp_path):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
-def test_the_date_of_results_stays(call, tmp_path):
+def test_the_date_of_results_cannot_be_changed(call, tmp_path):
     call("loans.csv", *QUICK, *DATE, "-o", "a.json")
     code, error = call("--from", "a.json", "--date", "2020-01-01", "-o", "b.json")
     assert code == ExitCode.USAGE
@@ -425,7 +426,7 @@ def test_the_date_of_results_stays(call, tmp_path):
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
-def test_results_can_get_other_words_and_limits(call, write, tmp_path):
+def test_results_can_get_other_texts_and_limits(call, write, tmp_path):
     call("loans.csv", *QUICK, *DATE, "--config", write("a.toml", PASS), "-o", "a.json")
     code, _ = call("--from", "a.json", "--config", write("b.toml", FAIL), "-o", "b.json")
     assert code == ExitCode.LIMIT_BREACHED
@@ -434,7 +435,7 @@ def test_results_can_get_other_words_and_limits(call, write, tmp_path):
     assert [j["verdict"] for j in second["judgements"]] == ["fail"]
     assert second["configuration_source"] == {"name": "b.toml", "text": FAIL}
     assert first["origin"] is None
-    assert second["origin"] == first["provenance"]  # limits of now are not of then
+    assert second["origin"] == first["provenance"]  # the new limits are not those of the first run
     assert "--from a.json" in second["provenance"]["command"]
 
 
@@ -445,9 +446,9 @@ def test_options_that_override_the_configuration_are_named(call, write, tmp_path
         "loans.csv", *QUICK, *DATE, "--config", config, "--level", "0.9", "-o", "r.json", "-o", "r.html"
     )
     assert code == 0
-    made = read(tmp_path / "r.json")
-    assert made["overridden"] == ["level"]
-    assert (made["evaluation"]["settings"]["level"], made["evaluation"]["settings"]["seed"]) == (0.9, 3)
+    found = read(tmp_path / "r.json")
+    assert found["overridden"] == ["level"]
+    assert (found["evaluation"]["settings"]["level"], found["evaluation"]["settings"]["seed"]) == (0.9, 3)
     text = words_of((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "Options that override it level" in text
     again = call("--from", "r.json", "--config", config, "-o", "again.json")
@@ -485,15 +486,15 @@ def test_a_page_that_runs_or_fetches_is_not_written(call, write, tmp_path, marku
     assert not (tmp_path / "r.html").exists()
 
 
-def test_the_document_of_an_evaluation_is_enough(call, write, tmp_path):
+def test_the_document_of_an_evaluation_can_be_rendered(call, write, tmp_path):
     evaluation = sr.evaluate(make_loans(), outcome="default", forecasts=["logit"], resamples=0)
     (tmp_path / "evaluation.json").write_text(evaluation.to_json(), encoding="utf-8")
     for options in ([], ["--config", write("report.toml", PASS)]):
         code, error = call("--from", "evaluation.json", *options, *DATE, "-o", "r.json")
         assert (code, "1 pass" in error) == (0, bool(options))
-        made = read_report(tmp_path / "r.json")
-        assert made.evaluation.sha256 == evaluation.sha256
-        assert made.provenance.time == "2026-11-15T00:00:00+00:00"
+        found = read_report(tmp_path / "r.json")
+        assert found.evaluation.sha256 == evaluation.sha256
+        assert found.provenance.time == "2026-11-15T00:00:00+00:00"
 
 
 @pytest.mark.sweep(after=1)
@@ -508,9 +509,9 @@ def test_results_that_were_changed_by_hand_are_refused(call, write, tmp_path, ch
     elif change == "limit":
         found["configuration_source"]["text"] = PASS
     else:
-        told = {"verdict": "certified", "sentence": "Certified.", "time": TIME, "rows": 320}
+        valid = {"verdict": "certified", "sentence": "Certified.", "time": TIME, "rows": 320}
         found["certificate"] = {
-            **told,
+            **valid,
             "sha256": "",
             "reference": "R",
             "software": {},
@@ -559,7 +560,7 @@ def test_a_section_can_have_a_template_of_its_own(call, write, tmp_path, templat
 
 @pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
-    ("template", "told"),
+    ("template", "message"),
     [
         ("<p>\n{{ nothing }}</p>", r"Line 2 of the template \S*model\.html fails: UndefinedError: 'nothing'"),
         ("{{ ''.__class__.__mro__ }}", r"Line 1 of the template \S*model\.html fails: SecurityError"),
@@ -569,7 +570,7 @@ def test_a_section_can_have_a_template_of_its_own(call, write, tmp_path, templat
     ],
     ids=["undefined", "class", "globals", "file", "syntax"],
 )
-def test_a_template_that_fails_leaves_the_old_report(call, write, tmp_path, template, told):
+def test_a_template_that_fails_leaves_the_old_report(call, write, tmp_path, template, message):
     config = write("report.toml", ONLY_MODEL)
     write("own/sections/model.html", template)
     write("r.html", "old")
@@ -579,7 +580,7 @@ def test_a_template_that_fails_leaves_the_old_report(call, write, tmp_path, temp
         "loans.csv", *QUICK, "--config", config, "--templates", "own", "-o", "r.json", "-o", "r.html"
     )
     assert code == ExitCode.USAGE
-    assert re.search(told, error)
+    assert re.search(message, error)
     assert "root:" not in error
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == "old"
     assert (tmp_path / "r.json").read_text(encoding="utf-8") == "old too"
@@ -620,13 +621,13 @@ def test_a_signed_report_names_the_unsigned_one(call, write, tmp_path, monkeypat
     assert (code, "password" in error) == (ExitCode.USAGE, True)
     assert not (tmp_path / "b.pdf").exists()
     monkeypatch.setenv("SCOREREPORT_SIGN_PASSWORD", PASSWORD)
-    code, told = call(*arguments, "--sign", "key.p12", "-o", "b.pdf", "-o", "b.json")
+    code, printed = call(*arguments, "--sign", "key.p12", "-o", "b.pdf", "-o", "b.json")
     assert code == 0
     unsigned, signed = ((tmp_path / name).read_bytes() for name in ("a.pdf", "b.pdf"))
     assert signed.startswith(unsigned)
     recorded = hashlib.sha256(unsigned).hexdigest()
     assert unsigned_sha256(signed) == recorded
-    assert f"b.pdf written. SHA-256 before it was signed: {recorded}." in told
+    assert f"b.pdf written. SHA-256 before it was signed: {recorded}." in printed
     assert "--sign" not in read(tmp_path / "b.json")["provenance"]["command"]
     assert read_pages(signed) == read_pages(unsigned)
 
@@ -643,11 +644,11 @@ def test_a_notebook_shows_tables_and_a_diagram():
     assert "<script" not in shown
     assert html.escape(name, quote=False) in shown
     assert not re.search(r"<(html|head|body|link)\b|https?:", shown)
-    (told,) = list_images(shown)
-    assert name in told
+    (text,) = list_images(shown)
+    assert name in text
     for model in evaluation.models:
         part = model.scores.decompositions[0]
-        assert f"{part.miscalibration:.4f}"[:5] in told
+        assert f"{part.miscalibration:.4f}"[:5] in text
         assert f"{part.score:.4f} " in words_of(shown)
 
 
@@ -663,7 +664,7 @@ def test_python_writes_what_the_command_writes(call, write, tmp_path):
 
 
 def test_the_configuration_of_the_demonstration_fits():
-    told = read_configuration(doctor_visits.CONFIGURATION)
+    configuration = read_configuration(doctor_visits.CONFIGURATION)
     rows = make_loans().rename(
         columns={"default": doctor_visits.OUTCOME, "site": doctor_visits.GROUP, "steep": "poisson"}
     )
@@ -676,9 +677,9 @@ def test_the_configuration_of_the_demonstration_fits():
         **doctor_visits.SETTINGS,
         resamples=20,
     )
-    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
-    assert set(told.model.descriptions) == set(doctor_visits.FORECASTS)
-    assert told.evaluation.groups == (doctor_visits.GROUP,)
+    report = build_report(evaluation, Provenance(time=TIME), configuration=configuration)
+    assert set(configuration.model.descriptions) == set(doctor_visits.FORECASTS)
+    assert configuration.evaluation.groups == (doctor_visits.GROUP,)
     assert {judgement.measure for judgement in report.judgements} == {
         "brier",
         "brier_miscalibration",

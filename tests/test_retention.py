@@ -42,7 +42,7 @@ WEIGHTS = {
 }
 
 
-# Definitions, written once more as slowly as possible
+# Definitions as slow, plain code
 
 
 def naive_metric(metric, y, label, weight, n_classes, cost=None):
@@ -64,7 +64,7 @@ def naive_metric(metric, y, label, weight, n_classes, cost=None):
 
 
 def naive_curve(y, p, score, metric, fractions):
-    """Rows without weights: sort, drop the last floor(f n), measure the rest."""
+    """Rows without weights: sort, drop the last floor(f n), compute the metric of the rest."""
     per_case, label = sr.scores.get_score(score).function(y, p).round(12), p.argmax(axis=1)
     rows = sorted(range(len(y)), key=lambda i: (per_case[i], y[i], label[i]))
     kept = [rows[: len(y) - int(np.floor(f * len(y) + 1e-9))] for f in fractions]
@@ -73,7 +73,7 @@ def naive_curve(y, p, score, metric, fractions):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("score", ["rps", "penalized_log_loss"])
-def test_the_curve_is_what_its_definition_says(score, metric):
+def test_the_curve_follows_its_definition(score, metric):
     curve = sr.curves.retention_curve(Y, P, score=score, metric=metric, fractions=FRACTIONS)
     np.testing.assert_allclose(curve.value, naive_curve(Y, P, score, metric, FRACTIONS), rtol=1e-13)
 
@@ -91,8 +91,8 @@ def test_the_middle_of_the_band_is_the_retention_curve_to_the_last_bit(score, me
     assert (band.score, band.metric) == (score, metric)
 
 
-def test_fractional_weights_leave_in_part():
-    """Two cases of 0.5 and one of 1.5: a fifth of 2.5 is all of the worst, 0.3 takes a quarter more."""
+def test_fractional_weights_are_set_aside_in_part():
+    """Weights 0.5, 0.5 and 1.5: a fifth of 2.5 removes the worst case, 0.3 another quarter."""
     y, p, w = [0, 0, 0], [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]], [0.5, 0.5, 1.5]
     curve = sr.curves.retention_curve(y, p, metric="accuracy", fractions=[0, 0.1, 0.2, 0.3], sample_weight=w)
     np.testing.assert_allclose(curve.value, [2 / 2.5, 2 / 2.25, 1, 1], rtol=1e-15)
@@ -109,7 +109,7 @@ def test_fractional_weights_may_have_any_sum():
 
 
 def test_the_area_in_percent_is_a_hundred_times_as_large():
-    """Cases (0, 0), (1, 0), (1, 1): accuracy 2/3 of all, 1 without the worst."""
+    """Cases (0, 0), (1, 0), (1, 1): the accuracy is 2/3, and 1 without the worst case."""
     y, p = [0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]
     band = retention_band(y, p, metric="accuracy", fractions=[0, 0.2, 0.4], resamples=20)
     area = 0.2 * 2 / 3 + 0.2 * (2 / 3 + 1) / 2
@@ -129,7 +129,7 @@ def test_the_area_in_percent_is_a_hundred_times_as_large():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_bands_and_intervals_are_those_of_resampled_rows(metric):
-    """The same draws, with rows taken one by one, sorted anew and measured by slow code."""
+    """The same draws, with rows taken one by one, sorted again and evaluated by slow code."""
     y, p = make_cases(n=17, n_classes=3)
     panel = make_class_panel(y, {"p": p})
     y, p = panel.outcome, panel.forecasts["p"]
@@ -174,7 +174,7 @@ def test_whole_weights_are_repeated_rows():
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_the_order_of_rows_leaves_no_trace(weights):
+def test_the_order_of_rows_does_not_matter(weights):
     w = WEIGHTS[weights]
     first = json_documents.dump(retention_band(Y, P, sample_weight=w, resamples=10))
     for seed in range(5):
@@ -241,7 +241,7 @@ def test_a_metric_given_as_a_function_equals_the_known_one(weights):
     assert own.metric == "share_wrong"
 
 
-def test_a_metric_without_weights_sees_drawn_cases_repeated():
+def test_a_metric_without_weights_gets_drawn_cases_repeated():
     known, own = (
         retention_band(Y, P, metric=metric, resamples=15)
         for metric in ("accuracy", count_right_without_weights)
@@ -259,13 +259,13 @@ def test_a_score_given_as_a_function_equals_the_known_one():
     assert own.score == "squared"
 
 
-# Odd cases
+# Edge cases
 
 
-def test_two_classes_need_no_other_treatment():
-    """RPS of two classes orders as the Brier score does, and kappa is Cohen's."""
+def test_two_classes_need_no_special_case():
+    """With two classes, the RPS orders cases like the Brier score, and kappa is Cohen's."""
     y, of_first = make_cases(n=40, n_classes=2)[0], np.random.default_rng(8).integers(0, 17, 40) / 16
-    p = np.column_stack([of_first, 1 - of_first])  # sixteenths: scores that tie do so exactly
+    p = np.column_stack([of_first, 1 - of_first])  # sixteenths, so that ties of scores are exact
     by_rps, by_brier = (retention_band(y, p, score=score) for score in ("rps", "multiclass_brier"))
     np.testing.assert_array_equal(by_rps.value, by_brier.value)
     label = p.argmax(axis=1)
@@ -273,7 +273,7 @@ def test_two_classes_need_no_other_treatment():
     assert by_rps.value[0] == pytest.approx((agreed - expected) / (1 - expected), rel=1e-12)
 
 
-def test_a_class_that_never_came_changes_no_accuracy():
+def test_a_class_that_was_never_observed_changes_no_accuracy():
     wide = np.column_stack([P, np.zeros(len(P))])
     for metric in ("accuracy", "macro_f1", "quadratic_weighted_kappa"):
         one, other = (
@@ -290,7 +290,7 @@ def test_a_class_that_never_came_changes_no_accuracy():
     ("metric", "value"),
     [("accuracy", 1), ("macro_f1", 1), ("expected_cost", 0), ("quadratic_weighted_kappa", 1)],
 )
-def test_all_right_stays_all_right(metric, value):
+def test_perfect_predictions_stay_perfect(metric, value):
     y = np.arange(30) % 3
     p = np.where(np.eye(3)[y] == 1, 0.8, 0.1)
     band = retention_band(y, p, metric=metric, fractions=[0, 0.2, 0.5], sample_weight=np.full(30, 0.1))
@@ -314,8 +314,8 @@ def test_without_resamples_there_is_no_interval():
     assert band.area.note == "Too few resamples: there is no interval."
 
 
-def test_kappa_of_one_class_is_told():
-    """The case of class 1 leaves first: a constant class and label are left, kappa is 0/0."""
+def test_an_undefined_kappa_of_one_class_is_noted():
+    """The case of class 1 is set aside first: class and label are then constant, and kappa is 0/0."""
     y, p = [0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.45, 0.55]]
     band = retention_band(y, p, fractions=[0, 0.25], resamples=30)
     assert band.value[0] == 1
@@ -324,7 +324,7 @@ def test_kappa_of_one_class_is_told():
     assert band.note.startswith("The metric is not defined at 1 of 2 fractions. At some fractions it is not ")
 
 
-def test_resamples_without_a_kappa_are_left_out_and_told():
+def test_resamples_without_a_kappa_are_left_out_and_noted():
     y, p = [0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.45, 0.55]]
     band = retention_band(y, p, fractions=[0, 0.1], resamples=30, seed=1)
     panel = make_class_panel(y, {"p": p})
@@ -339,8 +339,8 @@ def test_resamples_without_a_kappa_are_left_out_and_told():
     assert (band.lower[0], band.upper[0]) == (1, 1)
 
 
-def test_costs_of_the_user_count():
-    """Labels 0, 0, 1 for classes 0, 1, 1: one error that costs 5, and leaves first."""
+def test_costs_of_the_user_are_used():
+    """Labels 0, 0, 1 for classes 0, 1, 1: one error, which costs 5 and is set aside first."""
     y, p = [0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]
     options = {"metric": "expected_cost", "cost": [[0, 1], [5, 0]], "fractions": [0, 0.4]}
     for curve in (sr.curves.retention_curve(y, p, **options), retention_band(y, p, **options)):
@@ -434,17 +434,17 @@ def test_the_figure_draws_the_numbers_of_the_bands():
     assert len(axes.collections) == 2
 
 
-def test_a_metric_that_is_nowhere_defined_says_so():
+def test_a_metric_that_is_nowhere_defined_is_shown_as_such():
     (model,) = make_models(1, metrics=("accuracy",), resamples=0)
-    nothing = np.full(len(FRACTIONS), np.nan)
-    empty = make_model("m0", tuple(replace(band, value=nothing) for band in model.retention))
+    undefined = np.full(len(FRACTIONS), np.nan)
+    empty = make_model("m0", tuple(replace(band, value=undefined) for band in model.retention))
     figure = plot_retention([empty])
     assert [text.get_text() for text in figure.axes[0].texts] == ["not defined"]
     assert "then n/d by every score" in describe_retention([empty])
     assert render_svg(figure) == render_svg(plot_retention([empty]))
 
 
-def test_the_figure_is_told_in_words():
+def test_the_figure_is_described_in_words():
     models = make_models(2, metrics=("accuracy",))
     first, second = models[0].retention
     low, high = sorted([first, second], key=lambda band: band.value[-1])
@@ -516,7 +516,7 @@ def test_the_best_scores_are_named_and_marked_where_they_are_clear():
     assert "0.3000, if cases are set aside by every score alike;" in sentence
 
 
-def test_an_area_that_is_not_defined_is_not_called_the_best():
+def test_an_undefined_area_is_not_named_as_the_best():
     (model,) = make_models(1)
     unknown = (np.nan, np.nan, np.nan)
     known = (0.02, 0.01, 0.03)
@@ -526,7 +526,7 @@ def test_an_area_that_is_not_defined_is_not_called_the_best():
     assert describe_best_scores([with_areas(model, [unknown] * 4)]) == []
 
 
-def test_one_score_is_not_called_the_best():
+def test_a_single_score_is_not_named_as_the_best():
     panel = make_class_panel(Y, {"m": P})
     bands = retain_panel(panel, "m", scores=["rps"], metrics=["accuracy"], resamples=2)
     assert describe_best_scores([make_model("m", bands)]) == []
@@ -552,16 +552,16 @@ def test_the_section_has_figures_and_a_table():
     assert (section.content["width"], section.content["width_percent"]) == ("0.4", "40")
 
 
-def test_the_section_becomes_a_page():
+def test_the_section_is_rendered():
     models = make_models(1)
     noted = [make_model("m0", tuple(replace(b, note="A note.") for b in models[0].retention))]
     section = describe_retention_section(make_report(noted))
     for place, part in enumerate(section.parts.values()):
         part |= {"id": f"part-{place}", "name": f"Part {place}"}
     labels = {key: {"text": part["name"], "id": part["id"]} for key, part in section.parts.items()}
-    told = {**section.content, "id": "retention", "number": "1", "title": section.title}
+    described = {**section.content, "id": "retention", "number": "1", "title": section.title}
     page = render_html(
-        "sections/retention.html", {"section": told | {"parts": section.parts}, "labels": labels}
+        "sections/retention.html", {"section": described | {"parts": section.parts}, "labels": labels}
     )
     assert "it is not a rule for which cases to refer to a person" in page
     assert "divided by 0.4, the distance between the first and the last fraction" in page

@@ -1,4 +1,4 @@
-"""No decision hangs on the last bit: a number moved by a few of its last bits decides as before."""
+"""No decision depends on the last bits of a number, in which processors differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scorereport.inference.bootstrap_results import _bounds
 from scorereport.inference.calibration_tests import hosmer_lemeshow_test
 from scorereport.scores.registry import Direction
 
-#: How far sums of different processors lie apart, relative to their size.
+#: Relative difference between sums of different processors.
 LAST_BITS = 4 * np.finfo(float).eps
 BOTH_WAYS = (1 - LAST_BITS, 1.0, 1 + LAST_BITS)
 
@@ -34,7 +34,7 @@ def test_infinite_and_missing_numbers_are_equal_to_themselves_only():
     assert not exceeds(np.nan, 1.0)
 
 
-def test_small_numbers_are_told_apart_by_their_own_size():
+def test_small_numbers_are_compared_relative_to_their_size():
     assert exceeds(1.001e-9, 1e-9)
     assert not exceeds(1e-9 * (1 + 1e-13), 1e-9)
 
@@ -74,7 +74,7 @@ def test_a_number_on_a_limit_meets_it(factor):
 
 
 def test_replicates_that_equal_the_value_are_ties_in_bca_intervals():
-    """Half of the resamples repeat the value: last bits must not move the bias from 0 to its largest."""
+    """Half of the resamples equal the value: the last bits must not change the bias from 0 to its maximum."""
     replicates = np.repeat([0.1, 0.3, 0.5], [250, 500, 250])
     rng = np.random.default_rng(2)
     expected = _bounds(0.3, replicates, 0.9, "bca", 0.0)
@@ -92,7 +92,7 @@ def test_the_first_of_equal_checkpoints_is_chosen(factor):
     assert _stop_early(track, found, 1).at == "c"
 
 
-def test_a_selection_of_another_processor_can_be_read():
+def test_a_selection_from_another_processor_can_be_read():
     """Its correlations differ in the last bits; a choice that does not follow is still refused."""
     frame = pd.DataFrame({"epoch": range(5), "log_loss": [0.9, 0.5, 0.4, 0.45, 0.7]})
     frame["accuracy"] = [0.5, 0.6, 0.71, 0.69, 0.6]
@@ -106,7 +106,7 @@ def test_a_selection_of_another_processor_can_be_read():
 
 
 def test_cases_with_equal_scores_are_set_aside_in_the_order_of_their_classes():
-    """Cases of equal scores may differ in last bits: the queue must not be sorted by them."""
+    """Equal scores may differ in their last bits, which must not determine the order."""
     y = np.array([2, 1, 0, 2, 1, 0])
     p = np.full((6, 3), 1 / 3)
     jitter = np.array([1, -1, 0, -1, 1, 0]) * LAST_BITS

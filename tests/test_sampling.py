@@ -50,7 +50,7 @@ def test_frequencies_have_the_error_of_ordinary_least_squares_on_repeated_rows()
 
 @pytest.mark.parametrize("weight", [WHOLE, FRACTIONAL], ids=["whole", "fractional"])
 def test_sampling_weights_have_the_robust_error_of_weighted_least_squares(weight):
-    """HC1 is √(n/(n - 1) Σ(w r)²)/Σw where a constant is all that is estimated."""
+    """HC1 is √(n/(n - 1) Σ(w r)²)/Σw if only a constant is estimated."""
     units = SamplingUnits(rows=N, weight=weight)
     model = sm.WLS(VALUES, ONE, weights=weight).fit(cov_type="HC1")
     assert_agree(units.standard_error(VALUES), model.bse[0])
@@ -70,7 +70,7 @@ def test_equal_clusters_have_the_cluster_robust_error():
 
 @pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
 def test_unequal_clusters_have_a_bias_reduced_error(weight):
-    """By hand: the squared sum of deviations of each cluster over 1 less its share of the weight."""
+    """By hand: the squared sum of deviations of each cluster over 1 minus its share of the weight."""
     w = ONE if weight is None else weight
     deviation = VALUES - np.average(VALUES, weights=w)
     variance = sum(
@@ -147,7 +147,7 @@ def test_equal_values_have_no_skewness_however_their_mean_is_rounded():
 
 
 def test_weights_divided_by_that_of_a_case_count_cases():
-    """Kish's (Σw)²/Σw², by hand 16/6.5; rows for equal weights; counts count themselves."""
+    """Kish's (Σw)²/Σw², by hand 16/6.5; the rows for equal weights; frequencies count themselves."""
     units = SamplingUnits(rows=3, weight=np.array([0.5, 1.5, 2.0]))
     assert_agree(units.total / units.case_weight, 16 / 6.5)
     assert_agree(SamplingUnits(rows=4, weight=np.full(4, 0.3)).case_weight, 0.3)
@@ -183,7 +183,7 @@ def test_cases_of_some_rows_are_counted_by_their_own_weights():
         ([1.0, 1.0], "sampling", False),
     ],
 )
-def test_the_kind_of_weights_says_whether_rows_are_repeated(weight, kind, are_repeated):
+def test_the_kind_of_weights_determines_whether_rows_are_repeated(weight, kind, are_repeated):
     units = SamplingUnits(rows=2, weight=None if weight is None else np.array(weight), weight_kind=kind)
     assert units.are_repeated_rows is are_repeated
 
@@ -222,7 +222,7 @@ def test_acceleration_is_a_sixth_of_the_skewness_of_the_mean(rows):
         assert abs(found) <= 1 / 6  # constant values may differ from their mean in the last digit
 
 
-def test_acceleration_of_values_that_do_not_vary_is_none():
+def test_acceleration_of_constant_values_is_zero():
     assert SamplingUnits(rows=4).acceleration(np.full(4, 0.5)) == 0
 
 
@@ -256,10 +256,10 @@ def test_resamples_have_as_many_draws_as_the_sample(seed):
         assert sum(values.pop() for values in per_cluster) == CLUSTER.max() + 1
 
 
-@pytest.mark.parametrize("times", [1, 20], ids=["drawn one by one", "drawn by their law"])
+@pytest.mark.parametrize("times", [1, 20], ids=["drawn one by one", "drawn by their distribution"])
 def test_repeated_rows_are_multinomial(times):
-    """Mean n p and covariance n (diag(p) - p p'), by the standard errors of 4000 draws: 5 of them err in
-    6e-7 of versions for each of 12 numbers.
+    """Mean n p and covariance n (diag(p) - p p'), to 5 standard errors of 4000 draws: each of the 12 numbers
+    fails by chance with probability 6e-7.
     """
     weight = np.array([1.0, 2, 5]) * times
     assert (weight.sum() > _FEW_REPEATS * 3) == (times == 20)
@@ -274,7 +274,7 @@ def test_repeated_rows_are_multinomial(times):
 
 
 @given(st.integers(0, 1000))
-def test_weights_and_clusters_are_carried_by_what_is_drawn(seed):
+def test_drawn_units_keep_their_weights_and_rows(seed):
     """The same random numbers draw rows, rows with their weights, and clusters with all their rows."""
     rows, clusters = (
         SamplingUnits(rows=N).draw(random_stream(seed)),
@@ -290,7 +290,7 @@ def test_weights_and_clusters_are_carried_by_what_is_drawn(seed):
 
 
 def test_few_repeats_are_drawn_one_by_one_up_to_eight_per_row():
-    """At the edge the draw is still that of repeated rows, to the last bit."""
+    """At the limit, the draw is still that of repeated rows, to the last bit."""
     weight = np.array([8.0, 8.0, 8.0])
     repeated = SamplingUnits(rows=24).draw(random_stream(1)).reshape(3, 8).sum(axis=1)
     np.testing.assert_array_equal(
@@ -298,7 +298,7 @@ def test_few_repeats_are_drawn_one_by_one_up_to_eight_per_row():
     )
 
 
-def test_streams_are_the_same_for_the_same_key_and_others_for_others():
+def test_streams_depend_on_their_key_only():
     keys = [(1,), (1, 0), (1, 1), (2, 0), (1, 0, 0)]
     drawn = [random_stream(*key).random(4).tobytes() for key in keys]
     assert len(set(drawn)) == len(keys)
@@ -311,7 +311,7 @@ def test_streams_are_the_same_for_the_same_key_and_others_for_others():
 
 @pytest.fixture
 def threads(monkeypatch, request):
-    """So many threads, however few the rows; none of them may be left over."""
+    """Set the number of threads, also for few rows, and assert that none is left over."""
     before = set(threading.enumerate())
     monkeypatch.setenv("SCOREREPORT_THREADS", str(request.param))
     monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 0)
@@ -339,14 +339,14 @@ def test_results_come_in_order(threads):
 
 @pytest.mark.parametrize("threads", [2, 5], indirect=True)
 def test_as_many_calls_run_at_once_as_there_are_threads(threads):
-    """They wait for each other, and none would come alone."""
+    """The calls wait for each other, so that none could finish alone."""
     together = threading.Barrier(threads, timeout=10)
     results = repeat(lambda _: together.wait() >= 0, 4 * threads, rows=1, what="meeting")
     assert list(results) == [True] * (4 * threads)
 
 
 @every_number
-def test_no_work_is_no_result(threads):
+def test_no_work_gives_no_result(threads):
     assert list(repeat(str, 0, rows=1, what="nothing")) == []
     assert threads > 0
 
@@ -415,7 +415,7 @@ def test_an_error_inside_ends_the_work(threads, error):
 
 @every_number
 def test_a_watcher_that_stops_ends_the_work(threads):
-    """As an interrupt while progress is shown."""
+    """Like an interrupt during the display of progress."""
     started = []
 
     def watch(_what, done, _total):
@@ -432,7 +432,7 @@ def test_a_watcher_that_stops_ends_the_work(threads):
 
 @pytest.mark.parametrize("threads", [2, 5], indirect=True)
 def test_calls_that_wait_are_cancelled(threads):
-    """Only what runs already is waited for: the calls behind it never start."""
+    """Running calls are waited for; queued calls never start."""
     started, free = [], threading.Event()
 
     def function(number):
@@ -452,7 +452,7 @@ def test_calls_that_wait_are_cancelled(threads):
 
 @every_number
 def test_an_interrupt_from_the_keyboard_ends_the_work(threads):
-    """A real signal, while the reader waits; far sooner than the 100 s the work would take by itself."""
+    """A real signal during the wait of the reader, long before the 100 s that the work takes."""
     started, reader = [], threading.get_ident()
     timer = threading.Timer(0.1, signal.pthread_kill, (reader, signal.SIGINT))
     timer.start()
@@ -468,48 +468,48 @@ def test_an_interrupt_from_the_keyboard_ends_the_work(threads):
     assert 0 < len(started) < 5000
 
 
-@pytest.mark.parametrize(("given", "expected"), [("3", 3), ("1", 1), ("", None), (None, None)])
-def test_there_are_as_many_threads_as_asked_or_as_processors(given, expected, monkeypatch):
+@pytest.mark.parametrize(("value", "expected"), [("3", 3), ("1", 1), ("", None), (None, None)])
+def test_there_are_as_many_threads_as_requested_or_as_processors(value, expected, monkeypatch):
     monkeypatch.delenv("SCOREREPORT_THREADS", raising=False)
-    if given is not None:
-        monkeypatch.setenv("SCOREREPORT_THREADS", given)
+    if value is not None:
+        monkeypatch.setenv("SCOREREPORT_THREADS", value)
     assert count_threads() == (os.cpu_count() if expected is None else expected)
 
 
-@pytest.mark.parametrize("given", ["0", "-2", "two", "1.5"])
-def test_no_threads_are_refused(given, monkeypatch):
-    monkeypatch.setenv("SCOREREPORT_THREADS", given)
+@pytest.mark.parametrize("value", ["0", "-2", "two", "1.5"])
+def test_no_threads_are_refused(value, monkeypatch):
+    monkeypatch.setenv("SCOREREPORT_THREADS", value)
     with pytest.raises(UsageError) as refusal:
         count_threads()
-    assert str(refusal.value) == f"`SCOREREPORT_THREADS` must be a whole number of at least 1; got {given!r}."
+    assert str(refusal.value) == f"`SCOREREPORT_THREADS` must be a whole number of at least 1; got {value!r}."
 
 
 @every_number
-def test_a_step_is_reported_once_it_was_worked_on(threads):
-    told, log = [], []
-    with watched_by(lambda *step: told.append(step)):
+def test_a_step_is_reported_after_it_was_processed(threads):
+    reported, log = [], []
+    with watched_by(lambda *step: reported.append(step)):
         for number in repeat(lambda n: n, 3, rows=1, what="stepping"):
-            log.append((number, len(told)))
+            log.append((number, len(reported)))
     assert log == [(0, 0), (1, 1), (2, 2)]
-    assert told == [("stepping", 1, 3), ("stepping", 2, 3), ("stepping", 3, 3)]
+    assert reported == [("stepping", 1, 3), ("stepping", 2, 3), ("stepping", 3, 3)]
     assert threads in {1, 2, 5}
 
 
-def test_nobody_watches_outside_the_block():
-    told = []
+def test_steps_outside_the_block_are_not_reported():
+    reported = []
 
     def fail():
-        with watched_by(lambda *step: told.append(step)):
+        with watched_by(lambda *step: reported.append(step)):
             list(steps([1], 1, "inside"))
             raise ValueError("stop")
 
     with pytest.raises(ValueError, match="stop"):
         fail()
     assert list(steps([1, 2], 2, "outside")) == [1, 2]
-    assert told == [("inside", 1, 1)]
+    assert reported == [("inside", 1, 1)]
 
 
-def test_the_inner_watcher_takes_over():
+def test_the_inner_watcher_replaces_the_outer():
     outer, inner = [], []
     with watched_by(lambda *step: outer.append(step)):
         with watched_by(lambda *step: inner.append(step)):

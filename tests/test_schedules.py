@@ -1,4 +1,4 @@
-"""Schedules across changes of the clocks, short months and missed nights; units of systemd and cron."""
+"""Schedules across clock changes, short months and missed runs; systemd units and cron lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def list_runs(cron: str, zone: str, after: datetime, until: datetime) -> list[st
     return [run.isoformat() for run in Schedule(cron, zone).times_between(after, until)]
 
 
-def test_in_spring_a_time_that_is_skipped_runs_right_after_and_once() -> None:
+def test_a_time_skipped_in_spring_runs_once_right_after() -> None:
     assert list_runs("30 2 * * *", "Europe/Berlin", utc(2026, 3, 27, 12), utc(2026, 3, 30, 12)) == [
         "2026-03-28T02:30:00+01:00",
         "2026-03-29T03:00:00+02:00",
@@ -35,7 +35,7 @@ def test_in_spring_a_time_that_is_skipped_runs_right_after_and_once() -> None:
     ]
 
 
-def test_in_autumn_a_time_that_comes_twice_runs_once() -> None:
+def test_a_time_that_occurs_twice_in_autumn_runs_once() -> None:
     assert list_runs("30 2 * * *", "Europe/Berlin", utc(2026, 10, 23, 12), utc(2026, 10, 26, 12)) == [
         "2026-10-24T02:30:00+02:00",
         "2026-10-25T02:30:00+02:00",
@@ -44,8 +44,8 @@ def test_in_autumn_a_time_that_comes_twice_runs_once() -> None:
 
 
 @pytest.mark.parametrize("day", [utc(2026, 3, 28), utc(2026, 10, 24)])
-def test_asked_again_and_again_nothing_comes_twice(day: datetime) -> None:
-    """A scheduler asks from any moment: each answer lies after it, and the runs are always the same."""
+def test_the_next_run_from_any_moment_is_one_of_the_schedule(day: datetime) -> None:
+    """From any moment, the next run lies after it, and the set of runs is always the same."""
     schedule = Schedule("30 2 * * *", "Europe/Berlin")
     moments = [day + timedelta(minutes=7 * step) for step in range(48 * 60 // 7)]
     runs = [schedule.next_after(moment).astimezone(UTC) for moment in moments]
@@ -117,7 +117,7 @@ def test_sunday_has_many_names(sunday: str) -> None:
     assert run == utc(2026, 11, 15, 6)
 
 
-def test_of_two_kinds_of_days_either_will_do() -> None:
+def test_with_two_kinds_of_days_either_is_enough() -> None:
     runs = Schedule("0 6 13 nov MON", "UTC").times_between(utc(2026, 11, 1), utc(2026, 11, 30, 23))
     assert [run.day for run in runs] == [2, 9, 13, 16, 23, 30]
 
@@ -204,7 +204,7 @@ def test_a_wrong_field_is_named(cron: str, field: str) -> None:
         ("", ""),
     ],
 )
-def test_a_zone_that_nobody_knows_is_refused(zone: str, hint: str) -> None:
+def test_an_unknown_zone_is_refused(zone: str, hint: str) -> None:
     with pytest.raises(
         UsageError,
         match=r"^`audit\.time_zone` must be the name of a time zone such as `UTC` or `Europe/Berlin`; got "
@@ -242,8 +242,8 @@ NAME = 'new 100% "best" o\'clock\n[Install]'
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def is_meant(expression: str, day: date) -> bool:
-    """Whether an expression of systemd names a day, read here in our own way."""
+def includes_day(expression: str, day: date) -> bool:
+    """Whether an expression of systemd includes a day, by an independent reading."""
     match = re.fullmatch(r"(?:(\S+) )?\*-(\S+?)([-~])(\S+) \S+:\S+:00 UTC", expression)
     assert match is not None
     length = ((day.replace(day=1) + timedelta(days=31)).replace(day=1) - day.replace(day=1)).days
@@ -262,10 +262,10 @@ def test_a_calendar_of_systemd_names_the_days_of_the_schedule(cron: str) -> None
     daily = Schedule(" ".join(["0 12", *cron.split()[2:]]), "UTC")
     expected = [run.date() for run in daily.times_between(utc(2027, 1, 1), utc(2029, 2, 28, 23, 59))]
     assert expected
-    assert [day for day in days if any(is_meant(each, day) for each in expressions)] == expected
+    assert [day for day in days if any(includes_day(each, day) for each in expressions)] == expected
 
 
-def ask_systemd(expression: str, after: datetime, count: int) -> list[datetime]:
+def list_systemd_runs(expression: str, after: datetime, count: int) -> list[datetime]:
     base = f"--base-time={after:%Y-%m-%d %H:%M:%S} UTC"
     answer = subprocess.run(
         ["systemd-analyze", "calendar", f"--iterations={count}", base, expression],
@@ -295,9 +295,9 @@ def test_systemd_runs_at_the_times_of_the_schedule(cron: str) -> None:
     require_systemd()
     after = utc(2027, 1, 1, 12)
     schedule = Schedule(cron, "Asia/Tokyo")
-    asked = {run for each in render_calendar(schedule) for run in ask_systemd(each, after, 12)}
+    found = {run for each in render_calendar(schedule) for run in list_systemd_runs(each, after, 12)}
     expected = list_next(schedule, after, 12)
-    assert sorted(asked)[: len(expected)] == expected
+    assert sorted(found)[: len(expected)] == expected
 
 
 def read_timer(text: str) -> list[str]:
@@ -318,8 +318,8 @@ def render(
         )
 
 
-def test_systemd_is_told_of_runs_at_times_that_clocks_skip() -> None:
-    """For systemd leaves them out, where a day would get lost."""
+def test_systemd_timers_list_runs_at_times_that_clocks_skip() -> None:
+    """systemd leaves such times out, and the run of the day would be lost."""
     schedule = Schedule("30 2 * * *", "Europe/Berlin")
     expressions = read_timer(render(schedule, Path("/srv/a.toml")))
     assert expressions[:2] == ["*-*-* 02:30:00 Europe/Berlin", "2027-03-28 03:00:00 Europe/Berlin"]
@@ -333,33 +333,33 @@ def test_systemd_runs_once_a_day_when_clocks_change(after: datetime) -> None:
     require_systemd()
     schedule = Schedule("30 2 * * *", "Europe/Berlin")
     expressions = read_timer(render(schedule, Path("/srv/a.toml")))
-    asked = sorted({run for each in expressions for run in ask_systemd(each, after, 4)})
+    found = sorted({run for each in expressions for run in list_systemd_runs(each, after, 4)})
     expected = [run.astimezone(UTC) for run in schedule.times_between(after, after + timedelta(days=4))]
     assert len(expected) == 4
-    assert asked[:4] == expected
+    assert found[:4] == expected
 
 
 def split_units(text: str) -> dict[str, str]:
-    """The files of a text: each begins below a line that gives its place."""
+    """The files of a text by name; each begins below a line with its path."""
     pieces = re.split(r"^# /etc/systemd/system/(.*)$", text, flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 
 def read_path(text: str) -> str:
-    """A word as systemd reads it: quotes, then specifiers."""
+    """A word as systemd reads it: quotes are removed, then specifiers are replaced."""
     plain = re.sub(r"\\(.)", r"\1", text.removeprefix('"').removesuffix('"'))
     assert "%" not in plain.replace("%%", "")
     return plain.replace("%%", "%")
 
 
 def read_word(text: str) -> str:
-    """A word of a command, in which variables are looked for at last."""
+    """A word of a command, in which variables are replaced last."""
     word = read_path(text)
     assert "$" not in word.replace("$$", "")
     return word.replace("$$", "$")
 
 
-def test_units_with_odd_names_mean_what_they_should() -> None:
+def test_units_with_unusual_names_are_quoted() -> None:
     config = Path("/srv/my audits/50% $HOME 'q' \"d\" \\x/retail.toml")
     files = split_units(render(Schedule("30 6 * * *", "UTC"), config))
     assert [name.rpartition(".")[2] for name in files] == ["service", "timer"]
@@ -378,7 +378,7 @@ def test_units_with_odd_names_mean_what_they_should() -> None:
     assert timer.count("\n[Install]\n") == 1
 
 
-def test_systemd_finds_nothing_to_complain_about(tmp_path: Path) -> None:
+def test_systemd_verifies_the_units(tmp_path: Path) -> None:
     require_systemd()
     folder = tmp_path / "my audits 50% $HOME 'q' \"d\""
     folder.mkdir()
@@ -389,15 +389,15 @@ def test_systemd_finds_nothing_to_complain_about(tmp_path: Path) -> None:
     for name, content in split_units(text).items():
         (tmp_path / name).write_text(content)
     names = [str(tmp_path / name) for name in split_units(text)]
-    said = subprocess.run(["systemd-analyze", "verify", *names], check=False, capture_output=True, text=True)
+    done = subprocess.run(["systemd-analyze", "verify", *names], check=False, capture_output=True, text=True)
     assert [
-        line for line in said.stderr.splitlines() if "scorereport-" in line or str(tmp_path) in line
+        line for line in done.stderr.splitlines() if "scorereport-" in line or str(tmp_path) in line
     ] == []
-    assert said.returncode == 0
+    assert done.returncode == 0
 
 
 def test_a_line_of_cron_runs_the_command(tmp_path: Path) -> None:
-    """As cron does: the percent sign loses its backslash, the rest is for the shell."""
+    """Like cron, remove the backslash of the percent sign and pass the rest to the shell."""
     folder = tmp_path / "50% $HOME 'q' \"d\" `x`"
     folder.mkdir()
     program = folder / "score report"
@@ -412,10 +412,10 @@ def test_a_line_of_cron_runs_the_command(tmp_path: Path) -> None:
     times, command = line[: line.index(" cd ")], line[line.index(" cd ") + 1 :]
     assert times == "5,25,45 6 * 1,3 1,2,3,4,5"
     assert "%" not in command.replace(r"\%", "")
-    said = subprocess.run(
+    done = subprocess.run(
         ["sh", "-c", command.replace(r"\%", "%")], check=True, capture_output=True, text=True
     )
-    assert said.stdout.splitlines() == [str(folder), "-q", "audit", "run", str(folder / "a.toml")]
+    assert done.stdout.splitlines() == [str(folder), "-q", "audit", "run", str(folder / "a.toml")]
     assert shlex.split(command.replace(r"\%", "%"))[:3] == ["cd", str(folder), "&&"]
 
 
@@ -433,14 +433,14 @@ def test_every_name_has_a_unit_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("cron", ["30 6 L * *", "30 6 * * MON#1", "30 6 * * 5L"])
-def test_what_cron_does_not_know_is_refused(cron: str) -> None:
+def test_fields_that_cron_does_not_support_are_refused(cron: str) -> None:
     with pytest.raises(
         UsageError, match=r"^cron does not support `\S+`; use a systemd timer, or `scorereport"
     ):
         render(Schedule(cron, "UTC"), Path("/srv/a.toml"), "cron")
 
 
-def test_what_systemd_cannot_say_is_refused() -> None:
+def test_schedules_that_systemd_cannot_express_are_refused() -> None:
     with pytest.raises(
         UsageError, match=r"^systemd cannot express `30 6 \*/2 \* 5L`: it counts days from the start"
     ):

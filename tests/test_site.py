@@ -61,8 +61,8 @@ def charts_of(records):
     return build_charts(collect_series(audit.measured), days, failed)
 
 
-def test_a_run_stands_in_the_middle_of_its_period():
-    """That of January stands over January, and not over the tick of February."""
+def test_a_run_is_drawn_in_the_middle_of_its_period():
+    """The run of January is drawn over January, not over the tick of February."""
     (record,) = make_records(1, 1)
     january = Period(label="2026-01", start="2026-01-01", end="2026-02-01")
     days = [
@@ -85,7 +85,7 @@ def test_unsafe_names_become_plain_ones(name):
     assert safe == safe_name(name)
 
 
-def test_safe_names_stay_and_no_two_names_become_one():
+def test_safe_names_are_kept_and_different_names_stay_different():
     plain = ["credit", "credit-risk", "2026-10", "a.b_c", "a"]
     assert [safe_name(name) for name in plain] == plain
     forged = safe_name("Credit")
@@ -198,7 +198,7 @@ def test_lines_go_through_the_numbers_they_show():
 
 
 def walk(path):
-    """The points of a path, summed up from its steps."""
+    """The points of a path, accumulated from its steps."""
     start, steps = re.fullmatch(r"M(\d+ \d+)l([-\d ]+)z?", path).groups()
     x, y = map(int, start.split())
     yield x, y
@@ -208,7 +208,7 @@ def walk(path):
         yield x, y
 
 
-def test_a_number_that_is_not_there_is_a_gap():
+def test_a_missing_number_is_a_gap():
     records = make_records(5, 1)
     records[2] = change_number(
         records[2], 0, value=math.nan, corrected=math.nan, lower=math.nan, upper=math.nan
@@ -219,7 +219,7 @@ def test_a_number_that_is_not_there_is_a_gap():
     assert [column.dots.count("M") for column in chart.columns] == [1, 1, 0, 1, 1]
 
 
-def test_what_the_picture_does_not_show_in_full_is_told():
+def test_numbers_that_are_not_fully_drawn_are_noted():
     records = make_records(9, 1)
     records[3] = change_number(records[3], 0, value=math.inf, corrected=math.inf)
     records[5] = change_number(records[5], 0, lower=-8.0, upper=9.0)
@@ -273,7 +273,7 @@ def test_components_are_shown_without_overfit_and_judged_numbers_beside_others()
     assert reading.judgement.warn_upper == 0.012
 
 
-def test_a_model_that_came_later_has_a_line_from_then_on():
+def test_a_model_added_later_has_a_line_from_then_on():
     old, new = make_records(4, 1), make_records(8, 2)[4:]
     series = collect_series(group_runs(chain([*old, *new]))[0].measured)
     assert [one.model for one in series if one.measure == "brier"] == list(NAMES[:2])
@@ -284,7 +284,7 @@ def test_a_model_that_came_later_has_a_line_from_then_on():
     )
 
 
-def test_numbers_are_written_alike():
+def test_numbers_are_formatted_consistently():
     records = make_records(2, 1)
     series = {one.measure: one for one in collect_series(group_runs(records)[0].measured)}
     brier = choose_format("brier", series["brier"].known)
@@ -321,7 +321,7 @@ def test_the_board_has_the_newest_state_the_worst_first():
     assert (sample.model, sample.series.measure, sample.is_better) == ("", "prevalence", None)
 
 
-def test_a_limit_is_breached_also_where_r_came_to_other_numbers(tmp_path):
+def test_a_limit_is_breached_also_where_the_numbers_of_r_differ(tmp_path):
     record = make_records(1, 1)[0]
     judged = replace(record.judgements[0], verdict=LimitVerdict.FAIL)
     period = replace(record.period, label="2025-10-03--2025-11-01", start="2025-10-03")
@@ -422,7 +422,7 @@ def test_every_report_is_copied_once_and_linked(tmp_path):
     assert "HTML missing" in read(tmp_path / "site/audits/credit.html")
 
 
-def test_files_that_are_gone_or_others_are_named(tmp_path):
+def test_missing_or_changed_files_are_named(tmp_path):
     records = make_records(5, 1, forms=("pdf",))
     files = [record.files[0] for record in records]
     write_reports(records, tmp_path / "reports")
@@ -476,7 +476,7 @@ def test_a_file_outside_of_the_reports_is_never_copied(tmp_path):
     assert read(tmp_path / "site/index.html").count("HTML missing") == 3
 
 
-def test_of_two_files_of_one_name_the_later_is_offered(tmp_path):
+def test_the_later_of_two_files_with_one_name_is_offered(tmp_path):
     records = make_records(2, 1, forms=("html",))
     name = records[1].files[0].name
     first = replace(records[0], files=(RecordedFile(name=name, sha256="0" * 64, size=3),))
@@ -487,7 +487,7 @@ def test_of_two_files_of_one_name_the_later_is_offered(tmp_path):
     assert (tmp_path / "site/reports" / name).read_bytes() == content_of(name)
 
 
-def test_pages_of_audits_that_are_gone_go_and_other_files_stay(tmp_path):
+def test_pages_of_removed_audits_are_removed_and_other_files_stay(tmp_path):
     records = chain([*make_records(2, 1), *make_records(2, 1, audit="claims")])
     write_reports(records, tmp_path / "reports")
     write(records, tmp_path)
@@ -502,7 +502,7 @@ def test_pages_of_audits_that_are_gone_go_and_other_files_stay(tmp_path):
     assert not (site / "reports/credit").exists()
 
 
-def test_a_folder_of_other_things_is_not_touched(tmp_path):
+def test_a_folder_with_other_files_is_not_changed(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
     (site / "index.html").write_text("mine", encoding="utf-8")
@@ -523,7 +523,7 @@ def test_a_folder_of_other_things_is_not_touched(tmp_path):
         write_site([], site / "index.html", find_folder=lambda _: tmp_path, title="", time=TIME)
 
 
-def test_a_list_that_names_files_outside_removes_none_of_them(tmp_path):
+def test_a_manifest_that_names_files_outside_removes_none_of_them(tmp_path):
     write(make_records(1, 1), tmp_path)
     outside, elsewhere = tmp_path / "outside.html", tmp_path / "elsewhere"
     outside.write_text("mine", encoding="utf-8")
@@ -544,7 +544,7 @@ def test_a_list_that_names_files_outside_removes_none_of_them(tmp_path):
         write(make_records(1, 1), tmp_path)
 
 
-def test_a_folder_that_leads_elsewhere_is_not_written_into(tmp_path):
+def test_a_linked_folder_is_not_written_into(tmp_path):
     write([], tmp_path)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "site/audits").symlink_to(tmp_path / "elsewhere")
@@ -598,7 +598,7 @@ def test_the_data_have_the_numbers_of_the_pages(tmp_path):
         (25, "Not intact: 25 findings in a chain of 3 records and 9 files on 2026-11-15 16:00 UTC.", "bad"),
     ],
 )
-def test_the_board_says_what_verification_found(tmp_path, findings, sentence, tone):
+def test_the_board_states_what_verification_found(tmp_path, findings, sentence, tone):
     found = tuple(
         IntegrityFinding(kind=FindingKind.CHANGED, subject=f"record {n}", sentence=f"Record {n} was changed.")
         for n in range(findings)
@@ -613,7 +613,7 @@ def test_the_board_says_what_verification_found(tmp_path, findings, sentence, to
     assert "A note." in page
 
 
-def test_templates_of_a_user_take_the_place_of_ours(tmp_path):
+def test_templates_of_a_user_replace_ours(tmp_path):
     own = tmp_path / "own/site"
     own.mkdir(parents=True)
     (own / "site.css").write_text("body { color: teal; }", encoding="utf-8")

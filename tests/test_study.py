@@ -28,7 +28,7 @@ from validation.schemas import FOLDER, schemas
 SECTIONS = ["installation", "operation", "reliabilitydiag", "defects", "base-r", "recorded"]
 SECTIONS += ["peers", "papers", "errata"]
 
-#: One number of the engine, wrong by 1e-6: the score of the recalibrated forecast.
+#: The study with one number of the engine wrong by 1e-6: the score of the recalibrated forecast.
 BROKEN = """
 import sys
 from scorereport.reliability import decomposition
@@ -47,16 +47,16 @@ sys.argv[1:] = ["validate", "--cases", "2", "--quiet", "-o", sys.argv[1]]
 main()
 """
 
-#: The study as it is, but for PDFs, which another test has set: nothing of them asks for R.
+#: The study without PDFs, which another test renders: they do not need R.
 STRICT = """
 import sys
 from scorereport.report import report_output
 report_output.render_pdf = lambda html, **_: b"%PDF- as another test sets it"
 from scorereport.reference import band_comparison
-band_comparison.OUR_DRAWS = 1000  # a fifth of them: the whole study draws them all
+band_comparison.OUR_DRAWS = 1000  # a fifth: the whole study uses all
 from scorereport.study import validation_study
 validation_study._check_errata = lambda: iter(())
-validation_study.illustrate_nelson = tuple  # and what needs no data of R, the whole study reproduces
+validation_study.illustrate_nelson = tuple  # the whole study covers what needs no R
 validation_study.reproduce_flores = validation_study.reproduce_galdran = lambda: iter(())
 validation_study.reproduce_nelson = validation_study.reproduce_ahmadian = lambda: iter(())
 from scorereport.cli import main
@@ -66,7 +66,7 @@ main()
 
 
 def validate(folder, program=("-m", "scorereport", "validate", "--cases", "3"), **environment):
-    """Run the study in a process of its own; its exit code, its output and its document."""
+    """Run the study in its own process; return the finished process and the document."""
     target = [str(folder)] if "-c" in program else ["-o", str(folder)]
     done = subprocess.run(
         [sys.executable, *program, *target],
@@ -128,7 +128,7 @@ def test_an_engine_broken_by_1e_6_fails_the_study(tmp_path):
 
 
 @pytest.mark.sweep
-def test_without_r_the_study_says_what_it_did_not_compare(tmp_path):
+def test_without_r_the_study_names_what_it_did_not_compare(tmp_path):
     done, document = validate(tmp_path, program=("-c", STRICT), PATH=str(tmp_path), R_HOME="")
     assert done.returncode == 3, done.stdout + done.stderr
     for key in ("reliabilitydiag", "base-r"):
@@ -140,7 +140,7 @@ def test_without_r_the_study_says_what_it_did_not_compare(tmp_path):
     assert "R is not installed: there is no Rscript on the path." in html
 
 
-def test_cases_are_of_every_shape_and_repeat():
+def test_cases_have_every_shape_and_are_repeatable():
     cases, again = (list(draw_cases(300, seed=2021)) for _ in range(2))
     assert {case.shape for case in cases} == set(CASE_SHAPES)
     assert len(cases) == len({case.name for case in cases}) == 300
@@ -151,7 +151,7 @@ def test_cases_are_of_every_shape_and_repeat():
         assert (case.y_prob == same.y_prob).all()
 
 
-def test_cases_are_what_their_names_say():
+def test_cases_match_their_names():
     by_name = {case.name: case for case in draw_cases(60, seed=7)}
     assert len(set(by_name["constant 1"].y_prob)) == 1
     assert set(by_name["0/1 forecasts 1"].y_prob) >= {0.0, 1.0}
@@ -165,7 +165,7 @@ def test_cases_are_what_their_names_say():
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
-def test_live_cases_agree_and_say_how_many():
+def test_live_cases_agree_and_are_counted():
     with open_reference(PACKAGE, time_limit=120) as reference:
         lines = list(compare_live(list(draw_cases(11, seed=3)), reference, seed=3))
     assert not [line for line in lines if line.is_unexpected]
@@ -203,7 +203,7 @@ def test_schemas_on_file_are_those_of_the_classes(name):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The package as users get it."""
+    """The package as a wheel, as users install it."""
     folder = tmp_path_factory.mktemp("wheel")
     done = subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), "."],
@@ -243,7 +243,7 @@ def test_a_wheel_has_templates_records_schemas_and_r_code(wheel, tmp_path):
     assert "recorded answers of reliabilitydiag" in done.stdout
 
 
-def test_a_section_that_breaks_off_keeps_what_it_has_and_fails():
+def test_a_section_that_stops_keeps_its_lines_and_fails():
     def lines():
         yield Comparison(subject="a", quantity="b", verdict=Verdict.AGREES)
         raise RuntimeError("no more")
@@ -253,7 +253,7 @@ def test_a_section_that_breaks_off_keeps_what_it_has_and_fails():
     assert section.comparisons[-1].reason == "The section stopped: RuntimeError: no more"
 
 
-def test_figures_that_break_off_cost_no_comparison():
+def test_figures_that_stop_remove_no_comparison():
     def shown():
         yield StudyFigure(key="a", subject="b", title="c", caption="d", panels=())
         raise RuntimeError("no more")
@@ -265,7 +265,7 @@ def test_figures_that_break_off_cost_no_comparison():
 
 
 def test_only_corners_between_which_a_curve_rises_are_kept():
-    """A rise by rounding is none."""
+    """A rise by rounding does not count."""
     forecast, cep = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.2, 0.2, 0.2 + 1e-15, 0.5])
     np.testing.assert_array_equal(_without_flat_corners(forecast, cep)[0], [0.1, 0.3, 0.4])
 

@@ -1,4 +1,4 @@
-"""The study of Flores et al. (2025): verdicts as they must be, and a broken engine is noticed."""
+"""The study of Flores et al. (2025): expected verdicts, and detection of a broken engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scorereport.study.papers.flores_errata import errata_flores
 from scorereport.study.papers.printed_numbers import smallest_sample
 
 PAPER = "Flores et al. (2025)"
-#: All lines that are not plainly reproduced.
+#: All lines with another verdict than reproduced.
 EXCEPTIONS = {
     ("Appendix F", 'cells of 8 in Brier 5%-20% that scale="regret" gives'): Verdict.INCONSISTENT,
     ("Appendix F", 'cells of 8 in Brier 5%-20% that scale="difference" gives'): Verdict.INCONSISTENT,
@@ -68,7 +68,7 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def break_score(monkeypatch):
-    """Move what a function of `sr.scores` gives by 0.01; of a record, each of the named parts."""
+    """Add 0.01 to the result of a function of `sr.scores`, or to the named parts of a record."""
 
     def move(name, *parts):
         right = getattr(sr.scores, name)
@@ -138,7 +138,7 @@ def test_wrong_scores_are_noticed_in_appendix_f(break_score):
 
 
 @pytest.mark.sweep
-def test_a_wrong_scale_is_no_inconsistency_of_the_paper(break_score):
+def test_a_wrong_scale_is_not_an_inconsistency_of_the_paper(break_score):
     break_score("bounded_brier")
     lines = [line for line in flores._compare_appendix_f() if "cells" in line.quantity]
     assert [line.verdict for line in lines] == [Verdict.DIFFERS] * 3
@@ -173,7 +173,7 @@ def test_a_wrong_score_is_noticed(break_score, broken, places):
 
 
 @pytest.mark.usefixtures("quick")
-def test_measures_that_rank_apart_are_noticed(monkeypatch):
+def test_measures_with_different_ranks_are_noticed(monkeypatch):
     right = sr.scores.top_k
     monkeypatch.setattr(
         sr.scores, "top_k", lambda *args, **options: replace(right(*args, **options), net_benefit=0.0)
@@ -182,7 +182,7 @@ def test_measures_that_rank_apart_are_noticed(monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
-def test_wrong_bounded_scores_do_not_blame_table_2(break_score):
+def test_wrong_bounded_scores_are_not_an_error_of_table_2(break_score):
     break_score("bounded_log_loss")
     lines = [line for line in reproduce_flores() if "alike" in line.quantity]
     assert [line.verdict for line in lines] == [Verdict.DIFFERS]
@@ -210,20 +210,20 @@ def test_all_errata_are_confirmed():
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_an_erratum_that_does_not_show_is_refuted(break_score, broken, keys):
+def test_an_erratum_that_is_not_found_is_refuted(break_score, broken, keys):
     break_score(*broken)
     refuted = [line.quantity.split(":")[0] for line in errata_flores() if line.verdict is Verdict.REFUTED]
     assert set(refuted) == set(keys.split())
 
 
-def test_a_doubled_bounded_score_refutes_what_rests_on_its_scale(monkeypatch):
+def test_a_doubled_bounded_score_refutes_errata_of_its_scale(monkeypatch):
     right = sr.scores.bounded_brier
     monkeypatch.setattr(sr.scores, "bounded_brier", lambda *args, **options: 2 * right(*args, **options))
     refuted = {line.quantity.split(":")[0] for line in errata_flores() if line.verdict is Verdict.REFUTED}
     assert {"E2", "E13", "E14", "E15"} <= refuted
 
 
-def test_a_tie_that_is_none_refutes_e10(monkeypatch):
+def test_a_missing_tie_refutes_e10(monkeypatch):
     monkeypatch.setattr(sr.scores, "bounded_brier", lambda y, p, **_: sr.scores.brier(y, p))
     refuted = {line.quantity.split(":")[0] for line in errata_flores() if line.verdict is Verdict.REFUTED}
     assert "E10" in refuted

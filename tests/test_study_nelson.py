@@ -1,4 +1,4 @@
-"""What the study finds of Nelson (2017), draws of it, and that it would notice a broken engine."""
+"""The study of Nelson (2017): its results and figures, and detection of a broken engine."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_wrong_coupling_is_noticed(monkeypatch):
     assert refuted == ["E10"]
 
 
-# ---- What is drawn ----
+# ---- Data of the figures ----
 
 
 @pytest.fixture(scope="module")
@@ -127,13 +127,13 @@ def span(values):
 
 
 def means_in(panel):
-    """Places of the three marks: sources, and models."""
+    """Coordinates of the three marks: sources, and models."""
     marks = series_of(panel, "marks")
     places = [(marks[name].x[0], marks[name].y[0]) for name in ("decisiveness", "accuracy", "robustness")]
     return np.array(places).T
 
 
-def test_each_figure_is_there_with_few_finite_points(pictures):
+def test_each_figure_has_few_finite_points(pictures):
     assert list(pictures) == PICTURES
     for number in range(2, 8):
         titles = [figure.title for key, figure in pictures.items() if key.startswith(f"nelson-{number}")]
@@ -147,7 +147,7 @@ def test_each_figure_is_there_with_few_finite_points(pictures):
 
 
 @pytest.mark.parametrize("key", ["nelson-3", "nelson-4"])
-def test_densities_integrate_to_what_lies_in_the_panel(pictures, key):
+def test_densities_integrate_to_the_mass_in_the_panel(pictures, key):
     panel, believed = pictures[key].panels[0], {"nelson-3": 2.0, "nelson-4": 1.0}[key]
     centres = {
         "class 1, source": 0.0,
@@ -167,8 +167,8 @@ def test_densities_integrate_to_what_lies_in_the_panel(pictures, key):
 def test_probabilities_of_both_classes_sum_to_one_and_return_to_one_half(pictures):
     for key, boundary in (("nelson-3", 1.0), ("nelson-4", 0.5)):
         lines = series_of(pictures[key].panels[1])
-        for who, middle in (("source", 1.0), ("model", boundary)):
-            first, second = (lines[f"class {number}, {who}"] for number in (1, 2))
+        for source, middle in (("source", 1.0), ("model", boundary)):
+            first, second = (lines[f"class {number}, {source}"] for number in (1, 2))
             np.testing.assert_allclose(np.add(first.y, second.y), 1, atol=2e-6)
             assert np.interp(middle, second.x, second.y) == pytest.approx(0.5, abs=1e-6)
             assert second.y[-1] < max(second.y) - 0.1
@@ -190,14 +190,14 @@ def test_only_a_wrong_model_predicts_another_roc_curve(pictures):
     assert areas["nelson-4", "actual ROC"] > areas["nelson-3", "actual ROC"] - 0.02
 
 
-def test_bubbles_of_a_right_model_lie_on_the_diagonal_but_for_chance(pictures):
+def test_bubbles_of_a_correct_model_lie_on_the_diagonal_up_to_chance(pictures):
     (panel,) = pictures["nelson-2"].panels
     source, model = means_in(panel)
     assert (source == model).all()
     for bubbles in series_of(panel, "bubbles").values():
         p, q = np.array(bubbles.x), np.array(bubbles.y)
         assert (np.abs(p - q) < 4 * np.sqrt(p * (1 - p) * BINS / CASES)).all()
-        assert np.abs(p - q).max() > 1e-4  # they were simulated
+        assert np.abs(p - q).max() > 1e-4  # not exactly, as cases are simulated
 
 
 @pytest.mark.parametrize("key", SCALES)
@@ -210,7 +210,7 @@ def test_every_case_is_in_a_bubble_of_its_class(pictures, key):
 
 
 @pytest.mark.parametrize("key", SCALES[1:])
-def test_marks_and_bubbles_tell_over_from_under_confidence(pictures, key):
+def test_marks_and_bubbles_distinguish_over_and_under_confidence(pictures, key):
     for panel in pictures[key].panels:
         source, model = means_in(panel)
         is_overconfident = panel.title.endswith(": over-confident")
@@ -221,7 +221,7 @@ def test_marks_and_bubbles_tell_over_from_under_confidence(pictures, key):
             assert (span(bubbles.y) > span(bubbles.x)) == is_overconfident, panel.title
 
 
-def test_means_of_the_classes_lie_on_both_sides_of_those_of_all(pictures):
+def test_means_of_the_classes_enclose_those_of_all_cases(pictures):
     for panel in pictures["nelson-5"].panels:
         _, model = means_in(panel)
         first, second = (np.array(series_of(panel, "marks")[f"means of class {k}"].y) for k in (1, 2))
@@ -249,15 +249,15 @@ def test_simulated_cases_have_the_means_of_the_known_densities(name):
         assert abs(drawn.model - known.model) < 4 * error_of_mean(true, known.exponent)
 
 
-def test_what_is_pulled_to_a_limit_stays_in_the_order_of_the_model():
-    """Ties at the limits, sorted by what came true, would fill bins with nothing else."""
+def test_clipped_probabilities_keep_the_order_of_the_model():
+    """Ties at the limits, sorted by outcome, would fill bins with observed classes only."""
     bins = bin_class(GAUSSIAN, 0)
     np.testing.assert_allclose(bins.model[-2:], 0.99, atol=1e-4)
     assert (bins.source[-2:] < 0.9).all()
-    assert bins.source[-1] < bins.source[-2] - 0.05  # far out the model is surest, and wrong
+    assert bins.source[-1] < bins.source[-2] - 0.05  # far out the model is most certain, and wrong
 
 
-def test_the_spectrum_rises_and_is_steeper_for_a_model_that_is_too_sure(pictures):
+def test_the_spectrum_increases_and_is_steeper_for_over_confidence(pictures):
     for panel in pictures["nelson-spectrum"].panels:
         lines = series_of(panel)
         for line in lines.values():
@@ -283,15 +283,15 @@ def test_figure_7_shows_the_ratio_and_which_range_gives_the_printed_values(pictu
     assert inside == ["x from −7.5 to 9.5"]
 
 
-def test_pictures_repeat_and_are_read_back_equal(pictures):
+def test_figures_are_repeatable_and_read_back_equal(pictures):
     again = {figure.key: figure for figure in illustrate_nelson()}
     assert again == pictures
     for figure in pictures.values():
         assert json_documents.load(StudyFigure, json_documents.dump(figure), "figure") == figure
 
 
-def test_a_broken_bin_would_be_seen(monkeypatch):
-    """Over all bins the gap of a right model is chance, and that of a wrong mean is not."""
+def test_a_broken_bin_is_noticed(monkeypatch):
+    """Over all bins, the gap of a correct model is due to chance, and that of a wrong mean is not."""
     mean = scores.generalized_mean
     gaps = []
     for power in (1.0, 1.1):
@@ -302,11 +302,11 @@ def test_a_broken_bin_would_be_seen(monkeypatch):
 
 
 def test_a_roc_curve_of_a_gaussian_has_its_known_area():
-    """Two normal classes two apart: Φ(2/√2)."""
+    """Two normal classes at a distance of two: Φ(2/√2)."""
     assert trace_roc(GAUSSIAN, GAUSSIAN).area == pytest.approx(0.92135, abs=5e-4)
 
 
-# ---- How it is drawn ----
+# ---- Drawing ----
 
 
 def drawn_texts(figure):
@@ -314,7 +314,7 @@ def drawn_texts(figure):
 
 
 def assert_is_inside(figure):
-    """Nothing is written or drawn beyond the paper."""
+    """Assert that no text or drawing exceeds the page."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     renderer = FigureCanvasAgg(figure).get_renderer()
@@ -375,13 +375,13 @@ def test_the_same_figure_gives_the_same_bytes(pictures):
     assert first == second
 
 
-def test_a_figure_is_told_in_words_and_numbers(pictures):
-    told = plots.describe_study_figure(pictures["nelson-5"])
-    assert told.startswith(
+def test_a_figure_is_described_in_words_and_numbers(pictures):
+    text = plots.describe_study_figure(pictures["nelson-5"])
+    assert text.startswith(
         "Fig. 5: a wrong mean. (a) Mean 1 for 2: under-confident (slope of the marks 0.33, 18°;"
     )
-    assert "accuracy at (.614, .581)" in told
-    assert "bins of class 1, 20 bubbles, over" in told
+    assert "accuracy at (.614, .581)" in text
+    assert "bins of class 1, 20 bubbles, over" in text
     frame = plots.describe_study_figure(pictures["nelson-7"])
     assert "printed values to two decimals, over .615 to .625 and .555 to .565" in frame
     curves = plots.describe_study_figure(pictures["nelson-3"])

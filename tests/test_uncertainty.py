@@ -92,8 +92,8 @@ def test_intervals_are_those_of_the_functions(frame, plain):
                     assert estimate.method == f"BCa bootstrap, {RESAMPLES} resamples of rows, seed {SEED}"
 
 
-def test_half_an_error_is_no_rate(frame):
-    """The coarse forecast is 1/2 at times, which counts half: no binomial interval."""
+def test_errors_that_count_half_have_no_rate_interval(frame):
+    """The coarse forecast is 1/2 in some rows, which count half: there is no binomial interval."""
     assert (frame["coarse"] == 0.5).any()
     found = {m.model: m.scores.scores[2] for m in evaluate(frame).models}
     assert found["coarse"].interval.method.startswith("BCa bootstrap")
@@ -159,7 +159,7 @@ def test_percentile_intervals_can_be_chosen(frame):
 
 
 @pytest.mark.sweep
-def test_few_events_are_warned_of(frame):
+def test_few_events_are_noted(frame):
     rare = frame.assign(y=frame["y"] * (np.arange(len(frame)) < 30))
     events = int(rare["y"].sum())
     assert events < 20
@@ -307,8 +307,8 @@ def test_ranks_agree_with_differences(plain):
             first_is_better = (d.value > 0) == d.higher_is_better
             assert (ranks[d.first].rank < ranks[d.second].rank) == first_is_better
     loose = evaluate(make_frame(), level=0.5)
-    told = [d for d in loose.comparisons.differences if " " not in d.measure]
-    assert loose.comparisons.ranks == rank_models(told, alpha=0.5)
+    differences = [d for d in loose.comparisons.differences if " " not in d.measure]
+    assert loose.comparisons.ranks == rank_models(differences, alpha=0.5)
 
 
 def test_murphy_curves_of_all_pairs(plain):

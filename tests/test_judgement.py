@@ -1,4 +1,4 @@
-"""Limits judged on intervals: the rule itself, where its numbers come from, and what it says."""
+"""Limits judged on intervals: the rule, the numbers that it uses, and its sentences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def judge_one(evaluation, text):
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "bounds", "light"),
+    ("lower", "upper", "bounds", "verdict"),
     [
         (0.1, 0.19, UPPER, LimitVerdict.PASS),
         (0.1, 0.2, UPPER, LimitVerdict.PASS),  # ends on the limit, on its good side
@@ -100,17 +100,17 @@ def judge_one(evaluation, text):
         (-math.inf, math.inf, UPPER, LimitVerdict.INCONCLUSIVE),
     ],
 )
-def test_the_rule(lower, upper, bounds, light):
-    assert find_verdict(lower, upper, bounds) is light
+def test_the_rule(lower, upper, bounds, verdict):
+    assert find_verdict(lower, upper, bounds) is verdict
 
 
-numbers = st.integers(-20, 20)  # so that ends and limits often touch
+numbers = st.integers(-20, 20)  # small, so that ends and limits often coincide
 widths = st.integers(0, 10)
 
 
 @st.composite
 def one_sided_bounds(draw):
-    """A fail limit, a warning limit at it or on its good side, or one of them only."""
+    """A fail limit, a warning limit at the fail limit or on its good side, or only one of the two."""
     fail = draw(numbers)
     warn = fail - draw(widths)
     keeps_fail, keeps_warn = draw(st.sampled_from([(True, True), (True, False), (False, True)]))
@@ -147,8 +147,8 @@ def test_a_stricter_limit_never_improves_the_verdict(lower, width, bounds, by):
         fail_upper=None if bounds.fail_upper is None else bounds.fail_upper - by,
         warn_upper=None if bounds.warn_upper is None else bounds.warn_upper - by,
     )
-    lights = [find_verdict(lower, lower + width, each) for each in (bounds, stricter)]
-    assert ORDER.index(lights[1]) >= ORDER.index(lights[0])
+    verdicts = [find_verdict(lower, lower + width, each) for each in (bounds, stricter)]
+    assert ORDER.index(verdicts[1]) >= ORDER.index(verdicts[0])
 
 
 @given(numbers, widths, numbers, widths, one_sided_bounds())
@@ -163,14 +163,14 @@ def test_two_sides_are_as_bad_as_the_worse_of_them(lower, width, floor, room, bo
 
 @given(numbers, widths, one_sided_bounds())
 def test_only_an_interval_on_both_sides_is_inconclusive(lower, width, bounds):
-    light = find_verdict(lower, lower + width, bounds)
+    verdict = find_verdict(lower, lower + width, bounds)
     fail = bounds.fail_upper
     holds_both_sides = fail is not None and lower <= fail < lower + width
-    assert (light is LimitVerdict.INCONCLUSIVE) == holds_both_sides
+    assert (verdict is LimitVerdict.INCONCLUSIVE) == holds_both_sides
 
 
 def limit_all(kind):
-    """A limit on every measure of a kind of models, and the names of these measures."""
+    """Limits on every measure of a kind of model, and the names of these measures."""
     measures = {name: measure for name, measure in MEASURES.items() if kind in measure.kinds}
     lines = [f"{n} = {'0.3' if m.direction else '{min = 0.1, max = 0.9}'}" for n, m in measures.items()]
     return "\n".join(lines), list(measures)
@@ -200,7 +200,7 @@ def test_every_measure_is_judged_on_the_numbers_of_the_evaluation(evaluation):
 
 
 def measure_of(row):
-    """The name of a limit for a row of the intervals."""
+    """The name of the limit for a row of the table of intervals."""
     lines = {
         "calibration slope": "calibration_slope",
         "calibration intercept": "calibration_intercept",
@@ -216,7 +216,7 @@ def test_limits_apply_to_the_models_they_name(evaluation):
     assert [(j.model, j.measure) for j in judgements] == [("rounded", "brier"), ("", "prevalence")]
 
 
-def test_groups_are_judged_if_asked_for(evaluation):
+def test_groups_are_judged_if_requested(evaluation):
     text = (
         "brier = 0.3\nbrier_miscalibration = 0.1\ncalibration_slope = {min = 0.1}\nprevalence = {min = 0.1}"
     )
@@ -236,7 +236,7 @@ def test_groups_are_judged_if_asked_for(evaluation):
     assert judgement.sentence.startswith("Brier score of exact where site = A: 0.")
 
 
-def test_groups_too_small_are_told(evaluation):
+def test_groups_too_small_are_named(evaluation):
     limits = limits_of("brier = 0.3\ngroups = true")
     assert describe_unjudged(evaluation, limits) == (
         "site: 1 of 3 groups, too small to be scored, is not judged.",
@@ -385,7 +385,7 @@ def test_sentences_of_a_measure_with_two_sides(evaluation, text, verdict, ending
 def test_components_are_judged_on_the_interval_of_the_true_one(evaluation):
     part = evaluation.models[0].scores.components[0]
     assert (part.measure, part.component) == ("brier", "miscalibration")
-    assert part.value > part.corrected  # what was measured holds some overfit
+    assert part.value > part.corrected  # the measured value contains overfit
     judgement = judge(evaluation, limits_of("brier_miscalibration = 0.1"))[0]
     assert judgement.value == pytest.approx(part.value, rel=1e-12)
     assert judgement.upper == part.upper
@@ -394,7 +394,7 @@ def test_components_are_judged_on_the_interval_of_the_true_one(evaluation):
     assert judge(evaluation, limits_of(f"brier_miscalibration = {limit}"))[0].verdict is LimitVerdict.PASS
 
 
-def test_shares_are_told_in_percent(evaluation):
+def test_shares_are_stated_in_percent(evaluation):
     judgement = judge_one(evaluation, "prevalence = {min = 0.2, max = 0.8}")
     share = evaluation.data.sample.prevalence
     assert judgement.sentence.startswith(f"Prevalence: {100 * share:.1f} %, interval [")
@@ -443,7 +443,7 @@ def test_infinity_on_the_bad_side_fails(resamples):
     assert judge_one(refuted, "log_loss_miscalibration = 0.1").verdict is LimitVerdict.FAIL
 
 
-def test_what_is_not_defined_is_inconclusive():
+def test_an_undefined_number_is_inconclusive():
     one_class = evaluate_forecast([1] * 30, np.linspace(0.1, 0.9, 30))
     judgement = judge_one(one_class, "roc_auc = {warn = 0.1}")
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
@@ -459,7 +459,7 @@ def test_what_is_not_defined_is_inconclusive():
     assert "is not defined and cannot be judged: " in slope.sentence
 
 
-def test_an_interval_that_is_not_defined_is_inconclusive(evaluation):
+def test_an_undefined_interval_is_inconclusive(evaluation):
     changed = with_brier(evaluation, 0.2, math.nan, math.nan)
     judgement = judge_one(changed, "brier = 0.3")
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
@@ -482,8 +482,8 @@ def test_the_worst_verdict_the_counts_and_the_exit_code(evaluation):
     assert (
         find_worst_verdict([j for j in judgements if j.verdict is not LimitVerdict.FAIL]) is LimitVerdict.WARN
     )
-    assert [verdict_exit_code(light, strict=False) for light in (None, *LimitVerdict)] == [0, 0, 0, 0, 1]
-    assert [verdict_exit_code(light, strict=True) for light in (None, *LimitVerdict)] == [0, 0, 3, 3, 1]
+    assert [verdict_exit_code(verdict, strict=False) for verdict in (None, *LimitVerdict)] == [0, 0, 0, 0, 1]
+    assert [verdict_exit_code(verdict, strict=True) for verdict in (None, *LimitVerdict)] == [0, 0, 3, 3, 1]
     assert verdict_exit_code(LimitVerdict.FAIL, strict=False) is ExitCode.LIMIT_BREACHED
 
 
@@ -493,12 +493,12 @@ def test_the_worst_verdict_the_counts_and_the_exit_code(evaluation):
 def make_classes(n=120, seed=5):
     rng = np.random.default_rng(seed)
     p = rng.dirichlet([1, 1, 1], n)
-    came = np.array([rng.choice(3, p=row) for row in p])
+    observed = np.array([rng.choice(3, p=row) for row in p])
     flat = 0.5 * p + 0.5 / 3
     columns = {f"{m}_{k}": q[:, k] for m, q in [("exact", p), ("flat", flat)] for k in range(3)}
     site = np.where(rng.random(n) < 0.5, "A", "B")
     site[:3] = "tiny"
-    return pd.DataFrame({"grade": came, "site": site, **columns})
+    return pd.DataFrame({"grade": observed, "site": site, **columns})
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["ordered", "unordered"])
@@ -532,7 +532,7 @@ def test_every_measure_of_classes_is_judged(of_classes):
             assert math.isfinite(judgement.upper)
 
 
-def test_what_models_of_the_other_kind_have_is_not_judged(of_classes, evaluation):
+def test_measures_of_the_other_kind_of_model_are_not_judged(of_classes, evaluation):
     of_binary, _ = limit_all(ModelKind.BINARY)
     others, _ = limit_all(ModelKind.ORDINAL)
     assert judge(of_classes, limits_of(of_binary)) == ()
@@ -554,9 +554,9 @@ def test_groups_of_classes_are_judged_by_what_they_have(of_classes):
     f1 = next(score for score in flat.scores if score.name == "macro_f1")
     assert judged["site = B", "macro_f1"].value == f1.value
     assert judged["site = B", "macro_f1"].lower == f1.interval.lower
-    told = describe_unjudged(of_classes, limits_of(text))
-    assert told[0] == "site: 1 of 3 groups, too small to be scored, is not judged."
-    assert told[1:] == (
+    notes = describe_unjudged(of_classes, limits_of(text))
+    assert notes[0] == "site: 1 of 3 groups, too small to be scored, is not judged."
+    assert notes[1:] == (
         (
             "MCB of the Brier score (K classes) is judged on all rows only: in groups of ordered classes "
             "only the ranked probability score is decomposed.",
@@ -632,7 +632,7 @@ def test_sentences_of_ordered_classes(of_classes):
         assert judge(of_classes, limits_of("rps = 0.5\nquadratic_weighted_kappa = 0.1")) == ()
         return
     text = "models = ['exact']\nrps = 0.9\nrps_skill = 0.01\nrps_miscalibration = 0.9\nsa_rps_skill = 0.01"
-    told = [j.sentence for j in judge(of_classes, limits_of(f"{text}\nquadratic_weighted_kappa = -0.5"))]
+    sentences = [j.sentence for j in judge(of_classes, limits_of(f"{text}\nquadratic_weighted_kappa = -0.5"))]
     starts = [
         "Ranked probability score of exact: 0.",
         "Skill in the ranked probability score of exact: ",
@@ -640,13 +640,13 @@ def test_sentences_of_ordered_classes(of_classes):
         "Skill in the squared absolute RPS of exact: ",
         "Quadratic weighted kappa of exact: 0.",
     ]
-    assert [any(t.startswith(start) for start in starts) for t in told] == [True] * 5
-    assert " %, interval [" in told[1]
-    assert " as measured, 95 % interval of the true MCB [" in told[2]
-    assert told[4].endswith("lies above the limit −0.5000.")
+    assert [any(t.startswith(start) for start in starts) for t in sentences] == [True] * 5
+    assert " %, interval [" in sentences[1]
+    assert " as measured, 95 % interval of the true MCB [" in sentences[2]
+    assert sentences[4].endswith("lies above the limit −0.5000.")
 
 
-def test_a_kappa_that_is_not_defined_is_inconclusive():
+def test_an_undefined_kappa_is_inconclusive():
     frame = pd.DataFrame({"y": ["a"] * 30, "m_a": [0.8] * 30, "m_b": [0.2] * 30})
     constant = sr.evaluate(
         frame, outcome="y", forecasts=["m"], classes=["a", "b"], ordered=True, resamples=40
@@ -659,7 +659,7 @@ def test_a_kappa_that_is_not_defined_is_inconclusive():
     assert judge_one(constant, "accuracy = 0.1").verdict is LimitVerdict.PASS
 
 
-def test_a_class_called_impossible_that_came_fails():
+def test_an_observed_class_with_probability_0_fails():
     frame = pd.DataFrame({"y": ["a", "b"] * 15, "m_a": [1.0, 0.4, 1.0, 1.0, 1.0] * 6})
     refuted = sr.evaluate(
         frame.assign(m_b=1 - frame["m_a"]), outcome="y", forecasts=["m"], classes=["a", "b"], resamples=0

@@ -1,4 +1,4 @@
-"""Notifications reach real servers, and whatever goes wrong is a sentence without secrets."""
+"""Notifications reach real servers, and every problem is a sentence without secrets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HOST = "127.0.0.1"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxies between us and our servers, short waits, one secret."""
+    """No proxies, short waits, one secret in the environment."""
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("TOKEN", SECRET)
     monkeypatch.setattr(notification, "RETRY_PAUSES", (0.01, 0.02))
@@ -111,7 +111,7 @@ def make_record(**changes: Any) -> Record:
 def send(
     table: NotifyTable, record: Record | None = None, files: tuple[Path, ...] = (), **more: Any
 ) -> list[str]:
-    """Tell, and make sure that no way of writing the secret is in what comes back."""
+    """Send notifications; assert that the problems contain the secret in no encoding."""
     problems = send_notifications(
         table,
         record or make_record(),
@@ -126,7 +126,7 @@ def send(
     return problems
 
 
-# What is told
+# Content and selection
 
 
 def test_an_outcome_is_plain_json() -> None:
@@ -147,16 +147,16 @@ def test_an_outcome_is_plain_json() -> None:
     }
 
 
-def test_only_outcomes_that_were_asked_for_are_told(tmp_path: Path) -> None:
-    table = NotifyTable(on=("fail", "failed"), command=("touch", "told"))
+def test_only_selected_outcomes_are_notified(tmp_path: Path) -> None:
+    table = NotifyTable(on=("fail", "failed"), command=("touch", "sent"))
     assert send(table, make_record(status=AuditStatus.PASS), folder=tmp_path) == []
     assert send(table, make_record(status=AuditStatus.UNCERTIFIED), folder=tmp_path) == []
     assert list(tmp_path.iterdir()) == []
     assert send(table, make_record(status=AuditStatus.FAILED), folder=tmp_path) == []
-    assert [path.name for path in tmp_path.iterdir()] == ["told"]
+    assert [path.name for path in tmp_path.iterdir()] == ["sent"]
 
 
-def test_nobody_to_tell_is_no_problem() -> None:
+def test_a_table_without_channels_is_not_a_problem() -> None:
     assert send(NotifyTable()) == []
 
 
@@ -167,28 +167,28 @@ def test_a_command_gets_json_and_variables_and_no_shell(tmp_path: Path) -> None:
     code = (
         "import json, os, sys; names = ('AUDIT', 'STATUS', 'PERIOD', 'RECORD', 'EXIT_CODE'); "
         "values = [os.environ['SCOREREPORT_' + name] for name in names]; "
-        "json.dump([json.load(sys.stdin), values, sys.argv[1:]], open('said.json', 'w'))"
+        "json.dump([json.load(sys.stdin), values, sys.argv[1:]], open('sent.json', 'w'))"
     )
     table = NotifyTable(command=(sys.executable, "-S", "-c", code, "$(touch harm)", "; touch harm"))
     assert send(table, folder=tmp_path) == []
-    outcome, variables, arguments = json.loads((tmp_path / "said.json").read_text())
+    outcome, variables, arguments = json.loads((tmp_path / "sent.json").read_text())
     assert outcome == summarize_outcome(make_record(), files=[])
     assert variables == ["retail-default", "fail", "2026-10", "17", "1"]
     assert arguments == ["$(touch harm)", "; touch harm"]
     assert not (tmp_path / "harm").exists()
 
 
-def test_what_is_told_holds_no_secrets(tmp_path: Path) -> None:
+def test_notifications_contain_no_secrets(tmp_path: Path) -> None:
     record = make_record(
         status=AuditStatus.FAILED, reason=f"No login with {SECRET}.", judgements=(), drifts=()
     )
-    table = NotifyTable(command=("sh", "-c", "cat > said.json"))
+    table = NotifyTable(command=("sh", "-c", "cat > sent.json"))
     redactor = Redactor((SECRET,))
     problems = send_notifications(
         table, record, files=[], redactor=redactor, expand=lambda text, _: text, folder=tmp_path
     )
     assert problems == []
-    assert json.loads((tmp_path / "said.json").read_text())["reason"] == "No login with ***."
+    assert json.loads((tmp_path / "sent.json").read_text())["reason"] == "No login with ***."
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_a_long_problem_is_cut_after_secrets_are_hidden() -> None:
     assert "geheim" not in problem
 
 
-def test_a_command_that_is_not_there_is_a_problem() -> None:
-    (problem,) = send(NotifyTable(command=("/nowhere/tell-them",)))
+def test_a_missing_command_is_a_problem() -> None:
+    (problem,) = send(NotifyTable(command=("/nowhere/notify",)))
     assert problem.startswith("`audit.notify.command`: FileNotFoundError: ")
-    assert "/nowhere/tell-them" in problem
+    assert "/nowhere/notify" in problem
 
 
 def test_a_command_that_hangs_is_stopped_with_all_it_started(
@@ -240,7 +240,7 @@ def test_a_command_that_hangs_is_stopped_with_all_it_started(
     assert not (tmp_path / "late").exists()
 
 
-def test_a_program_left_behind_holds_nobody_up() -> None:
+def test_a_background_program_does_not_delay_the_run() -> None:
     started = time.monotonic()
     assert send(NotifyTable(command=("sh", "-c", "sleep 3 & exit 0"))) == []
     assert time.monotonic() - started < 2.5
@@ -251,7 +251,7 @@ def test_a_program_left_behind_holds_nobody_up() -> None:
 
 @dataclass
 class Hook:
-    """A web server: what it was asked, and what it answers, the last for ever."""
+    """A web server: the requests that it got, and the codes that it answers; the last code is repeated."""
 
     answers: list[int] = field(default_factory=lambda: [200])
     location: str = ""
@@ -282,7 +282,7 @@ def run_hook(hook: Hook, context: ssl.SSLContext | None = None) -> Iterator[Hook
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: Any) -> None:
-            """Clients that distrust us hang up."""
+            """Ignore clients that reject the certificate and close the connection."""
 
     with Server((HOST, 0), Handler) as server:
         if context is not None:
@@ -368,12 +368,12 @@ def test_a_redirect_to_another_server_is_not_followed(hook: Hook) -> None:
         ("file:///etc/passwd", False),
     ],
 )
-def test_the_same_place_is_the_same_server_or_its_encrypted_side(target: str, expected: bool) -> None:
+def test_the_same_server_may_be_its_encrypted_side(target: str, expected: bool) -> None:
     assert is_same_server("http://host:80/x", target) is expected
     assert is_same_server("https://host/x", "http://host/x") is False
 
 
-def test_a_redirect_in_a_circle_ends(hook: Hook) -> None:
+def test_a_circular_redirect_ends(hook: Hook) -> None:
     hook.location = "/round"
     assert send(call(hook.url)) == ["`audit.notify.webhook`: the server redirects too often."]
     assert len(hook.requests) == 4
@@ -392,7 +392,7 @@ def test_a_server_that_is_down_is_a_problem() -> None:
     assert problem.startswith("`audit.notify.webhook`: ConnectionRefusedError: ")
 
 
-def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notification, "SILENCE_LIMIT", 0.1)
     with listen() as server:
         started = time.monotonic()
@@ -401,8 +401,8 @@ def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch
         assert time.monotonic() - started < 4
 
 
-def test_a_server_that_never_comes_to_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of its bytes comes in time, all of them together never."""
+def test_a_response_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte arrives in time, but the response never ends."""
     monkeypatch.setattr(notification, "TOTAL_LIMIT", 0.5)
     stop = threading.Event()
 
@@ -436,7 +436,7 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(monkeypatch: pytest.Mon
         ("https://host/${NOT_THERE}", "needs the environment variable NOT_THERE, which is not set"),
     ],
 )
-def test_an_address_that_is_none_is_a_problem(url: str, problem: str) -> None:
+def test_an_invalid_address_is_a_problem(url: str, problem: str) -> None:
     (said,) = send(call(url))
     assert said.startswith("`audit.notify.webhook`: ")
     assert problem in said
@@ -462,7 +462,7 @@ def test_a_header_is_one_line_of_ascii(hook: Hook, value: str) -> None:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate of our own, as a file, and a server's side of it."""
+    """A self-signed certificate as a file, and the context of a server that uses it."""
 
     file: Path
     context: ssl.SSLContext
@@ -503,7 +503,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def test_certificates_of_webhooks_are_checked(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notification, "RETRY_PAUSES", (30.0,))  # for there is nothing to wait for
+    monkeypatch.setattr(notification, "RETRY_PAUSES", (30.0,))  # a retry would exceed the time below
     with run_hook(Hook(), certificate.context) as hook:
         started = time.monotonic()
         table = call(hook.url.replace("http:", "https:"), Key="${TOKEN}")
@@ -520,8 +520,8 @@ def test_certificates_of_webhooks_are_checked(
 
 
 @dataclass
-class Post:
-    """A mail server: how it behaves, and what it was told."""
+class Mailbox:
+    """A mail server: its settings, and the messages and lines that it received."""
 
     context: ssl.SSLContext | None = None
     security: str = "none"
@@ -532,24 +532,24 @@ class Post:
     port: int = 0
 
 
-class PostHandler(socketserver.BaseRequestHandler):
-    """As much of SMTP as it takes."""
+class MailHandler(socketserver.BaseRequestHandler):
+    """The part of SMTP that these tests need."""
 
     def handle(self) -> None:
-        post: Post = self.server.post  # type: ignore[attr-defined]
+        mailbox: Mailbox = self.server.mailbox  # type: ignore[attr-defined]
         try:
-            if post.security == "tls" and post.context:
-                self.request = post.context.wrap_socket(self.request, server_side=True)
-            self.converse(post)
+            if mailbox.security == "tls" and mailbox.context:
+                self.request = mailbox.context.wrap_socket(self.request, server_side=True)
+            self.serve(mailbox)
         except (OSError, ssl.SSLError):
-            pass  # a client that distrusts us hangs up
+            pass  # a client that rejects the certificate closes the connection
         finally:
             self.request.close()
 
-    def say(self, text: str) -> None:
+    def reply(self, text: str) -> None:
         self.request.sendall(f"{text}\r\n".encode())
 
-    def hear(self) -> str:
+    def read_line(self) -> str:
         line = b""
         while not line.endswith(b"\n"):
             byte = self.request.recv(1)
@@ -558,86 +558,86 @@ class PostHandler(socketserver.BaseRequestHandler):
             line += byte
         return line.decode().rstrip("\r\n")
 
-    def converse(self, post: Post) -> None:
-        self.say("220 test")
+    def serve(self, mailbox: Mailbox) -> None:
+        self.reply("220 test")
         recipients: list[str] = []
-        while (line := self.hear()) != "QUIT":
-            post.lines.append(line)
-            word = line.split()[0].upper()
-            if word == "EHLO":
-                self.say("250-test\r\n250 " + ("STARTTLS" if self.may_start(post) else "AUTH PLAIN"))
-            elif word == "STARTTLS" and post.context:
-                self.say("220 go on")
-                self.request = post.context.wrap_socket(self.request, server_side=True)
-            elif word == "AUTH":
+        while (line := self.read_line()) != "QUIT":
+            mailbox.lines.append(line)
+            verb = line.split()[0].upper()
+            if verb == "EHLO":
+                self.reply("250-test\r\n250 " + ("STARTTLS" if self.may_start(mailbox) else "AUTH PLAIN"))
+            elif verb == "STARTTLS" and mailbox.context:
+                self.reply("220 go on")
+                self.request = mailbox.context.wrap_socket(self.request, server_side=True)
+            elif verb == "AUTH":
                 given = base64.b64decode(line.split()[2]).decode().split("\0")
-                is_right = given[-1] == post.password
-                self.say("235 welcome" if is_right else f"535 {given[-1]} is wrong ({line.split()[2]})")
-            elif word == "RCPT":
-                is_refused = post.refused in line
+                is_right = given[-1] == mailbox.password
+                self.reply("235 welcome" if is_right else f"535 {given[-1]} is wrong ({line.split()[2]})")
+            elif verb == "RCPT":
+                is_refused = mailbox.refused in line
                 recipients += [] if is_refused else [line]
-                self.say("550 unknown" if is_refused else "250 ok")
-            elif word == "DATA":
-                self.say("354 go on")
-                post.messages.append((recipients, self.hear_message()))
-                self.say("250 ok")
+                self.reply("550 unknown" if is_refused else "250 ok")
+            elif verb == "DATA":
+                self.reply("354 go on")
+                mailbox.messages.append((recipients, self.read_message()))
+                self.reply("250 ok")
             else:
-                self.say("250 ok")
-        self.say("221 bye")
+                self.reply("250 ok")
+        self.reply("221 bye")
 
-    def may_start(self, post: Post) -> bool:
-        return post.security == "starttls" and not isinstance(self.request, ssl.SSLSocket)
+    def may_start(self, mailbox: Mailbox) -> bool:
+        return mailbox.security == "starttls" and not isinstance(self.request, ssl.SSLSocket)
 
-    def hear_message(self) -> bytes:
+    def read_message(self) -> bytes:
         lines: list[str] = []
-        while (line := self.hear()) != ".":
+        while (line := self.read_line()) != ".":
             lines.append(line.removeprefix(".") if line.startswith("..") else line)
         return "\r\n".join(lines).encode()
 
 
-class PostServer(socketserver.ThreadingTCPServer):
+class MailServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
 
 
 @contextmanager
-def run_post(post: Post) -> Iterator[Post]:
-    with PostServer((HOST, 0), PostHandler) as server:
-        server.post = post  # type: ignore[attr-defined]
-        post.port = server.server_address[1]
+def run_mailbox(mailbox: Mailbox) -> Iterator[Mailbox]:
+    with MailServer((HOST, 0), MailHandler) as server:
+        server.mailbox = mailbox  # type: ignore[attr-defined]
+        mailbox.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield post
+            yield mailbox
         finally:
             server.shutdown()
             thread.join()
 
 
-def mail(post: Post, **changes: Any) -> NotifyTable:
+def mail(mailbox: Mailbox, **changes: Any) -> NotifyTable:
     values: dict[str, Any] = {
         "host": HOST,
-        "port": post.port,
-        "security": post.security,
+        "port": mailbox.port,
+        "security": mailbox.security,
         "sender": "scorereport@example.org",
         "recipients": ("Model Risk <risk@example.org>", "second@example.org"),
     }
     return NotifyTable(email=EmailTable(**{**values, **changes}))
 
 
-def read_only_message(post: Post) -> EmailMessage:
-    ((_, content),) = post.messages
+def read_only_message(mailbox: Mailbox) -> EmailMessage:
+    ((_, content),) = mailbox.messages
     return email.message_from_bytes(content, policy=email.policy.default)
 
 
-def test_an_email_says_what_there_is_to_say(tmp_path: Path) -> None:
+def test_an_email_has_subject_text_and_attachments(tmp_path: Path) -> None:
     files = tuple(tmp_path / f"2026-10.{ending}" for ending in ("pdf", "html", "json"))
     for file in files:
         file.write_bytes(b"%PDF \xff" + file.name.encode())
-    with run_post(Post()) as post:
-        assert send(mail(post, attach=("pdf", "json")), files=files) == []
-    assert post.messages[0][0] == ["rcpt TO:<risk@example.org>", "rcpt TO:<second@example.org>"]
-    message = read_only_message(post)
+    with run_mailbox(Mailbox()) as mailbox:
+        assert send(mail(mailbox, attach=("pdf", "json")), files=files) == []
+    assert mailbox.messages[0][0] == ["rcpt TO:<risk@example.org>", "rcpt TO:<second@example.org>"]
+    message = read_only_message(mailbox)
     assert message["Subject"] == "scorereport: retail-default 2026-10: fail"
     assert message["From"] == "scorereport@example.org"
     assert message["To"] == "Model Risk <risk@example.org>, second@example.org"
@@ -655,13 +655,13 @@ def test_an_email_says_what_there_is_to_say(tmp_path: Path) -> None:
     assert attached == {"2026-10.pdf": files[0].read_bytes(), "2026-10.json": files[2].read_bytes()}
 
 
-def test_an_email_of_a_failure_without_a_record_says_what_alarms_there_are() -> None:
+def test_an_email_of_a_failure_without_a_record_lists_the_alarms() -> None:
     record = make_record(
         id=0, status=AuditStatus.FAILED, reason="The records do not hold.", judgements=(), drifts=()
     )
-    with run_post(Post()) as post:
-        assert send(mail(post), record, alarms=("Record 17 was not noted.",)) == []
-    body = read_only_message(post).get_body()
+    with run_mailbox(Mailbox()) as mailbox:
+        assert send(mail(mailbox), record, alarms=("Record 17 was not noted.",)) == []
+    body = read_only_message(mailbox).get_body()
     assert body is not None
     assert body.get_content().replace("\r\n", "\n") == (
         "The audit retail-default of the period 2026-10 has the status: failed.\n\n"
@@ -685,84 +685,84 @@ def test_an_email_is_sent_with_a_login(
     security: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
-    with run_post(Post(security=security, context=certificate.context)) as post:
-        assert send(mail(post, user="me", password="${TOKEN}")) == []
-        assert read_only_message(post)["Subject"] == "scorereport: retail-default 2026-10: fail"
-        assert any(line.startswith("AUTH") for line in post.lines)
+    with run_mailbox(Mailbox(security=security, context=certificate.context)) as mailbox:
+        assert send(mail(mailbox, user="me", password="${TOKEN}")) == []
+        assert read_only_message(mailbox)["Subject"] == "scorereport: retail-default 2026-10: fail"
+        assert any(line.startswith("AUTH") for line in mailbox.lines)
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 def test_certificates_of_mail_servers_are_checked(security: str, certificate: Certificate) -> None:
-    with run_post(Post(security=security, context=certificate.context)) as post:
-        (problem,) = send(mail(post, user="me", password="${TOKEN}"))
+    with run_mailbox(Mailbox(security=security, context=certificate.context)) as mailbox:
+        (problem,) = send(mail(mailbox, user="me", password="${TOKEN}"))
         assert problem.startswith("`audit.notify.email`: SSLCertVerificationError: ")
-        assert post.messages == []
-        assert not any(line.startswith("AUTH") for line in post.lines)
+        assert mailbox.messages == []
+        assert not any(line.startswith("AUTH") for line in mailbox.lines)
 
 
-def test_without_the_encryption_asked_for_nothing_is_sent() -> None:
-    with run_post(Post()) as post:
-        (problem,) = send(mail(post, security="starttls", user="me", password="${TOKEN}"))
+def test_nothing_is_sent_without_the_required_encryption() -> None:
+    with run_mailbox(Mailbox()) as mailbox:
+        (problem,) = send(mail(mailbox, security="starttls", user="me", password="${TOKEN}"))
         assert problem == (
             "`audit.notify.email`: SMTPNotSupportedError: STARTTLS extension not supported by server."
         )
-        assert not any(line.startswith(("AUTH", "MAIL")) for line in post.lines)
+        assert not any(line.startswith(("AUTH", "MAIL")) for line in mailbox.lines)
 
 
 def test_a_wrong_password_is_not_shown_even_if_the_server_does() -> None:
-    with run_post(Post(password="another")) as post:
-        (problem,) = send(mail(post, user="me", password="${TOKEN}"))
+    with run_mailbox(Mailbox(password="another")) as mailbox:
+        (problem,) = send(mail(mailbox, user="me", password="${TOKEN}"))
         assert problem.startswith("`audit.notify.email`: SMTPAuthenticationError: (535, b'***")
-        assert post.messages == []
+        assert mailbox.messages == []
 
 
 def test_names_cannot_add_headers() -> None:
     record = make_record(audit="retail\r\nBcc: thief@example.org\n\nbody")
-    with run_post(Post()) as post:
-        assert send(mail(post), record) == []
-    message = read_only_message(post)
+    with run_mailbox(Mailbox()) as mailbox:
+        assert send(mail(mailbox), record) == []
+    message = read_only_message(mailbox)
     assert message["Subject"] == "scorereport: retail Bcc: thief@example.org body 2026-10: fail"
     assert message["Bcc"] is None
-    assert len(post.messages[0][0]) == 2
+    assert len(mailbox.messages[0][0]) == 2
 
 
 @pytest.mark.parametrize("key", ["sender", "recipients"])
 def test_addresses_cannot_add_headers(key: str) -> None:
     address = "me@example.org\r\nBcc: thief@example.org"
-    with run_post(Post()) as post:
-        (problem,) = send(mail(post, **{key: address if key == "sender" else (address,)}))
+    with run_mailbox(Mailbox()) as mailbox:
+        (problem,) = send(mail(mailbox, **{key: address if key == "sender" else (address,)}))
         assert problem.startswith("`audit.notify.email`: ValueError: Header values may not contain linefeed")
-        assert post.messages == []
+        assert mailbox.messages == []
 
 
 def test_recipients_that_are_refused_are_named() -> None:
-    with run_post(Post()) as post:
-        table = mail(post, recipients=("risk@example.org", "nobody@example.org"))
+    with run_mailbox(Mailbox()) as mailbox:
+        table = mail(mailbox, recipients=("risk@example.org", "nobody@example.org"))
         assert send(table) == [
             "`audit.notify.email`: the server refused nobody@example.org as a recipient.",
         ]
-        assert len(post.messages) == 1
+        assert len(mailbox.messages) == 1
 
 
-def test_a_file_that_is_gone_does_not_hold_the_email_back(tmp_path: Path) -> None:
-    with run_post(Post()) as post:
-        (problem,) = send(mail(post, attach=("pdf",)), files=(tmp_path / "gone.pdf",))
+def test_a_missing_file_does_not_stop_the_email(tmp_path: Path) -> None:
+    with run_mailbox(Mailbox()) as mailbox:
+        (problem,) = send(mail(mailbox, attach=("pdf",)), files=(tmp_path / "gone.pdf",))
         assert problem.startswith("`audit.notify.email`: gone.pdf could not be attached: FileNotFoundError: ")
-        assert len(post.messages) == 1
+        assert len(mailbox.messages) == 1
 
 
-def test_letters_that_cannot_be_sent_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_that_cannot_be_sent_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "geheim-ü")
-    with run_post(Post()) as post:
-        assert send(mail(post, user="me", password="${TOKEN}")) == [
+    with run_mailbox(Mailbox()) as mailbox:
+        assert send(mail(mailbox, user="me", password="${TOKEN}")) == [
             "`audit.notify.email`: a name, an address or a password has characters that cannot be sent."
         ]
 
 
-def test_a_mail_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_mail_server_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notification, "SILENCE_LIMIT", 0.1)
     with listen() as server:
-        (problem,) = send(mail(Post(port=server.getsockname()[1]), user="me", password="${TOKEN}"))
+        (problem,) = send(mail(Mailbox(port=server.getsockname()[1]), user="me", password="${TOKEN}"))
     assert problem.startswith("`audit.notify.email`: SMTPServerDisconnected: ")
     assert problem.endswith("timed out")
 
@@ -770,13 +770,13 @@ def test_a_mail_server_that_says_nothing_is_a_problem(monkeypatch: pytest.Monkey
 # All together
 
 
-def test_one_way_that_fails_does_not_stop_the_others(hook: Hook, tmp_path: Path) -> None:
+def test_a_failing_channel_does_not_stop_the_others(hook: Hook, tmp_path: Path) -> None:
     with listen() as server:
         port = server.getsockname()[1]
     table = NotifyTable(
         command=("false",),
         webhook=WebhookTable(url=f"{hook.url}/in", headers={"Key": "${TOKEN}"}),
-        email=mail(Post(port=port), password="${TOKEN}", user="me").email,
+        email=mail(Mailbox(port=port), password="${TOKEN}", user="me").email,
     )
     problems = send(table, folder=tmp_path)
     assert [problem.split(":")[0] for problem in problems] == [
@@ -786,7 +786,7 @@ def test_one_way_that_fails_does_not_stop_the_others(hook: Hook, tmp_path: Path)
     assert len(hook.requests) == 1
 
 
-def test_nothing_is_raised_whatever_expanding_does() -> None:
+def test_errors_of_expanding_are_not_raised() -> None:
     def fail(text: str, key: str) -> str:
         raise RuntimeError(f"no {text} for {key}")
 

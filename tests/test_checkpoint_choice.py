@@ -1,4 +1,4 @@
-"""The choice among checkpoints that a configuration, or the command line, asks to be shown."""
+"""Selection of a checkpoint for a report, by the configuration or the command line."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def configure(folder, text):
     return parse_configuration(f"[checkpoints]\n{text}", "report.toml", folder=str(folder))
 
 
-def test_nobody_asks():
+def test_without_checkpoints_nothing_is_selected():
     assert select_checkpoint(None) is None
     assert select_checkpoint(parse_configuration("")) is None
 
 
 def test_a_table_of_scores_beside_the_configuration(tmp_path):
     SCORES.to_csv(tmp_path / "epochs.csv", index=False)
-    told = 'file = "epochs.csv"\ncolumn = "epoch"\npatience = 1\ndirections = {loss = "lower"}'
-    found = select_checkpoint(configure(tmp_path, told), classes=["a", "b"], normalize=True)
+    text = 'file = "epochs.csv"\ncolumn = "epoch"\npatience = 1\ndirections = {loss = "lower"}'
+    found = select_checkpoint(configure(tmp_path, text), classes=["a", "b"], normalize=True)
     assert found.chosen.best == "2"
     assert found.choice("loss").best == "3"
     assert found.patience == 1
@@ -46,16 +46,16 @@ def test_a_table_of_scores_beside_the_configuration(tmp_path):
 
 def test_predictions_have_the_classes_of_the_evaluation(tmp_path):
     ROWS.to_csv(tmp_path / "rows.csv", index=False)
-    told = 'file = "rows.csv"\ncolumn = "epoch"\noutcome = "y"\nforecasts = ["pa", "pb"]\nweight = "w"'
-    found = select_checkpoint(configure(tmp_path, told), classes=["a", "b"], normalize=True)
+    text = 'file = "rows.csv"\ncolumn = "epoch"\noutcome = "y"\nforecasts = ["pa", "pb"]\nweight = "w"'
+    found = select_checkpoint(configure(tmp_path, text), classes=["a", "b"], normalize=True)
     assert found.classes == ("a", "b")
     assert found.chosen.best == "2"
 
 
-def test_a_file_that_is_given_goes_before_that_of_the_configuration(tmp_path):
+def test_an_explicit_file_overrides_the_configuration(tmp_path):
     SCORES.to_csv(tmp_path / "other.csv", index=False)
-    told = configure(tmp_path, 'file = "epochs.csv"\ncolumn = "epoch"')
-    assert select_checkpoint(told, tmp_path / "other.csv").chosen.best == "2"
+    configuration = configure(tmp_path, 'file = "epochs.csv"\ncolumn = "epoch"')
+    assert select_checkpoint(configuration, tmp_path / "other.csv").chosen.best == "2"
 
 
 def test_a_table_without_a_file_is_refused(tmp_path):
