@@ -406,9 +406,14 @@ def make_graded_report(folder: Path) -> Report:
     )
 
 
+#: The configuration of the two sections that only classes and checkpoints have.
+SHORT_CONFIGURATION = GRADED_CONFIGURATION.replace(
+    "[report]\n",
+    f"[report]\nomit = {[name for name in SECTION_NAMES if name not in ('retention', 'checkpoints')]}\n",
+)
+
+
 def shorten_report(report: Report) -> Report:
-    """The same results in a report of two sections that only reports with classes and checkpoints have."""
-    kept = ("retention", "checkpoints")
-    omitted = [name for name in SECTION_NAMES if name not in kept]
-    text = GRADED_CONFIGURATION.replace("[report]\n", f"[report]\nomit = {omitted}\n")
-    return reconfigure_report(report, parse_configuration(text, "short.toml"), report.provenance)
+    """The same results in two sections that only classes and checkpoints have."""
+    configuration = parse_configuration(SHORT_CONFIGURATION, "short.toml")
+    return reconfigure_report(report, configuration, report.provenance)

@@ -17,6 +17,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from artefact_tools import make_once, shared_folder
 from class_report_tools import (
     POLICY,
     arrays_of,
@@ -40,6 +41,7 @@ from report_tools import (
     GRADED_CONFIGURATION,
     GRADERS,
     GRADES,
+    SHORT_CONFIGURATION,
     TIME,
     assert_pages_are_filled,
     find_outside,
@@ -120,26 +122,43 @@ VERDICTS = {
 
 
 @pytest.fixture(scope="module")
-def short(report, folder):
-    """A PDF of the new sections only: laying out the whole report again takes long."""
-    (path,) = write_pages(shorten_report(report), [folder / "short.pdf"])
-    return path
+def short(report, tmp_path_factory):
+    """All forms, by ending, of a report on the new sections only: laying out the whole report takes long."""
+    folder = shared_folder(tmp_path_factory, "graded short")
+    paths = [folder / f"short{ending}" for ending in (".pdf", ".html", ".json")]
+    make_once(folder, lambda: write_pages(shorten_report(report), paths))
+    return {path.suffix: path for path in paths}
 
 
 @pytest.fixture(scope="module")
-def pages(written):
-    return read_pages(written[".pdf"])
+def whole(report, tmp_path_factory):
+    """The PDF of the whole report."""
+    folder = shared_folder(tmp_path_factory, "graded whole")
+    make_once(folder, lambda: write_pages(report, [folder / "report.pdf"]))
+    return (folder / "report.pdf").read_bytes()
 
 
 @pytest.fixture(scope="module")
-def sections(pages, written):
+def pages(whole):
+    return read_pages(whole)
+
+
+@pytest.fixture(scope="module")
+def sections(page):
+    """The text of each section of the HTML."""
+    parts = re.split(r'<section id="[^"]+" class="section">', page)[1:]
+    return dict(zip(TITLES, map(words_of, parts), strict=True))
+
+
+@pytest.fixture(scope="module")
+def printed_sections(pages, whole):
     """The text of each section in the PDF, from its heading to the next."""
-    starts = read_bookmarks(written[".pdf"])
+    starts = read_bookmarks(whole)
     offsets = [0, *np.cumsum([len(text) + 1 for text in pages])]
-    whole = " ".join(pages)
+    text = " ".join(pages)
     marks = [f"{number} {title}" for number, title in enumerate(TITLES, start=1)]
-    heads = [whole.index(f"{mark} ", offsets[starts[mark] - 1]) for mark in marks]
-    return {title: whole[a:b] for title, (a, b) in zip(TITLES, pairwise([*heads, len(whole)]), strict=True)}
+    heads = [text.index(f"{mark} ", offsets[starts[mark] - 1]) for mark in marks]
+    return {title: text[a:b] for title, (a, b) in zip(TITLES, pairwise([*heads, len(text)]), strict=True)}
 
 
 # ---- A document that archives accept ----
@@ -150,15 +169,15 @@ def sections(pages, written):
 def test_a_report_on_classes_conforms_to_the_norm(short, profile):
     if not CONFORMANCE.exists() or shutil.which("java") is None:
         pytest.skip(f"Conformance needs {CONFORMANCE} and java.")
-    done = subprocess.run([CONFORMANCE, profile, short], capture_output=True, text=True, check=False)
+    done = subprocess.run([CONFORMANCE, profile, short[".pdf"]], capture_output=True, text=True, check=False)
     if "profile=" not in done.stdout:
         pytest.skip(f"{CONFORMANCE} does not run here: {done.stderr.strip()[-200:]}")
     assert "compliant=true" in done.stdout, done.stdout
     assert done.returncode == 0
 
 
-def test_a_report_on_classes_has_metadata(written):
-    with open_pdf(written[".pdf"]) as pdf:
+def test_a_report_on_classes_has_metadata(short):
+    with open_pdf(short[".pdf"].read_bytes()) as pdf:
         metadata = pdf.Root.Metadata.read_bytes().decode()
         assert 'pdfaid:part="3"' in metadata
         assert 'pdfaid:conformance="A"' in metadata
@@ -169,23 +188,37 @@ def test_a_report_on_classes_has_metadata(written):
         assert str(pdf.docinfo.Title) == "Validation of the grading model"
 
 
-def test_results_and_configuration_are_attached(written, report, tmp_path):
-    files = read_attachments(written[".pdf"])
-    assert files == {"results.json": written[".json"], "graded.toml": GRADED_CONFIGURATION.encode()}
+def test_results_and_configuration_are_attached(short, report, tmp_path):
+    files = read_attachments(short[".pdf"].read_bytes())
+    assert files == {"results.json": short[".json"].read_bytes(), "short.toml": SHORT_CONFIGURATION.encode()}
     (tmp_path / "out.json").write_bytes(files["results.json"])
     again = read_report(tmp_path / "out.json")
-    assert again.to_json() == report.to_json()
+    assert again.evaluation.to_json() == report.evaluation.to_json()
     assert again.selection == report.selection
     assert again.configuration.checkpoints.patience == 2
 
 
-def test_figures_tables_and_headings_are_tagged(written, page):
+def test_figures_are_described_in_words(page):
     texts = list_images(page)
     assert len(texts) == 12
     assert len(set(texts)) == len(texts)
     assert all(len(text) > 40 and re.search(r"\d", text) for text in texts)
-    assert [plain(text) for text in list_figures(written[".pdf"])] == [plain(text) for text in texts]
-    with open_pdf(written[".pdf"]) as pdf:
+
+
+def test_figures_tables_and_headings_are_tagged(short):
+    assert_tagged(short[".pdf"].read_bytes(), short[".html"].read_text(encoding="utf-8"))
+
+
+@pytest.mark.sweep
+def test_the_whole_report_is_tagged(whole, page):
+    assert_tagged(whole, page)
+
+
+def assert_tagged(document, page):
+    """Figures, tables and headings of the HTML are tagged in the PDF."""
+    texts = list_images(page)
+    assert [plain(text) for text in list_figures(document)] == [plain(text) for text in texts]
+    with open_pdf(document) as pdf:
         tags = [str(tag.S) for tag in list_tags(pdf)]
         kinds = Counter(tags)
         assert page.count("<table") <= kinds["/Table"] <= page.count("<table") + len(pdf.pages)
@@ -223,41 +256,57 @@ def test_another_process_writes_the_same_bytes_from_its_results(written, short, 
     assert (tmp_path / "results.json").read_bytes() == written[".json"]
     assert (tmp_path / "again.json").read_bytes() == written[".json"]
     assert (tmp_path / "again.html").read_bytes() == written[".html"]
-    assert (tmp_path / "short.pdf").read_bytes() == short.read_bytes()
+    assert (tmp_path / "short.pdf").read_bytes() == short[".pdf"].read_bytes()
 
 
 # ---- Pages, contents, figures and tables ----
 
 
-def test_pages_are_filled_and_keep_their_margins(written, pages):
+@pytest.mark.sweep
+def test_pages_are_filled_and_keep_their_margins(whole, pages):
     assert 20 <= len(pages) <= 36
     assert_pages_are_filled(pages)
     assert all("MV-2026-118, version 2.0, Internal" in text for text in pages[1:])
-    assert find_outside(written[".pdf"]) == []
+    assert find_outside(whole) == []
 
 
-def test_contents_and_bookmarks_are_the_sections(written, pages, page):
-    marks = {name: at for name, at in read_bookmarks(written[".pdf"]).items() if re.match(r"\d+ ", name)}
-    assert list(marks) == [f"{number} {title}" for number, title in enumerate(TITLES, start=1)]
-    cover = " ".join(pages[:2])
-    for mark, start in marks.items():
-        assert f"{mark} " in pages[start - 1]
-        assert re.search(rf"\b{re.escape(mark)} ?\.+ ?{start}\b", cover), mark
+def test_contents_are_the_sections(page):
     assert [(number, title) for _, number, title in list_contents(page)] == [
         (str(number), title) for number, title in enumerate(TITLES, start=1)
     ]
 
 
+@pytest.mark.sweep
+def test_contents_and_bookmarks_of_the_pdf_are_the_sections(whole, pages):
+    marks = {name: at for name, at in read_bookmarks(whole).items() if re.match(r"\d+ ", name)}
+    assert list(marks) == [f"{number} {title}" for number, title in enumerate(TITLES, start=1)]
+    cover = " ".join(pages[:2])
+    for mark, start in marks.items():
+        assert f"{mark} " in pages[start - 1]
+        assert re.search(rf"\b{re.escape(mark)} ?\.+ ?{start}\b", cover), mark
+
+
 @pytest.mark.parametrize(("kind", "fewest"), [("figure", 12), ("table", 25)])
-def test_figures_and_tables_of_classes_are_numbered_without_gap(page, pages, kind, fewest):
+def test_figures_and_tables_of_classes_are_numbered_without_gap(page, kind, fewest):
     ids = [int(k) for k in re.findall(rf'<{kind} [^>]*?id="{kind}-(\d+)"', page)]
     assert len(ids) >= fewest
     assert ids == list(range(1, len(ids) + 1))
     assert re.findall(rf"<strong>{kind.capitalize()} (\d+)\.</strong>", page) == [str(k) for k in ids]
-    whole = " ".join(pages)
-    places = [whole.index(f"{kind.capitalize()} {k}. ") for k in ids]
+    assert_numbered(words_of(page), kind, ids)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("kind", ["figure", "table"])
+def test_figures_and_tables_of_the_pdf_have_the_numbers_of_the_html(page, pages, kind):
+    ids = [int(k) for k in re.findall(rf'<{kind} [^>]*?id="{kind}-(\d+)"', page)]
+    assert_numbered(" ".join(pages), kind, ids)
+
+
+def assert_numbered(text, kind, ids):
+    """Captions are in order, and every number that the text refers to exists."""
+    places = [text.index(f"{kind.capitalize()} {k}. ") for k in ids]
     assert places == sorted(places)
-    assert {int(k) for k in re.findall(rf"{kind.capitalize()} (\d+)", whole)} == set(ids)
+    assert {int(k) for k in re.findall(rf"{kind.capitalize()} (\d+)", text)} == set(ids)
 
 
 def test_the_html_of_classes_needs_nothing_else(page):
@@ -266,12 +315,13 @@ def test_the_html_of_classes_needs_nothing_else(page):
     assert len(page.encode()) < 2_000_000
 
 
-def test_both_forms_have_the_same_content(page, pages, tables, sections):
+@pytest.mark.sweep
+def test_both_forms_have_the_same_content(page, pages, tables, printed_sections):
     """Texts of the PDF are in the HTML, and every cell of a table of the HTML is in the PDF."""
     words, printed = squeeze(words_of(page)), squeeze(" ".join(pages))
     running = r"Validation of the grading model MV-2026-118, version 2\.0, Internal page \d+ of \d+"
     for title in ("Data", "Limitations and interpretation", "Sign-off"):
-        for line in re.split(running, sections[title]):
+        for line in re.split(running, printed_sections[title]):
             for sentence in re.split(r"(?<=\.) ", line):
                 assert squeeze(sentence.replace("•", "")) in words
     cells = [cell for rows in tables.values() for row in rows for cell in row if "Section" not in cell]
