@@ -351,6 +351,7 @@ def test_problems_after_a_record_are_reported_without_secrets(folder, monkeypatc
     assert outcome.problems == ("Expired files could not be removed: no way to ***",)
 
 
+@pytest.mark.sweep
 def test_a_run_with_another_configuration_of_the_same_name_is_a_problem(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
@@ -361,6 +362,7 @@ def test_a_run_with_another_configuration_of_the_same_name_is_a_problem(folder):
     assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
+@pytest.mark.sweep
 def test_a_name_that_differs_in_case_only_is_refused(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     second = write_audit(folder, "second", name="Loans")
@@ -519,6 +521,7 @@ def test_a_run_killed_before_its_notification_is_notified_by_the_next(folder, mo
     json.loads((folder / "notified").read_text())  # one document: notified once
 
 
+@pytest.mark.sweep
 def test_a_pending_notification_without_a_record_is_removed(folder):
     config = write_audit(folder)
     run_audit(config, as_of=OCTOBER)
@@ -591,6 +594,7 @@ def test_a_report_is_never_overwritten(folder):
     assert any("Another file is in the place of" in problem for problem in later.problems)
 
 
+@pytest.mark.sweep
 def test_a_folder_may_have_any_name(folder):
     odd = folder / "50% of what? #1 ä"
     odd.mkdir()

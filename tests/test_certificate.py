@@ -272,6 +272,7 @@ def test_three_models_are_certified_by_the_package(evaluation, package, tmp_path
     assert c.expected == tuple(line for line in c.comparisons if line.verdict is Verdict.EXPECTED)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_three_models_are_certified_by_base_r_under_its_own_name(evaluation, base):
     """And never under that of the package."""

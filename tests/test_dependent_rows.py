@@ -61,7 +61,7 @@ def test_clusters_of_copies_widen_intervals_by_the_root_of_their_number(frame, k
     sample keeps to the wide limits here, and closed forms are compared more sharply.
     """
     copies = frame.loc[frame.index.repeat(k)].assign(row=np.repeat([f"r{i}" for i in range(len(frame))], k))
-    naive, clustered = evaluate(copies), evaluate(copies, cluster="row")
+    naive, clustered = (evaluate(copies, cluster=cluster, resamples=60) for cluster in (None, "row"))
     root = np.sqrt(k)
     for one, other in zip(naive.models, clustered.models, strict=True):
         for a, b in zip(one.scores.components, other.scores.components, strict=True):
@@ -84,7 +84,7 @@ def test_clusters_of_copies_widen_intervals_by_the_root_of_their_number(frame, k
 def test_clusters_are_named_in_methods(everything):
     assert everything.data.clusters == 60
     for model in everything.models:
-        assert "60 resamples of clusters" in model.scores.scores[0].interval.method
+        assert f"{RESAMPLES} resamples of clusters" in model.scores.scores[0].interval.method
         assert model.scores.scores[-1].interval.method.startswith("DeLong with bias-reduced cluster errors")
         assert "dependent within clusters" in model.scores.miscalibration_tests[0].method
     methods = {d.method for d in everything.comparisons.differences}
@@ -118,7 +118,7 @@ def test_murphy_curves_allow_for_clusters(frame):
     """Each row in five copies: the band of copies taken for rows is about √5 too narrow."""
     copies = frame.loc[frame.index.repeat(5)].assign(row=np.repeat([f"r{i}" for i in range(300)], 5))
     naive, clustered = (
-        evaluate(copies, forecasts=["sharp", "blunt"], cluster=cluster).comparisons.murphy[0]
+        evaluate(copies, forecasts=["sharp", "blunt"], cluster=cluster, resamples=60).comparisons.murphy[0]
         for cluster in (None, "row")
     )
     inner = (naive.theta > 0.3) & (naive.theta < 0.7)
@@ -266,6 +266,7 @@ def test_the_shortest_window_that_makes_no_more_than_24_is_chosen(days, first):
     assert len(set(labels)) <= 24 or first == "2021"
 
 
+@pytest.mark.sweep
 def test_windows_equal_evaluations_of_their_rows(frame):
     found = evaluate(frame, time="day", window="quarter")
     assert [w.label for w in found.windows] == ["2021-Q4", "2022-Q1", "2022-Q2", "2022-Q3"]
@@ -400,6 +401,7 @@ def test_heterogeneity_is_tested_over_the_scored_groups(frame):
         )
 
 
+@pytest.mark.sweep
 def test_heterogeneity_finds_a_group_that_differs(frame):
     turned = frame.assign(y=np.where(frame["site"] == "west", 1 - frame["y"], frame["y"]))
     tests = {(h.model, h.test.name): h.test for h in evaluate(turned, group="site").heterogeneity}
@@ -448,6 +450,7 @@ def test_clusters_that_span_groups_are_noted(frame):
     assert not any(note in h.test.note for h in nested.heterogeneity)
 
 
+@pytest.mark.sweep
 def test_group_labels_need_not_be_text(frame):
     """Predictions may be built from arrays, whose labels are numbers."""
 
@@ -647,7 +650,7 @@ def test_tables_state_how_intervals_were_computed(plain, everything):
         (
             plain,
             [
-                "60 resamples of rows (seed 2021)",
+                f"{RESAMPLES} resamples of rows (seed 2021)",
                 "AUC and rates in closed form",
                 "95 % intervals: BCa bootstrap",
             ],
@@ -655,7 +658,7 @@ def test_tables_state_how_intervals_were_computed(plain, everything):
         (
             everything,
             [
-                "60 resamples of clusters (seed 2021)",
+                f"{RESAMPLES} resamples of clusters (seed 2021)",
                 "in 60 clusters",
                 "By site",
                 "By day",

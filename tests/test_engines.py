@@ -243,10 +243,10 @@ def evaluate_both(monkeypatch, most_distinct, **columns):
     frame = make_frame()
     named = {"outcome": "y", "forecasts": ["fine", "coarse"], **columns}
     predictions = sr.read_predictions(frame, **named)
-    memory = sr.evaluate(predictions, cost_interval=(0.1, 0.4), resamples=40)
+    memory = sr.evaluate(predictions, cost_interval=(0.1, 0.4), resamples=20)
     if "time" in columns:  # engines take rows as independent, in time as well
         named.pop("time")
-        alone = sr.evaluate(sr.read_predictions(frame, **named), cost_interval=(0.1, 0.4), resamples=40)
+        alone = sr.evaluate(sr.read_predictions(frame, **named), cost_interval=(0.1, 0.4), resamples=20)
         memory = replace(memory, models=alone.models, comparisons=alone.comparisons)
 
     def few(*args):

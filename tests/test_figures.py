@@ -271,6 +271,7 @@ def test_names_appear_as_they_are():
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "side"), [("one model, 50 rows", 103.0), ("usual", 67.0), ("five models, 40 groups", 54.0)]
 )
@@ -354,6 +355,7 @@ def test_a_panel_states_what_its_window_leaves_out(flip, text):
     assert text in words(plots.plot_reliability([model], prevalence=0.01))
 
 
+@pytest.mark.sweep
 def test_a_window_is_only_chosen_if_all_models_fit():
     low, usual_one = case("low").models[0], case("usual").models[0]
     assert choose_window([low]) != UNIT

@@ -156,7 +156,7 @@ def bracket(estimate, decimals):
 # ---- A document that archives accept ----
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("profile", ["3a", "ua1"])
 @pytest.mark.usefixtures("written")
 def test_a_report_conforms_to_the_norm(folder, profile):

@@ -663,6 +663,7 @@ def test_python_writes_what_the_command_writes(call, write, tmp_path):
     assert first == second
 
 
+@pytest.mark.sweep
 def test_the_configuration_of_the_demonstration_fits():
     configuration = read_configuration(doctor_visits.CONFIGURATION)
     rows = make_loans().rename(

@@ -321,6 +321,7 @@ def test_the_board_has_the_newest_state_the_worst_first():
     assert (sample.model, sample.series.measure, sample.is_better) == ("", "prevalence", None)
 
 
+@pytest.mark.sweep
 def test_a_limit_is_breached_also_where_the_numbers_of_r_differ(tmp_path):
     record = make_records(1, 1)[0]
     judged = replace(record.judgements[0], verdict=LimitVerdict.FAIL)

@@ -108,6 +108,7 @@ def test_wider_tolerances_are_explained(lines):
     assert all("Tolerance" in line.reason for line in wide)
 
 
+@pytest.mark.sweep
 def test_nothing_is_printed(capfd):
     list(compare_with_peers(draw_cases(2, seed=1)))
     assert capfd.readouterr() == ("", "")

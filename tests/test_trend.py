@@ -743,6 +743,7 @@ def test_an_audit_in_which_nothing_was_found_says_so(report, months):
     assert "No test found a change. This does not prove that nothing has changed: each interval shows" in page
 
 
+@pytest.mark.sweep
 def test_the_caution_of_few_audits_stands_once_in_the_section(report, months):
     few = find_drift(months[2], months[:2], **SETTINGS)
     assert len([drift for drift in few.drifts if drift.caution]) > 1

@@ -415,6 +415,7 @@ def test_two_honest_audits_are_intact(config):
     assert (found.records, found.findings, found.warnings, found.notes) == (5, (), (), ())
 
 
+@pytest.mark.sweep
 def test_a_forgery_that_needs_keys_to_be_detected_leaves_a_lag(config, call):
     """A forger who may write everywhere and writes all that a run writes is revealed by the lag alone."""
     forgery = begin_forgery(config)
@@ -439,6 +440,7 @@ def test_a_forgery_that_needs_keys_to_be_detected_leaves_a_lag(config, call):
     assert verify(config).warnings == ()
 
 
+@pytest.mark.sweep
 def test_a_forged_failure_that_states_nothing_wrong_leaves_a_lag(config, call):
     forgery = begin_forgery(config)
     kept = {forgery.record.configuration_sha256: forgery.documents[forgery.record.configuration_sha256]}

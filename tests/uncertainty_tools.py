@@ -7,7 +7,7 @@ import pandas as pd
 
 import scorereport as sr
 
-RESAMPLES = 60
+RESAMPLES = 20
 
 
 COLUMNS = {"outcome": "y", "forecasts": ["sharp", "coarse", "blunt"]}
