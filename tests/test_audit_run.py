@@ -152,6 +152,7 @@ def test_an_audit_is_compared_with_those_before_it(folder):
     assert trend.looks == 12
 
 
+@pytest.mark.sweep
 def test_an_audit_is_not_compared_with_itself(folder):
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-01")
@@ -329,6 +330,7 @@ def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
     assert not ours.exists()
 
 
+@pytest.mark.sweep
 def test_several_audits_share_a_history(folder):
     first = write_audit(folder, "first")
     second = write_audit(folder, "second", window={"column": "day", "period": "last 7 days"})

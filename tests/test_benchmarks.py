@@ -127,6 +127,7 @@ class TestWork:
         for work in peer_work.PACKAGES[package]().values():
             np.testing.assert_allclose(work(y, x), parts, atol=1e-12)
 
+    @pytest.mark.sweep
     def test_work_in_its_own_process_reports_time_and_memory(self, tmp_path, parts):
         paths = samples.write_arrays(tmp_path, 3000)
         run = require_success(run_work("peer_work", "scorereport", "decompose", 3000, *paths, seconds=120))
@@ -219,6 +220,7 @@ class TestModels:
         (found,) = spark.measure_spark(tmp_path)
         assert found == Skipped(name="Spark, 300 rows", reason="pyspark is not installed")
 
+    @pytest.mark.sweep
     def test_processes_are_watched_with_all_that_they_start(self):
         work = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
         starter = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}]); input()"

@@ -367,6 +367,7 @@ def test_the_uncertainty_near_one_half_has_an_interval(method, events):
     assert log.upper == pytest.approx(np.log(2), abs=1e-6)
 
 
+@pytest.mark.sweep
 def test_the_uncertainty_far_from_one_half_goes_with_the_prevalence():
     y = np.repeat([1.0, 0.0], [20, 100])
     result = bootstrap(y, {"a": make()[1]["a"]}, resamples=300)

@@ -319,6 +319,7 @@ def test_bounds_where_the_estimate_is_certain_are_those_known_of_r(part, by):
         assert {**after, CERTAIN: None} == {**before, CERTAIN: None}
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("end", [0, -1])
 @pytest.mark.parametrize("part", ["lower", "upper"])
 def test_a_single_certain_forecast_at_an_end_has_no_width(part, end):
@@ -522,6 +523,7 @@ def test_many_cases_are_resampled_in_part():
     assert few.redrawn[1] is few.y_prob
 
 
+@pytest.mark.sweep
 def test_bands_of_many_cases_name_how_many():
     question = ask(n=6000, digits=2, level=0.9)
     y, x = question.redrawn

@@ -276,6 +276,7 @@ def test_outcomes_drawn_from_the_wrong_probability_are_rejected(arguments):
         assert found.count_differing(redraw_curves(wrong, found.points, 100, seed)) > 0
 
 
+@pytest.mark.sweep(after=1)
 @EACH_DISTRIBUTION
 def test_a_much_narrower_band_is_rejected_point_by_point(arguments):
     """100 draws distinguish a level of .5 from .9; for .8, many points or many draws are needed."""
@@ -283,6 +284,7 @@ def test_a_much_narrower_band_is_rejected_point_by_point(arguments):
     assert all(found.count_differing(found.redrawn(seed), level=0.5) > 0 for seed in range(100, 105))
 
 
+@pytest.mark.sweep
 def test_many_draws_distinguish_levels():
     found = curve_distribution("consistency", 400, 1, 2.0)
     many = found.redrawn(5, draws=3000)

@@ -186,6 +186,7 @@ def test_fractional_weights_are_for_base_r(frame, use):
     assert left == {f"sharp, {view}" for view in THRESHOLDS + CLASSES}
 
 
+@pytest.mark.sweep
 def test_bands_of_clusters_are_drawn_again(frame, use):
     """As the evaluation drew them: clusters whole."""
     use(StandIn())

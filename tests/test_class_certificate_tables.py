@@ -369,6 +369,7 @@ def test_base_r_agrees_with_plain_loops_on_classes(base):
             np.testing.assert_allclose(answer[name], values, rtol=1e-12, atol=1e-12, err_msg=f"{seed} {name}")
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_a_number_that_was_tampered_with_is_named_live(evaluation, base, use):
     use(base)

@@ -374,6 +374,7 @@ def test_influences_of_skills_are_derivatives(name):
         assert influence[row] / 40 == pytest.approx(slope, rel=2e-3, abs=1e-6)
 
 
+@pytest.mark.sweep
 def test_differences_are_paired_and_agree_with_the_bootstrap():
     found = evaluate(make_frame(n=400), resamples=40)
     by_name = {d.measure: d for d in found.comparisons.differences}
@@ -460,6 +461,7 @@ def test_few_cases_of_a_class_are_noted_at_the_tests_of_groups(inferred):
     assert smallest < 20
 
 
+@pytest.mark.sweep
 def test_groups_are_evaluated_as_if_alone(frame, inferred):
     north = next(group for group in inferred.groups if group.label == "north")
     alone = evaluate(frame[frame["site"] == "north"], resamples=60)

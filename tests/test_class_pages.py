@@ -175,6 +175,7 @@ def test_ordinal_scores_are_named_on_both_scales(graded):
     assert rows["RPS, plain sum"][4:] == rows["RPS, divided by K − 1"][4:]
 
 
+@pytest.mark.sweep
 def test_skill_of_classes_is_against_the_class_frequencies(graded, named):
     for evaluation in (graded, named):
         caption = score_table(scores_of(evaluation), {}, "95 %", n_classes=4).caption
@@ -531,6 +532,7 @@ def test_ordered_classes_have_diagrams_of_thresholds_and_of_classes(graded, name
     assert list(section_of(describe_class_calibration_section, two).parts) == ["reliability", "reliability_2"]
 
 
+@pytest.mark.sweep
 def test_captions_of_diagrams_state_how_they_were_made(graded, fifty):
     caption = section_of(describe_class_calibration_section, graded).parts["reliability"]["caption"]
     assert "of calm, one for each threshold" in caption

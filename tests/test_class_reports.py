@@ -527,6 +527,7 @@ def test_data_methods_and_provenance_are_described(sections, report, written):
         assert squeeze(fact) in provenance
 
 
+@pytest.mark.sweep
 def test_documents_conform_to_their_schemas(report, nominal):
     assert report.selection is not None
     assert_valid(report.to_json(), "report-1.json")

@@ -205,6 +205,7 @@ def test_an_interrupt_between_draws_stops_at_once(call, long, monkeypatch):
     assert call("score", long, *REQUIRED) == (130, "", "scorereport: interrupted.\n")
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("is_terminal", "options", "is_shown"),
     [(True, [], True), (True, ["--quiet"], False), (False, [], False)],
@@ -348,6 +349,7 @@ def test_every_option_of_classes_reaches_the_evaluation(call, graded, monkeypatc
     assert done == (0, expected.to_json(), "")
 
 
+@pytest.mark.sweep
 def test_scores_of_classes_have_intervals(call, graded):
     code, text, error = call(
         "score", graded / "k.csv", *GRADES, "--ordered", "--forecast", "m", *FEW, "--json"
@@ -665,6 +667,7 @@ def test_the_demo_shows_the_overconfident_model_as_miscalibrated(demo):
     assert "Tests whether groups differ; " in text
 
 
+@pytest.mark.sweep
 def test_the_demo_file_can_be_scored(demo, call, tmp_path):
     (_, text, _), saved = demo
     saved.to_csv(tmp_path / "again.csv", index=False)

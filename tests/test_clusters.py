@@ -344,6 +344,7 @@ def test_groups_with_few_events_seldom_differ_by_chance():
     assert share_of(trial, 100) <= 0.13
 
 
+@pytest.mark.sweep
 def test_scores_over_few_clusters_stay_in_their_range():
     """One cluster of three is always wrong: on the log scale the upper end would be 6."""
     rng = np.random.default_rng(7)
@@ -372,6 +373,7 @@ def test_the_upper_end_of_a_miscalibration_over_clusters_is_taken_on_the_root_sc
     assert bound.upper == pytest.approx(root)
 
 
+@pytest.mark.sweep
 def test_groups_of_weighted_rows_count_their_rows():
     """Five events of weight 100 and 300 others of weight 1 are five events, not 190."""
     rng = np.random.default_rng(3)

@@ -113,6 +113,7 @@ def test_engines_check_each_end_against_the_honest_band(shape):
     assert "too low" not in text
 
 
+@pytest.mark.sweep
 def test_without_a_simultaneous_band_slope_and_average_stand_alone():
     def alone(shape):
         result = evaluate_shape(shape)
@@ -176,6 +177,7 @@ def test_evidence_is_not_claimed_where_there_is_none():
     assert about.tone == "plain"  # absence of evidence is not a success
 
 
+@pytest.mark.sweep
 def test_a_test_of_too_few_draws_is_inconclusive():
     few = evaluate(TRUTH, TRUTH, resamples=19, level=0.99)
     assert any("the test of calibration is inconclusive" in text for text in sentences(few))
@@ -255,6 +257,7 @@ def test_items_that_ask_for_uncertainty_are_covered_by_nothing_less():
         assert found["20"]["reason"] == "no other implementation has verified the numbers"
 
 
+@pytest.mark.sweep
 def test_methods_of_omitted_sections_are_not_listed():
     evaluation = evaluate(TRUTH[:400], TRUTH[:400], n=400)
     names = [

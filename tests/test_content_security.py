@@ -266,6 +266,7 @@ def test_a_template_cannot_leave_the_policy_out(evaluation, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.sweep
 def test_the_policy_is_not_part_of_a_pdf(evaluation, tmp_path, monkeypatch):
     """The policy is for browsers; documents that were filed before stay equal to the last byte."""
     seen = []

@@ -128,6 +128,7 @@ def test_weighted_rows_equal_memory(tmp_path, monkeypatch, weight):
     assert_equals_memory(digest, frame, plan, weight)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("cut_small")
 @pytest.mark.parametrize("weight", [None, "part"])
 def test_the_number_of_threads_does_not_matter(large, monkeypatch, weight):
@@ -240,6 +241,7 @@ def test_each_label_has_the_digest_of_its_own_rows(tmp_path, monkeypatch, weight
     assert_same_bits(some[labels[2].code], found[labels[2].code])
 
 
+@pytest.mark.sweep
 def test_windows_are_groups_too(tmp_path):
     frame = make_frame(3000).assign(when=pd.date_range("2026-01-01", periods=3000, freq="h"))
     frame.to_parquet(tmp_path / "p.parquet")

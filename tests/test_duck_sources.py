@@ -290,6 +290,7 @@ def test_a_view_of_a_missing_table_is_refused_in_a_sentence(odd_tables):
             read(odd_tables, outcome="y", forecasts=["x"], table="lost")
 
 
+@pytest.mark.sweep
 def test_a_view_that_sorts_respects_the_limits(odd_tables, tmp_path, monkeypatch):
     seen, connect = [], duckdb.connect
 

@@ -94,7 +94,7 @@ with stopped_by_signals(), open_duckdb(path, outcome="y", forecasts=["x"], tempo
 """
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize(("number", "plan"), [(signal.SIGINT, "order"), (signal.SIGTERM, "ranges")])
 def test_a_signal_ends_the_sort_and_leaves_nothing(predictions, place, number, plan):

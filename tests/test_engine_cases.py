@@ -164,6 +164,7 @@ def test_a_perfect_area_of_weighted_rows_is_one():
     assert digested.interval.upper == 1
 
 
+@pytest.mark.sweep
 def test_rounding_does_not_move_a_perfect_area():
     """Sums of fractions round: with some of these weights, the area was 1.0000000000000002."""
     for seed in range(40):
@@ -253,6 +254,7 @@ def test_clusters_count_by_their_weight(resamples):
     assert verdicts(digested, "brier = 0.5\nroc_auc = 0.3") == [LimitVerdict.INCONCLUSIVE] * 2
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("sizes", [[50] * 6, [200, 30, 30, 20, 10]])
 def test_an_area_over_clusters_has_the_interval_of_memory(sizes):
     frame = clustered(sizes)
@@ -274,6 +276,7 @@ def test_intervals_lie_among_possible_scores():
     assert all(score.skill_interval.upper <= 1 for score in scores.values())
 
 
+@pytest.mark.sweep
 def test_clusters_are_counted_in_groups_without_intervals():
     """With more than 100 groups, none has intervals: few clusters must not count as many rows."""
     n = 101 * 40

@@ -57,6 +57,7 @@ def test_events_below_all_others_do_not_converge_and_say_so():
     assert slope.note
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("clusters", [1, 2, 3])
 def test_few_clusters_have_notes_where_memory_has_them(clusters):
     rng, x, y = make(300)
@@ -69,7 +70,7 @@ def test_few_clusters_have_notes_where_memory_has_them(clusters):
         assert bool(ours[name].note) == bool(theirs[name].note)
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("events", [1, 2, 3])
 def test_the_auc_of_few_events_is_not_made_certain(events):
     rng, x, _ = make(2000)
@@ -122,6 +123,7 @@ def test_forecasts_on_the_edges_of_bins_stay_in_their_bin(monkeypatch):
     assert ours.value == pytest.approx(theirs.value, rel=1e-9)
 
 
+@pytest.mark.sweep
 def test_weights_that_sum_to_one_have_the_quantiles_of_memory(monkeypatch):
     def few(*args):
         return replace(plan_model_digest(*args), most_distinct=100)

@@ -432,6 +432,7 @@ def test_unusual_data_give_a_page(frame):
     assert render_html("report.html", described)
 
 
+@pytest.mark.sweep
 def test_an_audit_is_compared_without_predictions():
     snapshots = [take_snapshot_of(month, seed) for month, seed in ((1, 5), (2, 6))]
     trend = find_drift(snapshots[1][1], [snapshots[0][1]], audits=12, alpha=0.05, looks=12)

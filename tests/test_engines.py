@@ -240,7 +240,7 @@ def make_frame(n=4000, seed=3):
 
 def evaluate_both(monkeypatch, most_distinct, **columns):
     """The evaluation in memory, and that of the same rows from digests of small pieces."""
-    frame = make_frame()
+    frame = make_frame(2000)
     named = {"outcome": "y", "forecasts": ["fine", "coarse"], **columns}
     predictions = sr.read_predictions(frame, **named)
     memory = sr.evaluate(predictions, cost_interval=(0.1, 0.4), resamples=20)

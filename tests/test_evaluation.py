@@ -149,6 +149,7 @@ def test_row_order_changes_no_byte(frame, weight):
     assert one.data.sha256 != other.data.sha256
 
 
+@pytest.mark.sweep
 def test_predictions_and_their_table_give_the_same(frame, evaluation):
     p = sr.read_predictions(frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"])
     assert evaluate(p, cost_interval=(0.1, 0.4)) == evaluation

@@ -559,7 +559,7 @@ def test_few_forecasts_of_weighted_and_clustered_cases_count_by_effective_number
 # ---- equivalence ----
 
 
-@pytest.mark.sweep(after=4)
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
     ("text", "verdict", "ending"),
     [

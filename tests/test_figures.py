@@ -253,6 +253,7 @@ def test_raster_images_are_marked_for_pdf():
     assert '<image image-rendering="pixelated" ' in plots.render_svg(figure)
 
 
+@pytest.mark.sweep
 def test_png_has_the_size_of_the_figure_at_its_resolution():
     figure = reliability("one model, 50 rows")
     png = plots.render_png(figure, dpi=200)
@@ -458,6 +459,7 @@ def test_at_most_six_differences_are_drawn_with_their_bounds():
     assert "model 0 minus model 1" in plots.describe_murphy_differences(differences)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("interval", "shown"),
     [(None, (0, 1)), ((0.2, 0.6), (0.1, 0.7)), ((0.05, 0.45), (0, 0.55)), ((0.5, 0.98), (0.38, 1))],

@@ -229,6 +229,7 @@ def test_each_row_is_drawn_by_the_multinomial_distribution(monkeypatch):
     np.testing.assert_allclose((times == 0).mean(axis=0), (1 - 1 / n) ** n, atol=5 * 0.5 * error)
 
 
+@pytest.mark.sweep
 def test_chunks_are_drawn_independently_of_each_other(monkeypatch):
     set_chunk_rows(monkeypatch, 4)
     rows, seeds = np.eye(8), 2000

@@ -312,6 +312,7 @@ def test_percentile_intervals_are_named_as_such():
     assert "BCa bootstrap" not in entries
 
 
+@pytest.mark.sweep
 def test_bands_of_different_methods_name_their_models():
     frame = make_frame(1200)
     frame["b"] = frame["b"].round(1)
@@ -448,6 +449,7 @@ def test_a_large_sample_is_not_described_as_small():
 # ---- The page ----
 
 
+@pytest.mark.sweep
 def test_hostile_names_stay_text():
     frame = make_frame().rename(columns={"a": HOSTILE, "b": TEMPLATE})
     page = render(report_of(frame, forecasts=[HOSTILE, TEMPLATE], group="site"))

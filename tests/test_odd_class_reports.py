@@ -204,6 +204,7 @@ def test_two_ordered_classes_are_printed_as_the_binary_model_is():
     assert "for two classes, twice the binary score" in words_of(of_classes)
 
 
+@pytest.mark.sweep
 def test_two_classes_are_decomposed_as_the_binary_model_is():
     frame, labels = draw_classes(["no", "yes"], 40)
     binary = sr.evaluate(frame, outcome="y", forecasts=["m_yes"], positive="yes", resamples=0)
@@ -309,6 +310,7 @@ def test_probabilities_of_zero_and_one(certain):
     assert_valid(evaluation.to_json(), "evaluation-1.json")
 
 
+@pytest.mark.sweep
 def test_cases_of_the_probability_scale_are_whole_numbers(certain):
     rows = find_table(read_tables(certain[1]), "Probability scale of each class")
     assert [row[2] for row in rows[1:]] == ["28", "1", "1"]
@@ -428,6 +430,7 @@ def write(tmp_path):
     return write
 
 
+@pytest.mark.sweep
 def test_score_prints_classes_of_columns_named_one_by_one(call):
     code, text, error = call(
         "score", "patients.csv", *OPTIONS, "--forecast", f"sure={COLUMNS}", "--forecast", "clinic"
@@ -501,6 +504,7 @@ def test_checkpoints_given_as_scores_need_no_configuration(call, write, tmp_path
     assert (made.selection.chosen.best, made.selection.source) == ("late <b>", "runs.csv")
 
 
+@pytest.mark.sweep
 def test_the_document_of_an_evaluation_of_classes_is_enough(call, write, tmp_path, nominal):
     nominal.to_json(tmp_path / "evaluation.json")
     config = write("k.toml", "[limits]\naccuracy = 0.99\n")

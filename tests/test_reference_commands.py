@@ -138,6 +138,7 @@ def test_an_r_home_without_a_program_is_wrong(tmp_path, monkeypatch, kind):
     assert_unavailable("base", f"R_HOME is {tmp_path}, where there is no R.", "unset R_HOME")
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 def test_an_empty_r_home_is_ignored(monkeypatch):
@@ -286,6 +287,7 @@ def test_a_missing_package_is_reported(tmp_path, monkeypatch):
     assert stop.value.remedy == "scorereport r-setup"
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_a_broken_package_is_reported(tmp_path, monkeypatch):
@@ -648,6 +650,7 @@ def test_an_unreachable_repository_is_reported(tmp_path, address):
     assert_refused(set_up("--repository", address, **hidden), NOT_INSTALLED)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_a_package_of_another_library_does_not_count_as_installed(tmp_path):
@@ -667,6 +670,7 @@ def test_an_older_package_does_not_count_as_installed_again(tmp_path, repository
     assert_refused(set_up("--repository", UNREACHABLE, "--again", **place), NOT_INSTALLED)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 def test_without_a_user_library_the_first_library_of_r_is_used(tmp_path):
@@ -677,6 +681,7 @@ def test_without_a_user_library_the_first_library_of_r_is_used(tmp_path):
     assert f"from {UNREACHABLE} into {tmp_path / 'library'}\n" in done.stderr
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 def test_a_failure_without_messages_does_not_point_to_them(tmp_path):

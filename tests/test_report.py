@@ -391,6 +391,7 @@ def test_a_page_is_self_contained():
     assert not re.search(r"<(script|link|img|iframe)|url\(|@import|https?:", page)
 
 
+@pytest.mark.sweep
 def test_links_have_targets(evaluation):
     for page in (page_of([], []), report_page(evaluation)):
         targets = re.findall(r'href="#([^"]+)"', page)

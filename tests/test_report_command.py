@@ -387,6 +387,7 @@ def test_keys_that_do_not_fit_classes_are_refused(call, write, monkeypatch, text
     assert (code, error) == (ExitCode.USAGE, f"scorereport: {message}\n")
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("grades")
 def test_results_of_classes_are_judged_again(call, write):
     call("grades.csv", "--config", write("a.toml", ORDINAL), "--quiet", *DATE, "-o", "a.json")
@@ -416,6 +417,7 @@ def test_results_are_rendered_again_without_the_data(call, write, tmp_path):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
+@pytest.mark.sweep
 def test_the_date_of_results_cannot_be_changed(call, tmp_path):
     call("loans.csv", *QUICK, *DATE, "-o", "a.json")
     code, error = call("--from", "a.json", "--date", "2020-01-01", "-o", "b.json")

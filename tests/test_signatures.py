@@ -160,6 +160,7 @@ def test_a_signed_document_still_conforms_to_both_norms(signed, tmp_path):
     assert_conformance(tmp_path / "signed.pdf")
 
 
+@pytest.mark.sweep
 def test_a_notebook_can_sign(unsigned, archive):
     """Where an event loop already runs."""
 
@@ -169,6 +170,7 @@ def test_a_notebook_can_sign(unsigned, archive):
     assert unsigned_sha256(asyncio.run(cell())) == hashlib.sha256(unsigned).hexdigest()
 
 
+@pytest.mark.sweep
 def test_a_key_without_password_signs(unsigned, key, owner, tmp_path):
     bare = write_archive(tmp_path / "bare.p12", key, owner, password=None)
     assert sign_pdf(unsigned, bare, password=None).startswith(unsigned)

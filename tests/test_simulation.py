@@ -286,6 +286,7 @@ def test_the_kind_does_not_change_the_distribution_of_the_curve(drawing):
     assert (curves["case"] == -1).any() == (drawing == "redraw_cases")
 
 
+@pytest.mark.sweep
 def test_clusters_of_one_row_have_the_distribution_of_rows():
     """As above: 3 tests, none below 1e-6/3."""
     p = np.repeat([0.1, 0.4, 0.7], [5, 6, 7])

@@ -179,6 +179,7 @@ def assert_fits(page):
     assert page.evaluate(overlaps) == []
 
 
+@pytest.mark.sweep
 def test_charts_have_a_point_for_each_audit_with_its_numbers(visit, address):
     visit.goto(f"{address}/audits/credit.html")
     counts = visit.evaluate(

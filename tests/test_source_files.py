@@ -298,6 +298,7 @@ def test_texts_with_and_without_a_zone_are_times_of_the_audits_zone(tmp_path):
         assert outcomes(tmp_path, times, name=name) == [0, 2, 4, 5, 7]
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_timestamps_of_parquet_are_converted_if_they_name_a_zone(tmp_path, unit):
     naive = pd.Series(pd.to_datetime(["2026-09-30 23:00", "2026-10-01 00:00", "2026-10-31 23:30", None]))

@@ -87,6 +87,7 @@ def test_a_wrong_brier_score_is_noticed(monkeypatch):
     assert "E7" in {line.quantity[:2] for line in found(errata_ahmadian(), Verdict.REFUTED)}
 
 
+@pytest.mark.sweep
 def test_a_lenient_penalty_is_noticed(monkeypatch):
     """With ties taken for correct the score is improper, as the erratum says."""
     brier = scores.multiclass_brier

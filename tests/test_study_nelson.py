@@ -283,6 +283,7 @@ def test_figure_7_shows_the_ratio_and_which_range_gives_the_printed_values(pictu
     assert inside == ["x from −7.5 to 9.5"]
 
 
+@pytest.mark.sweep
 def test_figures_are_repeatable_and_read_back_equal(pictures):
     again = {figure.key: figure for figure in illustrate_nelson()}
     assert again == pictures

@@ -79,6 +79,7 @@ def wait_for(condition, seconds=30):
         time.sleep(0.01)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("code", [WORKSPACE, SPOOLED], ids=["workspace", "rows"])
 def test_rows_of_a_process_that_was_killed_are_removed_by_the_next(place, code):
     with owner(code, place) as (process, folder):

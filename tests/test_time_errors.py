@@ -229,6 +229,7 @@ def test_page_one_uses_the_p_value_adjusted_for_all_models(adjusted, is_shown):
     assert f"(test of slope and intercept, p = 0.040{both}; " in sentence
 
 
+@pytest.mark.sweep
 def test_without_a_line_page_one_uses_spiegelhalters_test():
     model = judge_line(np.nan, None)
     assert describe_time_tests(model, 0.05, 1).startswith("The Spiegelhalter test that allows for it ")
@@ -255,6 +256,7 @@ def test_limits_state_that_intervals_ignore_the_dependence_that_is_shown():
     )
 
 
+@pytest.mark.sweep
 def test_a_note_states_that_clusters_are_independent_in_time():
     y, p, time = draw()
     frame = pd.DataFrame(

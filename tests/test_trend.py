@@ -488,6 +488,7 @@ def test_few_audits_double_the_variance_and_have_at_least_their_observed_spread(
     assert allow_for_audits(untested, wide, (1.0, 1.0), NORMAL, level=0.95) == untested
 
 
+@pytest.mark.sweep
 def test_days_that_vary_raise_few_alarms():
     """Twelve months whose mean log-odds vary by 0.2; without their spread nearly every year has an alarm."""
     rng, alarms = np.random.default_rng(4), 0

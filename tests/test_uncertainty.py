@@ -92,6 +92,7 @@ def test_intervals_are_those_of_the_functions(frame, plain):
                     assert estimate.method == f"BCa bootstrap, {RESAMPLES} resamples of rows, seed {SEED}"
 
 
+@pytest.mark.sweep
 def test_errors_that_count_half_have_no_rate_interval(frame):
     """The coarse forecast is 1/2 in some rows, which count half: there is no binomial interval."""
     assert (frame["coarse"] == 0.5).any()
@@ -146,6 +147,7 @@ def test_prevalence_and_uncertainties_have_intervals(frame, plain):
             assert by_name[part.name].value == pytest.approx(part.uncertainty, rel=1e-12)
 
 
+@pytest.mark.sweep
 def test_percentile_intervals_can_be_chosen(frame):
     chosen = evaluate(frame, interval_method="percentile", level=0.8)
     boot = bootstrap(frame["y"], {"sharp": frame["sharp"]}, scores=["brier"], resamples=RESAMPLES)
@@ -192,7 +194,7 @@ def test_bands_of_every_kind(plain):
         assert {b.seed for b in model.bands[:3]} == {SEED}
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
 def test_no_honest_band_where_rows_are_not_alike(frame, options):
     for model in evaluate(frame, **options).models:
@@ -253,10 +255,11 @@ def test_grades_are_tested(frame):
         for grade, part in frame.groupby("rating"):
             assert (tests[grade].n, tests[grade].d) == (len(part), part["y"].sum())
             assert tests[grade].probability == pytest.approx(part[model.model].mean())
-    counted = evaluate(frame, grade="rating", weight="count", weight_kind="frequency")
+    one = {"grade": "rating", "forecasts": ["sharp"]}
+    counted = evaluate(frame, weight="count", weight_kind="frequency", **one)
     weighted = counted.models[0].calibration.grades
     assert sum(test.n for test in weighted) == frame["count"].sum()
-    assert evaluate(frame, grade="rating", weight="share").models[0].calibration.grades == ()
+    assert evaluate(frame, weight="share", **one).models[0].calibration.grades == ()
 
 
 # ---- comparisons ----

@@ -305,6 +305,7 @@ def test_an_audit_with_an_unforeseen_error_is_recorded_and_people_are_notified(
     assert outcome["record"]["id"] == 1
 
 
+@pytest.mark.sweep
 def test_debug_before_or_after_the_command_shows_the_traceback_of_an_audit(heard, monkeypatch, call):
     config, _ = heard
     monkeypatch.setattr(audit_report, "evaluate", stumble_with(ZeroDivisionError("division")))
@@ -334,6 +335,7 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
     assert run_audit(heard[0], as_of=AS_OF).record.exit_code == ExitCode.DATA_REFUSED
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("place", ["open_history", "check_chain_head", "complete_run"])
 def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypatch, call, place):
     config, read = heard
