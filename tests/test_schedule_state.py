@@ -48,7 +48,7 @@ from scorereport.errors import DataError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-from serving_tools import BERLIN, add_record, at, write_configuration
+from server_tools import BERLIN, add_record, at, write_configuration
 
 NIGHTLY = Schedule("0 3 * * *", "UTC")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-from serving_tools import add_record, at, write_configuration
+from server_tools import add_record, at, write_configuration
 
 # --- real servers ---
 
