@@ -132,7 +132,9 @@ def test_verify_names_a_report_in_which_a_byte_was_changed(folder):
     report.unlink()
     assert "audit/2026-10.json" in call("verify", folder / "audit.toml").stdout
     (folder / "audits/reports/audit/2026-07.pdf").write_bytes(b"not ours")
-    findings = json.loads(call("verify", folder / "audit.toml", "--json").stdout)["findings"]
+    printed = call("verify", folder / "audit.toml", "--json").stdout
+    assert printed.endswith("}\n")
+    findings = json.loads(printed)["findings"]
     assert len(findings) == 2
     assert any("2026-07.pdf" in finding["sentence"] for finding in findings)
 

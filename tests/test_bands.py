@@ -43,6 +43,13 @@ def test_bands_agree_with_r(case, method, options):
         np.testing.assert_allclose(getattr(band, side), theirs[side], rtol=0, atol=1e-10, err_msg=side)
 
 
+def test_the_table_of_r_has_five_correct_digits():
+    levels = [*np.arange(50, 100) / 100, *np.arange(991, 1000) / 1000, 0.9999]
+    table = [asymptotic_bands.interpolated_chernoff_quantile(level) for level in levels]
+    exact = [asymptotic_bands.chernoff_quantile(level) for level in levels]
+    np.testing.assert_allclose(table, exact, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_exact_quantiles_differ_from_r_by_the_error_of_its_table_only(case):
     """The half widths differ by one factor; bounds cut off at 0 and 1 may only agree there."""

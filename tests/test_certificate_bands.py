@@ -193,6 +193,7 @@ def test_exact_quantiles_in_r_would_be_noticed():
     assert (lines[BY_TABLE].verdict, lines[EXACT].verdict) == (Verdict.DIFFERS, Verdict.AGREES)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("level", [0.9999, 0.99981])
 def test_beyond_the_end_of_its_table_r_may_have_no_band(level):
     question = ask(level=level)
@@ -375,7 +376,7 @@ def test_a_resampled_band_of_another_level_differs(n, level):
     assert line.verdict is Verdict.DIFFERS
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("n", [60, 1000])
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 def test_a_resampled_band_that_covers_everything_differs(n, kind):
@@ -452,7 +453,7 @@ def test_lone_forecasts_spoil_the_draws_of_the_package_alone():
     assert not set(BY_BASE.values()) & set(package)
 
 
-@pytest.mark.sweep(after=3)
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("part", "index", "by"),
     [("x", 0, 1e-6), ("lower", 0, -1.0), ("upper", 1, 1.0), ("lower", 1, 0.1), ("lower", 0, NAN)],
@@ -468,6 +469,7 @@ def test_even_a_spoilt_band_is_a_band(kind, part, index, by):
     assert {**verdicts(after), quantity: None} == {**verdicts(before), quantity: None}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 def test_beside_a_spoilt_band_there_must_be_one_of_base_r(kind):
     question, answer = lone_answer()

@@ -115,7 +115,7 @@ def test_cumulative_probabilities_never_exceed_one():
     ]
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("k", "ordered", "drawn"),
     [
@@ -292,6 +292,7 @@ def test_every_number_of_a_model_that_was_tampered_with_is_named(of_one, use):
     assert count == 4 + 21 + 6
 
 
+@pytest.mark.sweep
 def test_a_view_that_was_removed_or_renamed_is_named(evaluation, use):
     use(StandIn())
     families = evaluation.class_models[0].families

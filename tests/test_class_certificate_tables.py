@@ -82,6 +82,7 @@ def test_a_wrong_answer_about_a_threshold_differs_there_and_in_the_sum(evaluatio
     assert [line.difference for line in sums] == pytest.approx([1e-6, 1e-6], rel=1e-6)  # a mean of three
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [

@@ -553,6 +553,7 @@ def test_probabilities_of_zero_and_one_stay_what_they_are():
     assert any("in 1 case the forecast of the observed class was 0 (row 3)" in note for note in found.notes)
 
 
+@pytest.mark.sweep
 def test_fifty_classes():
     classes = [f"c{k}" for k in range(50)]
     found = evaluate(make_frame(n=120, classes=classes, models=("a",)), classes=classes, forecasts=["a"])

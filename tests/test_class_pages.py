@@ -259,6 +259,7 @@ def test_a_matrix_of_costs_has_no_more_decimals_than_it_needs():
     assert ninths.rows[0] == ("none", "0.0000", "0.1111", "0.4444", "1.0000")
 
 
+@pytest.mark.sweep
 def test_long_labels_number_the_columns_of_a_matrix_of_costs(named, fifty):
     table = cost_matrix_table(find_decision_costs(named), GREEK)
     assert table.heads[1:] == ("1", "2", "3", "4")
@@ -318,6 +319,7 @@ def test_tables_without_draws_have_no_intervals(bare):
         assert all(len(row) == len(table.heads) for row in table.rows)
 
 
+@pytest.mark.sweep
 def test_a_class_never_observed_is_in_every_table(two):
     absent = evaluate([*GRADES, "never"], absent="never")
     table = label_table(absent.class_models, absent.data.classes, "95 %")

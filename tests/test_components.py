@@ -230,6 +230,7 @@ def test_two_rows_have_an_interval():
     assert dsc.standard_error == 0
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("score", ["brier", "log", "misclassification"])
 def test_one_class_has_no_discrimination(outcome, score):

@@ -153,6 +153,7 @@ def test_odd_forecasts_are_sorted_correctly(tmp_path):
     assert not np.signbit(digest.distinct.x_min).any()
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("cut_small")
 @pytest.mark.parametrize("weight", [None, "whole"])
 def test_half_of_all_rows_may_share_one_forecast(tmp_path, weight):

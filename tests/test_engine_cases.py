@@ -59,6 +59,7 @@ def verdicts(evaluation, text):
 # ---- surprises ----
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("doubt", [0.0, 0.01])
 def test_rows_without_a_surprise_have_the_intervals_of_memory(doubt):
     """No score varies, so that all width comes from surprises that did not happen in 60 rows."""
@@ -236,6 +237,7 @@ def kish(weight, cluster):
     return totals.sum() ** 2 / (totals**2).sum()
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("resamples", [0, 40])
 def test_clusters_count_by_their_weight(resamples):
     """One cluster has 970 of 1000 rows: the sample is nearly that cluster alone."""

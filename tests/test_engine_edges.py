@@ -36,6 +36,7 @@ def make(n=1000, seed=2):
     return rng, x, (rng.random(n) < x).astype(float)
 
 
+@pytest.mark.sweep
 def test_a_model_that_separates_leaves_the_lines_of_others_alone():
     _, x, y = make()
     separated = 0.3 + 0.4 * y + 0.01 * x

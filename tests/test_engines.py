@@ -389,7 +389,6 @@ def test_groups_and_periods_are_the_same(both):
     assert ("group", "fine", "Cochran's Q (brier)") in tests
 
 
-@pytest.mark.sweep(after=1)
 def test_the_document_is_read_back_and_names_its_engine(both, tmp_path):
     _, digested = both
     digested.to_json(tmp_path / "results.json")

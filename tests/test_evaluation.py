@@ -99,6 +99,7 @@ def test_murphy_components_add_up_to_the_brier_score(evaluation):
     np.testing.assert_allclose(table["score"], total, rtol=1e-15)
 
 
+@pytest.mark.sweep
 def test_groups_equal_evaluations_of_their_rows(frame, evaluation):
     assert [(g.column, g.label) for g in evaluation.groups] == [
         ("site", "A"),

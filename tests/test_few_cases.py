@@ -420,6 +420,7 @@ def test_results_that_do_not_count_independent_cases_are_judged_by_their_events(
     assert FEWEST_CASES == 10
 
 
+@pytest.mark.sweep
 def test_a_warning_limit_alone_is_open_with_few_events():
     found = evaluate(*make_events(9))
     verdicts = [

@@ -501,6 +501,7 @@ def lines_of(done):
     return [line for line in done.stderr.splitlines() if not line.startswith("progress: ")]
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_scores_are_certified(file, put_profile):

@@ -200,6 +200,7 @@ def test_the_command_is_recorded_without_output_options(call, tmp_path, monkeypa
     assert first.read_bytes() == second.read_bytes() == third.read_bytes()
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("epoch", "date", "expected"),
     [

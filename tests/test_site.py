@@ -488,6 +488,7 @@ def test_the_later_of_two_files_with_one_name_is_offered(tmp_path):
     assert (tmp_path / "site/reports" / name).read_bytes() == content_of(name)
 
 
+@pytest.mark.sweep
 def test_pages_of_removed_audits_are_removed_and_other_files_stay(tmp_path):
     records = chain([*make_records(2, 1), *make_records(2, 1, audit="claims")])
     write_reports(records, tmp_path / "reports")
@@ -538,11 +539,12 @@ def test_a_manifest_that_names_files_outside_removes_none_of_them(tmp_path):
     write(make_records(1, 1), tmp_path)
     assert outside.exists()
     assert (elsewhere / "page.html").exists()
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(
-        UsageError, match=r"is not a manifest of this version of scorereport; move the folder away"
-    ):
-        write(make_records(1, 1), tmp_path)
+    for changed in ({}, document | {"version": -1}, document | {"files": [1]}):
+        path.write_text(json.dumps(changed), encoding="utf-8")
+        with pytest.raises(
+            UsageError, match=r"is not a manifest of this version of scorereport; move the folder away"
+        ):
+            write(make_records(1, 1), tmp_path)
 
 
 def test_a_linked_folder_is_not_written_into(tmp_path):

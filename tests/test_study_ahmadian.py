@@ -80,6 +80,7 @@ def test_a_missing_penalty_is_noticed(monkeypatch):
     assert refuted == ["E1", "E3", "E4"]
 
 
+@pytest.mark.sweep
 def test_a_wrong_brier_score_is_noticed(monkeypatch):
     monkeypatch.setattr(scores, "multiclass_brier", lambda y, p: 1.0 - p[range(len(p)), [int(k) for k in y]])
     places = {place_of(line) for line in found(reproduce_ahmadian(), Verdict.DIFFERS)}

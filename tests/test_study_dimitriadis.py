@@ -230,6 +230,9 @@ def test_all_errata_are_confirmed():
     assert {line.verdict for line in lines} == {Verdict.CONFIRMED}
     assert {line.subject for line in lines} == {PAPER}
     assert all(line.reason and line.engine != line.reference for line in lines)
+    # 39 and 53 events of 92 give .244; weights 1 of 25, and .4 + 1.2 · .05 of 10; Table 2; 1 event of 3
+    values = [(2.0, 0.0), ("11", "none"), ("1/25", "23/500"), (0.206, 0.205), (pytest.approx(1 / 3), 0.4)]
+    assert [(line.engine, line.reference) for line in lines] == values
 
 
 def test_an_erratum_that_does_not_show_is_refuted(monkeypatch):

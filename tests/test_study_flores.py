@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import is_dataclass, replace
+from fractions import Fraction
 
 import pytest
 
@@ -194,6 +195,32 @@ def test_all_errata_are_confirmed():
     assert {line.verdict for line in lines} == {Verdict.CONFIRMED}
     assert {line.subject for line in lines} == {PAPER}
     assert all(line.reason and line.engine != line.reference for line in lines)
+
+
+#: The correct and the printed value of each erratum that is a matter of numbers.
+VALUES = {
+    "E1": (0.49, 49 / 200),
+    "E2": (0.4125, 33 / 40),
+    "E3": (0.3868528072345416, -0.3868528072345416),
+    "E5": (1 / 4, 7 / 4),
+    "E7": (7 / 19, 12 / 19),
+    "E8": (1 / 5, 91 / 55),
+    "E9": (0.1357340720221607, 0.2017701140677292),
+    "E12": (1.0, 0.78),
+    "E15": (0.2, 0.3591193680410346),
+}
+
+
+def test_the_values_of_errata_are_those_printed_and_those_computed():
+    found = {}
+    for line in errata_flores():
+        found.setdefault(line.quantity.split(":")[0], (number_of(line.engine), number_of(line.reference)))
+    for key, values in VALUES.items():
+        assert found[key] == pytest.approx(values, rel=1e-9), key
+
+
+def number_of(value):
+    return float(Fraction(value)) if isinstance(value, str) and value[0].isdigit() else value
 
 
 @pytest.mark.parametrize(

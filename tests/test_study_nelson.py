@@ -133,6 +133,7 @@ def means_in(panel):
     return np.array(places).T
 
 
+@pytest.mark.sweep
 def test_each_figure_has_few_finite_points(pictures):
     assert list(pictures) == PICTURES
     for number in range(2, 8):
@@ -371,6 +372,7 @@ def test_marks_in_ink_have_one_shape_each_in_all_panels(pictures):
     assert len(used) == len(set(used)) == 5
 
 
+@pytest.mark.sweep
 def test_the_same_figure_gives_the_same_bytes(pictures):
     first, second = (plots.render_svg(plots.plot_study_figure(pictures["nelson-5"])) for _ in range(2))
     assert first == second

@@ -230,6 +230,7 @@ def test_whole_sampling_weights_are_not_repeated_rows(frame):
     assert evaluate(frame).data.weight_kind == ""
 
 
+@pytest.mark.sweep
 def test_bands_have_their_own_level(frame):
     found = evaluate(frame, band_level=0.5)
     assert {b.level for b in found.models[0].bands} == {0.5}

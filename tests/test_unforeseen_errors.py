@@ -75,7 +75,7 @@ UNFORESEEN = [
 ]
 
 
-@pytest.mark.sweep(after=3)
+@pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
 def test_an_unforeseen_error_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
@@ -122,6 +122,7 @@ OUT_OF_MEMORY = [
 ]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
 def test_running_out_of_memory_is_foreseen(monkeypatch, call, error):

@@ -30,6 +30,7 @@ from scorereport.configuration.judgement import judge
 from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period, find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
+from scorereport.history import verification
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.record_rows import describe_columns
 from scorereport.history.store import open_history
@@ -482,6 +483,23 @@ def test_a_run_that_was_killed_before_it_wrote_the_head_is_not_an_alarm(config):
     assert verify(config).warnings
     assert run_audit(config, as_of=NOVEMBER).problems == ()
     assert (verify(config).findings, verify(config).warnings) == ((), ())
+
+
+def test_a_head_written_during_verification_leaves_no_lag(config, monkeypatch):
+    """The first read of the file finds the head before the last run, the second one its own."""
+    plan = read_plan(config)
+    text = plan.chain_head.read_text()
+    roll_back(config)
+    read = verification.read_chain_head
+
+    def read_and_write(path):
+        head = read(path)
+        path.write_text(text)
+        return head
+
+    monkeypatch.setattr(verification, "read_chain_head", read_and_write)
+    found = verify(config)
+    assert (found.findings, found.warnings) == ((), ())
 
 
 def test_people_are_notified_of_records_that_were_not_noted(config, tmp_path):

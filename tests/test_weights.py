@@ -207,7 +207,7 @@ def test_every_engine_supports_the_kind(engine, tmp_path):
     assert not any("frequency weights" in note for note in counted.notes)
 
 
-@pytest.mark.sweep(after=2)
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("y", "p", "weight"),
     [
