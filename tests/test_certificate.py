@@ -50,9 +50,7 @@ from certificate_tools import (
 import scorereport as sr
 from scorereport.reference import band_comparison, certification
 from scorereport.reference.band_comparison import OUR_DRAWS
-from scorereport.reference.comparison_records import (
-    Verdict,
-)
+from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.live_references import BASE, PACKAGE, open_reference
 from scorereport.reference.questions import RESAMPLED, Question, read_answer
 from scorereport.reference.r_session import ReferenceFailure
@@ -238,6 +236,14 @@ PLAIN = {*ALL_SCORES, *BINS, *CURVE, *COUNTS, *REPORTED, "recalibrated probabili
 
 
 AGREEING = {*PLAIN, DISCRETE, CONSISTENCY, CONFIDENCE, *QUANTILES}
+
+
+def test_verdicts_are_counted_in_words():
+    verdicts = (Verdict.AGREES, Verdict.AGREES, Verdict.EXPECTED, Verdict.NOT_COMPARED, Verdict.DIFFERS)
+    lines = [Comparison(subject="m", quantity="MCB", verdict=verdict, reason="") for verdict in verdicts]
+    assert certification._count(lines) == (
+        "2 agree, 1 deviates as expected, 1 could not be compared, 1 DIFFERS"
+    )
 
 
 @pytest.mark.sweep

@@ -433,6 +433,11 @@ def test_infinite_scores_are_named_below_the_plot():
     assert "Not shown, because the score is infinite: certain." in plots.describe_components(
         evaluation.models, "log_loss"
     )
+    names = [f"model with a long name {place}" for place in range(20)]
+    many = [replace(m, model=name) for m in evaluation.models if m.model == "certain" for name in names]
+    notes = [box for text, box in texts(plots.plot_components(many, "log_loss")) if "long name" in text]
+    assert len(notes) > 2
+    assert all(below[3] <= above[1] for above, below in itertools.pairwise(notes))
     with pytest.raises(
         sr.UsageError, match=r"^`score` must be one that was evaluated, 'brier', .*; got 'crps'\.$"
     ):
