@@ -113,7 +113,6 @@ def test_engines_check_each_end_against_the_honest_band(shape):
     assert "too low" not in text
 
 
-@pytest.mark.sweep
 def test_without_a_simultaneous_band_slope_and_average_stand_alone():
     def alone(shape):
         result = evaluate_shape(shape)
