@@ -783,3 +783,11 @@ def test_anti_correlated_forecast():
 def test_forecasts_are_discrete_if_a_hundredth_apart(p, expected):
     """In floating point 0.11 - 0.1 falls just short of 0.01, and so it does in R."""
     assert sr.corp([0] * len(p), p).forecast_type == expected
+
+
+def test_two_runs_of_fractional_cases_that_fall_are_one_block():
+    """Means .8 and .1 fall and are merged to .45, which is above the .2 that follows."""
+    y, p = [1, 0] * 3, [0.1, 0.1, 0.2, 0.2, 0.3, 0.3]
+    fit = sr.corp(y, p, sample_weight=[0.8, 0.2, 0.1, 0.9, 0.2, 0.8])
+    assert len(fit.blocks) == 1
+    assert fit.blocks.mean[0] == pytest.approx(1.1 / 3, rel=1e-14)
