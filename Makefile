@@ -64,7 +64,7 @@ lint: ## check style and types
 	@.ci/setup test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 
 format: ## sort the imports and format the code
 	@.ci/setup test
