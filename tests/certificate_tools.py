@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 from conftest import recorded
-from reference_tools import give_up
 
 import scorereport as sr
 from scorereport.curves import roc_curve
@@ -19,11 +17,8 @@ from scorereport.reference.band_comparison import OUR_DRAWS
 from scorereport.reference.band_distributions import (
     band_of,
 )
-from scorereport.reference.live_references import BASE, PACKAGE, open_reference
 from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Answer, BandAnswer, Question
-from scorereport.reference.r_installation import Unavailable
-from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import (
     compare_fit,
     decompose_all,
@@ -276,27 +271,6 @@ def evaluate(frame, forecasts=MODELS, **options):
 
 def frame_fixture():
     return make_frame()
-
-
-@contextmanager
-def opened(kind):
-    """A running reference; where it is absent skip with the reason, or fail if R is demanded."""
-    with ExitStack() as stack:
-        try:
-            reference = stack.enter_context(open_reference(kind, time_limit=300))
-        except (Unavailable, ReferenceFailure) as reason:
-            give_up(str(reason))
-        yield reference
-
-
-def package_fixture():
-    with opened(PACKAGE) as reference:
-        yield reference
-
-
-def base_fixture():
-    with opened(BASE) as reference:
-        yield reference
 
 
 def without(result, what, name):

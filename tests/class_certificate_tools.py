@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from reference_tools import give_up
 
 import scorereport as sr
 from scorereport.reference import band_comparison, certification
 from scorereport.reference.band_distributions import band_of
-from scorereport.reference.live_references import BASE, NAMES, PACKAGE, open_reference
+from scorereport.reference.live_references import BASE, NAMES, PACKAGE
 from scorereport.reference.r_installation import Unavailable
-from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import decompose_all
 from scorereport.reliability.band_bounds import redraw_curves
 from scorereport.scores.ranking import area_under_roc
@@ -255,24 +253,3 @@ def with_view(evaluation, kind, place, **changes):
         for family in evaluation.class_models[0].families
     ]
     return with_model(evaluation, families=tuple(families))
-
-
-@contextmanager
-def opened(kind):
-    """A running reference; where it is absent skip with the reason, or fail if R is demanded."""
-    with ExitStack() as stack:
-        try:
-            reference = stack.enter_context(open_reference(kind, time_limit=300))
-        except (Unavailable, ReferenceFailure) as reason:
-            give_up(str(reason))
-        yield reference
-
-
-def package_fixture():
-    with opened(PACKAGE) as reference:
-        yield reference
-
-
-def base_fixture():
-    with opened(BASE) as reference:
-        yield reference

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import pytest
 
 import scorereport as sr
 from scorereport import reference
+from scorereport.reference.live_references import BASE, PACKAGE, open_reference
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
 
 R_CODE = Path(reference.__file__).parent / "r"
 #: Seconds that anything real may take, also on a busy machine.
@@ -35,6 +39,30 @@ def give_up(reason):
 def version_of_r(rscript):
     code = 'cat(R.version$major, R.version$minor, sep = ".")'
     return subprocess.run([rscript, "-e", code], capture_output=True, check=True, text=True).stdout
+
+
+# References that run
+
+
+@contextmanager
+def opened(kind):
+    """A running reference; where it is absent skip with the reason, or fail if R is demanded."""
+    with ExitStack() as stack:
+        try:
+            reference = stack.enter_context(open_reference(kind, time_limit=300))
+        except (Unavailable, ReferenceFailure) as reason:
+            give_up(str(reason))
+        yield reference
+
+
+def package_fixture():
+    with opened(PACKAGE) as reference:
+        yield reference
+
+
+def base_fixture():
+    with opened(BASE) as reference:
+        yield reference
 
 
 # Fakes of R

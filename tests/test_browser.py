@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -13,6 +12,7 @@ import pandas as pd
 import pikepdf
 import pytest
 from artefact_tools import make_once, shared_folder
+from browser_tools import browser_fixture
 
 import scorereport as sr
 from scorereport.reference.comparison_records import Comparison, Verdict
@@ -20,10 +20,6 @@ from scorereport.reference.reference_documents import Study, StudySection
 from scorereport.report.document_context import describe_study
 from scorereport.report.page_policy import add_policy
 from scorereport.report.templates import embed_fonts, render_html
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 HOSTILE = "<script>alert(1)</script>"
 BRACES = "{{ 7*7 }}"
@@ -76,12 +72,7 @@ class Visit:
         return self.page.evaluate(script)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+browser = pytest.fixture(scope="module")(browser_fixture)
 
 
 @pytest.fixture(scope="module")

@@ -35,17 +35,16 @@ from certificate_tools import (
     SCORES,
     _curves_once_fixture,
     ask,
-    base_fixture,
     break_draws,
     break_mean,
     changed,
     compare,
     evaluate,
     frame_fixture,
-    package_fixture,
     sample_of,
     without,
 )
+from reference_tools import base_fixture, package_fixture
 
 import scorereport as sr
 from scorereport.reference import band_comparison, certification

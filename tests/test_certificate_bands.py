@@ -20,18 +20,17 @@ from certificate_tools import (
     _curves_once_fixture,
     all_curves_fixture,
     ask,
-    base_fixture,
     changed,
     compare,
     drawn,
     make_answer,
-    package_fixture,
     read,
     sound,
     spoil_band,
     verdicts,
     with_band,
 )
+from reference_tools import base_fixture, package_fixture
 
 import scorereport as sr
 from scorereport.reference import band_comparison, deviations

@@ -17,7 +17,6 @@ from class_certificate_tools import (
     THRESHOLDS,
     StandIn,
     accused,
-    base_fixture,
     certify,
     draw_cases,
     evaluate,
@@ -25,13 +24,13 @@ from class_certificate_tools import (
     frame_fixture,
     frame_of,
     nudged,
-    package_fixture,
     replace_in,
     use_fixture,
     with_model,
     with_scores,
     with_view,
 )
+from reference_tools import base_fixture, package_fixture
 
 import scorereport as sr
 from scorereport._utils.progress import watched_by

@@ -18,7 +18,6 @@ from class_certificate_tools import (
     THRESHOLDS,
     StandIn,
     accused,
-    base_fixture,
     certify,
     draw_cases,
     evaluate,
@@ -27,11 +26,11 @@ from class_certificate_tools import (
     frame_of,
     measure_classes,
     nudged,
-    package_fixture,
     use_fixture,
     with_scores,
     with_view,
 )
+from reference_tools import base_fixture, package_fixture
 
 import scorereport as sr
 from scorereport.reference.binary_views import find_views

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
+from browser_tools import browser_fixture
 from site_tools import make_records, write_reports
 
 import scorereport as sr
@@ -18,7 +18,6 @@ from scorereport.report import report_output
 from scorereport.report.page_policy import PAGE_POLICY, SITE_POLICY, add_policy, check_self_contained
 from scorereport.report.report_output import write_study
 
-CHROMIUM = shutil.which("chromium")
 TIME = "2026-11-15T16:00:00+00:00"
 AWAY = "http://away.example/x"
 #: What a payload does to be noticed.
@@ -316,15 +315,7 @@ CLICK = """() => { for (const frame of document.querySelectorAll('iframe')) try 
 } catch {} }"""
 
 
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+browser = pytest.fixture(scope="module")(browser_fixture)
 
 
 def watch(browser, payloads, finish):

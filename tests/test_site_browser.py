@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from browser_tools import browser_fixture
 from site_page_tools import SCRIPT, site_fixture
 from test_browser import PALE_TEXTS
 
@@ -40,16 +40,7 @@ def serving(folder):
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+browser = pytest.fixture(scope="module")(browser_fixture)
 
 
 @pytest.fixture
