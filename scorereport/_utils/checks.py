@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from scorereport._utils.choices import WEIGHT_KINDS
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: How far the sum of class probabilities may be from 1: enough for float32 softmax output.
 SUM_TOLERANCE = 1e-6
-#: Kinds of weights: of rows that were drawn once, or how often each row was observed.
-WEIGHT_KINDS = ("sampling", "frequency")
 #: The smallest and largest positive weight: squares of weights and their sums stay finite and positive.
 WEIGHT_RANGE = (1e-100, 1e100)
 #: The most characters of a label, a date or another text of a row.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray, IntArray, read_only
 from scorereport._utils.checks import check_classes, check_option, check_probability, refuse_rows
+from scorereport._utils.choices import RETENTION_FRACTIONS as DEFAULT_FRACTIONS
 from scorereport._utils.rounding import are_equal, rank_ties
 from scorereport.errors import UsageError
 from scorereport.reliability.sampling import are_whole
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 ClassScore = str | Callable[..., FloatArray]
 LabelMetric = str | Callable[..., float]
 
-DEFAULT_FRACTIONS = tuple(step / 100 for step in range(0, 51, 5))
 #: Metrics known by name, each from a stack of confusion tables.
 METRICS: dict[str, Callable[..., FloatArray]] = {
     "quadratic_weighted_kappa": kappa_of,

@@ -21,6 +21,7 @@ from scorereport._utils.checks import (
     check_same_length,
     check_weight,
 )
+from scorereport._utils.rules import show_value
 from scorereport.data.columns import label_text
 from scorereport.errors import DataError, UsageError
 
@@ -219,20 +220,20 @@ def _check_forecasts(forecasts: Mapping[str, Any]) -> None:
         raise UsageError("`forecasts` must name at least one forecast.")
 
 
-def check_class_names(classes: Any) -> tuple[str, ...]:
+def check_class_names(classes: Any, name: str = "classes") -> tuple[str, ...]:
     """Check that there are at least two class names, each given once; return them as text."""
-    is_list = isinstance(classes, Iterable) and not isinstance(classes, str)
+    is_list = isinstance(classes, Iterable) and not isinstance(classes, (str, bytes, Mapping))
     names = tuple(map(label_text, classes)) if is_list else ()
-    if len(names) < FEWEST_CLASSES:
-        raise UsageError(f"`classes` must be a list of at least two labels; got {classes!r}.")
+    if len(names) < FEWEST_CLASSES or any(isinstance(label, (list, tuple, dict)) for label in classes):
+        raise UsageError(f"`{name}` must be a list of at least two labels; got {show_value(classes)}.")
     if "" in names:
-        raise UsageError("`classes` must be labels that are not empty; got an empty text.")
-    if longest := [name for name in names if len(name) > LONGEST_TEXT]:
+        raise UsageError(f"`{name}` must be labels that are not empty; got an empty text.")
+    if longest := [label for label in names if len(label) > LONGEST_TEXT]:
         raise UsageError(
-            f"`classes` must be labels of at most {LONGEST_TEXT:,} characters; "
+            f"`{name}` must be labels of at most {LONGEST_TEXT:,} characters; "
             f"got one of {len(longest[0]):,} characters."
         )
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"`classes` must differ; got {twice!r} twice.")
+    for label in names:
+        if names.count(label) > 1:
+            raise UsageError(f"`{name}` must differ; got {label!r} {names.count(label)} times.")
     return names

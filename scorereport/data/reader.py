@@ -5,23 +5,23 @@ Rows are counted from 0, the first row below a header.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from scorereport._utils.checks import (
     SUM_TOLERANCE,
-    check_option,
     refuse_extreme_weights,
     refuse_fractions,
     refuse_rows,
 )
+from scorereport._utils.declarations import complete_docstring
 from scorereport._utils.machine import release_memory
+from scorereport.data.column_declarations import COLUMNS, check_column_arguments
 from scorereport.data.columns import (
     bounded_numbers,
     class_indices,
     dates,
-    label_text,
     label_texts,
     outcome_values,
 )
@@ -43,9 +43,8 @@ from scorereport.data.predictions import (
     Predictions,
     RescaledRows,
     RowFlow,
-    check_class_names,
 )
-from scorereport.data.roles import Roles, check_columns, check_forecasts, check_kind, columns_of_models
+from scorereport.data.roles import Roles, check_columns, columns_of_models
 from scorereport.data.size_limits import check_memory, check_relation
 from scorereport.data.sources import describe_source, hash_file, locate_source
 from scorereport.errors import DataError, UsageError
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.data.roles import Forecasts
+    from scorereport.data.column_declarations import Columns, Forecasts, OtherColumns
     from scorereport.data.sources import SourceLocation
 
 
@@ -111,46 +110,28 @@ def as_pandas(source: Any) -> pd.DataFrame:
     return frame.set_axis([str(column) for column in frame.columns], axis="columns")
 
 
-def read_predictions(  # noqa: PLR0913  # one argument for each role of a column
+def read_predictions(
     source: Any,
     *,
     outcome: str,
     forecasts: Forecasts,
     classes: Sequence[object] | None = None,
     ordered: bool = False,
-    normalize: bool = False,
     weight: str | None = None,
-    weight_kind: str = "sampling",
-    group: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
     cluster: str | None = None,
-    grade: str | None = None,
     time: str | None = None,
-    positive: object = None,
-    missing: str = "refuse",
-    table: str | None = None,
+    **others: Unpack[OtherColumns],
 ) -> Predictions | ClassPredictions:
     """Read outcomes and forecasts from a table: probabilities of an event or, with `classes`, of K classes.
 
     Parameters
     ----------
-    source : a DataFrame (pandas, polars or pyarrow), the path of a .csv, .csv.gz or .parquet file, a folder
-        or pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
-        address
-    outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one; with K
-        classes, the column of their labels
-    forecasts : one column of probabilities for each model; with K classes, the names of the models, whose
-        columns are named `model_class`, or a mapping from each model to its K columns
-    classes : the labels of the K classes, in the order of the columns; a class that is never observed is kept
-    ordered : whether the classes are ordered, from first to last
-    normalize : divide the probabilities of each row by their sum, and record it; otherwise a row that
-        does not sum to 1 within 1e-6 is refused
-    weight, group, cluster, grade, time : optional columns of case weights, of groups (one or several
-        columns), of clusters of dependent rows, of rating grades, and of dates
-    weight_kind : "sampling" for weights of rows that were drawn once and represent others, or "frequency" for
-        how often each row was observed, in whole numbers
-    positive : the label that counts as the event
-    missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
-    table : the table or view of a database
+    source
+        A DataFrame (pandas, polars or pyarrow), the path of a .csv, .csv.gz or .parquet file, a folder or
+        pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
+        address.
+    {parameters}
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"default": ["no", "yes", "no"], "logit": [0.1, 0.7, None]})
@@ -165,26 +146,43 @@ def read_predictions(  # noqa: PLR0913  # one argument for each role of a column
     >>> p.outcome, p.forecasts["m"].tolist()
     (array([1, 0]), [[0.2, 0.8], [0.6, 0.4]])
     """
-    check_option(missing, "missing", ("refuse", "drop"))
-    labels = None if classes is None else check_class_names(classes)
-    check_forecasts(forecasts)
-    check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
-    columns_of = columns_of_models(forecasts, labels)
-    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
-    columns = _read_clean(source, table, roles, labels, positive=positive, normalize=normalize)
-    rows, row_flow = _complete_rows(columns, drop=missing == "drop")
+    shown = {
+        "outcome": outcome,
+        "forecasts": forecasts,
+        "classes": classes,
+        "ordered": ordered,
+        "weight": weight,
+        "groups": groups,
+        "cluster": cluster,
+        "time": time,
+    }
+    return read_checked(source, check_column_arguments({**shown, **others}, "read_predictions"))
+
+
+complete_docstring(read_predictions, COLUMNS)
+
+
+def read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
+    """Read predictions from columns that are checked."""
+    labels, positive, table = columns.get("classes"), columns.get("positive"), columns.get("table")
+    classes = None if labels is None else tuple(map(str, labels))
+    columns_of = columns_of_models(columns["forecasts"], classes)
+    roles = Roles.of(columns, columns_of)
+    normalize = columns.get("normalize", False)
+    values = _read_clean(source, table, roles, classes, positive=positive, normalize=normalize)
+    rows, row_flow = _complete_rows(values, drop=columns.get("missing") == "drop")
     if row_flow.dropped:
-        columns = {name: values[rows] for name, values in columns.items()}
-    shared = _collect(columns, roles, rows, row_flow)
+        values = {name: column[rows] for name, column in values.items()}
+    shared = _collect(values, roles, rows, row_flow)
     shared |= {"source": describe_source(source, table), "file_sha256": hash_file(source, table)}
-    shared |= {"weight_kind": weight_kind}
-    if labels is None:
-        forecast = {name: columns[name] for name in columns_of}
-        event = "1" if positive is None else label_text(positive)
-        return Predictions(outcome=columns[roles.outcome], forecasts=forecast, positive=event, **shared)
-    tables, rescaled = _make_tables(columns, columns_of, rows, normalize=normalize)
-    shared |= {"classes": labels, "ordered": ordered, "rescaled": rescaled}
-    return ClassPredictions(outcome=columns[roles.outcome].astype(np.int64), forecasts=tables, **shared)
+    shared |= {"weight_kind": roles.weight_kind}
+    if classes is None:
+        forecast = {name: values[name] for name in columns_of}
+        event = "1" if positive is None else str(positive)
+        return Predictions(outcome=values[roles.outcome], forecasts=forecast, positive=event, **shared)
+    tables, rescaled = _make_tables(values, columns_of, rows, normalize=normalize)
+    shared |= {"classes": classes, "ordered": columns.get("ordered", False), "rescaled": rescaled}
+    return ClassPredictions(outcome=values[roles.outcome].astype(np.int64), forecasts=tables, **shared)
 
 
 def _read_clean(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from scorereport._utils.checks import WEIGHT_KINDS, check_option
 from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import DataError, UsageError
 
-#: A column for each model or, with K classes, the columns of each model.
-Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
+if TYPE_CHECKING:
+    from scorereport.data.column_declarations import Columns, Forecasts
+
 #: Columns that a message lists.
 _COLUMNS_SHOWN = 12
 
@@ -31,29 +29,18 @@ class Roles(NamedTuple):
     weight_kind: str = "sampling"
 
     @classmethod
-    def of(
-        cls,
-        outcome: str,
-        columns_of: Mapping[str, Sequence[str]],
-        weight: str | None,
-        group: str | Sequence[str] | None,
-        cluster: str | None,
-        grade: str | None,
-        time: str | None,
-        weight_kind: str = "sampling",
-    ) -> Roles:
-        """Make roles from the names that a caller passes; a name that is a number becomes text."""
-        groups = [group] if isinstance(group, (str, int)) else list(group or [])
-        cluster, grade, time = (None if name is None else str(name) for name in (cluster, grade, time))
-        weight = None if weight is None else str(weight)
-        forecasts = tuple(column for columns in columns_of.values() for column in columns)
-        check_option(weight_kind, "weight_kind", WEIGHT_KINDS)
-        if weight is None and weight_kind == "frequency":
-            raise UsageError(
-                "`weight_kind` is given, but there is no column of weights; name one with `weight`."
-            )
+    def of(cls, columns: Columns, columns_of: Mapping[str, Sequence[str]] | None = None) -> Roles:
+        """Make roles from checked columns; `columns_of` has those of each model, by default its name."""
+        models = columns_of or {model: (model,) for model in columns["forecasts"]}
         return cls(
-            str(outcome), forecasts, weight, tuple(map(str, groups)), cluster, grade, time, weight_kind
+            outcome=columns["outcome"],
+            forecasts=tuple(column for of_model in models.values() for column in of_model),
+            weight=columns.get("weight"),
+            groups=tuple(columns.get("groups") or ()),
+            cluster=columns.get("cluster"),
+            grade=columns.get("grade"),
+            time=columns.get("time"),
+            weight_kind=columns.get("weight_kind", "sampling"),
         )
 
     @property
@@ -70,38 +57,6 @@ class Roles(NamedTuple):
     def texts(self) -> list[str]:
         """Columns of labels: groups, clusters and grades."""
         return [*self.groups, *(name for name in (self.cluster, self.grade) if name is not None)]
-
-
-def check_forecasts(forecasts: Forecasts) -> None:
-    """Check that at least one model is named, each once."""
-    if isinstance(forecasts, str) or len(forecasts) == 0:
-        raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
-    for name, times in Counter(map(str, forecasts)).items():
-        if times > 1:
-            raise UsageError(f"`{name}` is named {times} times; a column has one role.")
-
-
-def check_kind(
-    classes: tuple[str, ...] | None,
-    forecasts: Forecasts,
-    *,
-    positive: object,
-    grade: str | None,
-    ordered: bool,
-    normalize: bool,
-) -> None:
-    """Refuse arguments that belong to the other kind of predictions, binary or of classes."""
-    if classes is None and (isinstance(forecasts, Mapping) or ordered or normalize):
-        raise UsageError(
-            "`classes` must name the classes, in the order of their columns, where a model has several."
-        )
-    for name, flag in (("ordered", ordered), ("normalize", normalize)):
-        if not isinstance(flag, (bool, np.bool_)):
-            raise UsageError(f"`{name}` must be True or False; got {flag!r}.")
-    if classes is not None and positive is not None:
-        raise UsageError("`positive` is for two outcomes; `classes` names all of them.")
-    if classes is not None and grade is not None:
-        raise UsageError("`grade` is for rating grades of a binary outcome, not for classes.")
 
 
 def columns_of_models(forecasts: Forecasts, classes: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.checks import check_option
+from scorereport._utils.choices import WINDOWS
 from scorereport.data.predictions import Predictions
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     #: Counts the cases of some rows and, if there are settings, scores them.
     ScoreRows = Callable[[IntArray, EvaluationSettings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]
 
-#: Periods from the longest to the shortest, with their format; `strftime` has none for quarters.
-WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day": "%Y-%m-%d"}
 #: The most periods that a table and a chart can show: by default the shortest window with no more is chosen.
 _MOST_WINDOWS = 24
 #: With more groups in a column, groups are scored without resamples: there are no intervals or tests.

@@ -65,7 +65,7 @@ def make_demo_predictions() -> pd.DataFrame:
 
 def read_demo_predictions(frame: pd.DataFrame) -> Predictions | ClassPredictions:
     """Read the rows of the demonstration as predictions, with their source."""
-    predictions = read_predictions(frame, outcome=OUTCOME, forecasts=FORECASTS, group=GROUP)
+    predictions = read_predictions(frame, outcome=OUTCOME, forecasts=FORECASTS, groups=GROUP)
     return replace(predictions, source=SOURCE)
 
 

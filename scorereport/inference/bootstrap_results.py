@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
 from scorereport._utils.checks import check_inside, check_option
+from scorereport._utils.choices import INTERVAL_METHODS
 from scorereport._utils.rounding import are_equal, exceeds
 from scorereport.errors import UsageError
 from scorereport.inference.estimates import Estimate
@@ -78,7 +79,6 @@ _SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float
     ),
     "odds": (logit, expit, lambda rate: 1 / (rate * (1 - rate))),
 }
-METHODS = ("bca", "percentile")
 _SKILL = " skill"
 _LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
 
@@ -151,7 +151,7 @@ class Bootstrap:
         self, statistic: Statistic, level: float, method: str, scale: str = "", *, allow_for_rare: bool
     ) -> Estimate:
         check_inside(level, "level", 0, 1, closed="neither")
-        check_option(method, "method", METHODS)
+        check_option(method, "method", INTERVAL_METHODS)
         units = self.panel.units
         label = f"{_LABELS[method]}, {self.resamples} resamples of {units.describes}, seed {self.seed}"
         label += "" if units.cluster is None else ", widened for the number of clusters"

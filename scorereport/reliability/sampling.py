@@ -18,13 +18,12 @@ from numpy.random.bit_generator import ISeedSequence
 from scipy.special import ndtri, stdtrit
 
 from scorereport._utils.arrays import FloatArray, IntArray, read_only
+from scorereport._utils.choices import SEED as SEED  # noqa: PLC0414
 from scorereport.reliability.clusters import effective_number, raise_by_share, sums_of_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: The default seed of all resampling.
-SEED = 2021
 #: Repeated rows are drawn one by one up to this many per row, beyond that by their multinomial distribution.
 _FEW_REPEATS = 8
 #: Deviations this small relative to the values come from rounding of equal values.

@@ -8,7 +8,6 @@ from typing import ClassVar
 from scorereport.curves.decision import DecisionCurve, ThresholdResult
 from scorereport.curves.fitted import Histogram, ReliabilityCurve, RocCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
-from scorereport.curves.retention import DEFAULT_FRACTIONS
 from scorereport.data.predictions import RescaledRows, RowFlow
 from scorereport.inference.binned_errors import BinnedError
 from scorereport.inference.components import ComponentEstimate
@@ -22,43 +21,7 @@ from scorereport.inference.scale_results import ScaleResult
 from scorereport.inference.smooth_calibration import CalibrationErrors
 from scorereport.reliability.bands import Band
 from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
-from scorereport.reliability.sampling import SEED
-
-#: Bins of equal count on the probability scale.
-SCALE_BINS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationSettings:
-    """The settings of an evaluation.
-
-    `level` is the confidence level of intervals, `band_level` that of bands. With `resamples` 0 nothing is
-    drawn, and there are no intervals, bands or tests. Groups smaller than `smallest_group` are counted,
-    not scored. `window` is the length of a period of time: day, week, month, quarter or year.
-    `thresholds` are those of the decision table; None if the evaluation chooses them.
-    `cost_matrix` has a row for each observed class and a column for each decision; None stands for the
-    squared distance of the classes over its largest value, or for 0 and 1 if they are not ordered.
-    Retention curves remove `retention_fractions` of the cases. The probability scale first clips forecasts
-    to [`scale_limit`, 1 - `scale_limit`], then groups them into `scale_bins` bins.
-    `engine` sorted the rows: in memory, on disk ("duckdb") or on a cluster ("spark"). With engines other than
-    memory nothing is resampled: there are intervals if `resamples` is above 0, whatever the number.
-    """
-
-    cost_interval: tuple[float, float] | None = None
-    curve_points: int = 400
-    level: float = 0.95
-    band_level: float = 0.9
-    interval_method: str = "bca"
-    resamples: int = 1000
-    seed: int = SEED
-    smallest_group: int = 10
-    window: str | None = None
-    thresholds: tuple[float, ...] | None = None
-    cost_matrix: tuple[tuple[float, ...], ...] | None = None
-    retention_fractions: tuple[float, ...] = DEFAULT_FRACTIONS
-    scale_bins: int = SCALE_BINS
-    scale_limit: float = 0.0
-    engine: str = "memory"
+from scorereport.results.settings import EvaluationSettings as EvaluationSettings  # noqa: PLC0414
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

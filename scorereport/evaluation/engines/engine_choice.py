@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_option
+from scorereport._utils.choices import ENGINES
 from scorereport._utils.machine import physical_memory
 from scorereport.data.sources import is_address, locate_source
 from scorereport.errors import DataError, UsageError
@@ -13,14 +14,15 @@ from scorereport.evaluation.setting_checks import check_memory_limit
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from os import PathLike
     from pathlib import Path
 
+    from scorereport.data.column_declarations import Columns
     from scorereport.data.sources import SourceLocation
     from scorereport.evaluation.engines.protocol import Engine
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
-ENGINES = ("auto", "memory", "duckdb", "spark")
 #: Memory for each row of an evaluation in memory: copies of each column, and numbers of work space.
 _COPIES, _WORK = 3, 12
 #: Bytes of a number.
@@ -29,8 +31,6 @@ _NUMBER = 8
 _CELL = 8
 #: Bytes of a compressed file that are decompressed to estimate its compression ratio.
 _SAMPLE = 1 << 16
-#: Arguments that only predictions in memory take.
-_OF_CLASSES = ("classes", "ordered", "normalize")
 
 
 def choose_engine(
@@ -130,32 +130,25 @@ def open_engine(
     settings: EvaluationSettings,
     *,
     memory_limit: str | None,
-    temporary_folder: str | Path | None,
-    **columns: Any,
+    temporary_folder: str | PathLike[str] | None,
+    columns: Columns,
 ) -> AbstractContextManager[Engine]:
     """Open the engine that the settings name, and survey the data."""
-    _check_kind(**columns)
-    named: dict[str, Any] = {name: value for name, value in columns.items() if name not in _OF_CLASSES}
-    named |= {"window": settings.window, "temporary_folder": temporary_folder}
     if settings.engine == "spark":
         from scorereport.evaluation.engines.spark.spark_engine import open_spark
 
-        table = named.pop("table", None)
-        if table is not None:
+        if "table" in columns:
             raise UsageError(
-                f"`table` is for databases, which Spark does not read here; got {table!r}. Choose "
+                f"`table` is for databases, which Spark does not read here; got {columns['table']!r}. Choose "
                 f'engine "memory" or "duckdb", or pass a Spark DataFrame of the table.'
             )
-        return cast("AbstractContextManager[Engine]", open_spark(data, **named))
+        return open_spark(data, window=settings.window, temporary_folder=temporary_folder, **columns)
     from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 
-    return cast("AbstractContextManager[Engine]", open_duckdb(data, memory_limit=memory_limit, **named))
-
-
-def _check_kind(
-    *, forecasts: Any = (), ordered: bool = False, normalize: bool = False, positive: object = None, **_: Any
-) -> None:
-    """Refuse options of several classes, with the messages of `read_predictions`."""
-    from scorereport.data import roles
-
-    roles.check_kind(None, forecasts, positive=positive, grade=None, ordered=ordered, normalize=normalize)
+    return open_duckdb(
+        data,
+        window=settings.window,
+        memory_limit=memory_limit,
+        temporary_folder=temporary_folder,
+        **columns,
+    )

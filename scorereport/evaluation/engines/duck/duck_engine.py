@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
-from scorereport._utils.checks import ROWS_TO_FIND, check_option
+from scorereport._utils.checks import ROWS_TO_FIND
 from scorereport._utils.progress import report_start
+from scorereport.data.column_declarations import check_column_arguments
 from scorereport.data.columns import label_text
-from scorereport.data.roles import Roles, check_forecasts
+from scorereport.data.roles import Roles
 from scorereport.data.sources import hash_file, locate_source
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
@@ -31,9 +32,11 @@ from scorereport.evaluation.engines.protocol import Survey
 from scorereport.evaluation.subgroups import check_window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
+    from os import PathLike
     from pathlib import Path
 
+    from scorereport.data.column_declarations import Columns
     from scorereport.data.predictions import RowFlow
     from scorereport.evaluation.engines.digest import Digest
     from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
@@ -222,23 +225,13 @@ class DuckEngine:
         self.close()
 
 
-def open_duckdb(  # noqa: PLR0913  # a parameter for each role of a column
+def open_duckdb(
     source: Any,
     *,
-    outcome: str,
-    forecasts: Sequence[str],
-    weight: str | None = None,
-    weight_kind: str = "sampling",
-    group: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    grade: str | None = None,
-    time: str | None = None,
-    positive: object = None,
-    missing: str = "refuse",
-    table: str | None = None,
     window: str | None = None,
     memory_limit: str | None = None,
-    temporary_folder: str | Path | None = None,
+    temporary_folder: str | PathLike[str] | None = None,
+    **columns: Unpack[Columns],
 ) -> DuckEngine:
     """Open a source whose rows need not fit into memory, and survey it.
 
@@ -246,26 +239,23 @@ def open_duckdb(  # noqa: PLR0913  # a parameter for each role of a column
     ----------
     source : a .parquet file, a folder or pattern of such files, a .csv or .csv.gz file, a DuckDB file or
         the SQLAlchemy address of a database with a `table`, or a frame
-    outcome, forecasts, weight, weight_kind, group, cluster, grade, time, positive, missing : as
-        `read_predictions` takes them
-    table : the table or view of a database
     window : the periods of the time column, as `evaluate` takes them
     memory_limit : how much memory DuckDB may use, such as "1GB"; by default a quarter of the machine's
     temporary_folder : the folder for temporary files, which hold what does not fit into memory; by default
         that of the system
+    columns : as `read_predictions` takes them
     """
-    check_option(missing, "missing", ("refuse", "drop"))
-    check_forecasts(forecasts)
-    columns_of = {str(name): (str(name),) for name in forecasts}
-    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
+    named = check_column_arguments(columns, "evaluate")
+    roles, drop = Roles.of(named), named.get("missing") == "drop"
     check_window(window, roles)
+    table = named.get("table")
     place = locate_source(source, table)
     workspace, is_over = Workspace(memory_limit, temporary_folder, place.parquet), Event()
     try:
         rows = open_rows(workspace, place, source, table, roles)
         wait_for_hash = _begin_hash(source, table, is_over)
         layout, survey = survey_rows(
-            workspace, rows, roles, positive=positive, drop=missing == "drop", window=window
+            workspace, rows, roles, positive=named.get("positive"), drop=drop, window=window
         )
         return DuckEngine(workspace, layout, replace(survey, file_sha256=wait_for_hash()))
     except BaseException:

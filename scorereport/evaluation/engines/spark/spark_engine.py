@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
-from scorereport._utils.checks import check_option
 from scorereport._utils.progress import report_start
-from scorereport.data.roles import Roles, check_forecasts
+from scorereport.data.column_declarations import check_column_arguments
+from scorereport.data.roles import Roles
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
@@ -32,11 +32,12 @@ from scorereport.evaluation.engines.spark.spark_survey import survey_table
 from scorereport.evaluation.subgroups import check_window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
+    from os import PathLike
 
     from pyspark.sql import DataFrame
 
+    from scorereport.data.column_declarations import Columns
     from scorereport.evaluation.engines.digest import Digest
     from scorereport.evaluation.engines.protocol import Batch, DigestPlan, Sums
     from scorereport.evaluation.engines.spark.spark_jobs import ChunkDigester
@@ -49,31 +50,20 @@ if TYPE_CHECKING:
 _SAME_ROWS = 1e-9
 
 
-def open_spark(  # noqa: PLR0913  # a parameter for each role of a column
+def open_spark(
     source: Any,
     *,
-    outcome: str,
-    forecasts: Sequence[str],
-    weight: str | None = None,
-    weight_kind: str = "sampling",
-    group: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    grade: str | None = None,
-    time: str | None = None,
-    positive: object = None,
-    missing: str = "refuse",
     window: str | None = None,
-    temporary_folder: str | Path | None = None,
+    temporary_folder: str | PathLike[str] | None = None,
+    **columns: Unpack[Columns],
 ) -> SparkEngine:
     """Open a Spark DataFrame, files at a path or an address, or a table, and survey its rows.
 
     If no session is active, one is started on this machine; it writes to `temporary_folder` and ends when
     the engine is closed. `window` is as in `evaluate`, all other parameters are as in `read_predictions`.
     """
-    check_option(missing, "missing", ("refuse", "drop"))
-    check_forecasts(forecasts)
-    columns_of = {str(name): (str(name),) for name in forecasts}
-    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
+    named = check_column_arguments(columns, "evaluate")
+    roles, drop = Roles.of(named), named.get("missing") == "drop"
     check_window(window, roles)
     layout = ColumnLayout(roles=roles)
     link = connect_spark(source, temporary_folder)
@@ -81,7 +71,7 @@ def open_spark(  # noqa: PLR0913  # a parameter for each role of a column
         with link.working():
             report_start("surveying")
             table = open_table(link.session, source, layout.columns)
-            surveyed = survey_table(table, layout, positive=positive, drop=missing == "drop", window=window)
+            surveyed = survey_table(table, layout, positive=named.get("positive"), drop=drop, window=window)
     except BaseException:
         link.close()
         raise

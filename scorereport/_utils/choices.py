@@ -1,0 +1,20 @@
+"""Choices and defaults that several rooms share; nothing is imported, so that the program starts fast."""
+
+from __future__ import annotations
+
+#: The default seed of all resampling.
+SEED = 2021
+#: Engines of an evaluation: chosen by size, in memory, on disk, on a cluster.
+ENGINES = ("auto", "memory", "duckdb", "spark")
+#: Kinds of weights: of rows that were drawn once, or how often each row was observed.
+WEIGHT_KINDS = ("sampling", "frequency")
+#: Bootstrap intervals of mean scores.
+INTERVAL_METHODS = ("bca", "percentile")
+#: Periods from the longest to the shortest, with their format; `strftime` has none for quarters.
+WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day": "%Y-%m-%d"}
+#: What happens to rows with missing values.
+MISSING_ROWS = ("refuse", "drop")
+#: Fractions of the cases that retention curves remove.
+RETENTION_FRACTIONS = tuple(step / 100 for step in range(0, 51, 5))
+#: Bins of equal count on the probability scale.
+SCALE_BINS = 10
