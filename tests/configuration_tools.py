@@ -35,7 +35,7 @@ def evaluation_fixture(frame):
         frame,
         outcome="y",
         forecasts=["logit", "boost"],
-        group="site",
+        groups="site",
         cost_interval=(0.1, 0.4),
         thresholds=[0.2, 0.3],
         resamples=40,

@@ -136,7 +136,7 @@ def make_rich_report(folder: Path) -> Report:
         folder / "loans.csv",
         outcome="default",
         forecasts=MODELS,
-        group="site",
+        groups="site",
         time="day",
         window="quarter",
         grade="rating",

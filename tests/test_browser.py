@@ -100,7 +100,7 @@ def _evaluate():
         }
     )
     return sr.evaluate(
-        frame, outcome="y", forecasts=[HOSTILE, LONG], group="region", cost_interval=(0.1, 0.3), resamples=99
+        frame, outcome="y", forecasts=[HOSTILE, LONG], groups="region", cost_interval=(0.1, 0.3), resamples=99
     )
 
 

@@ -54,7 +54,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def inferred(frame):
-    return evaluate(frame, resamples=60, group="site")
+    return evaluate(frame, resamples=60, groups="site")
 
 
 def arrays(frame, model, classes=CLASSES):
@@ -320,7 +320,7 @@ def test_whole_weights_are_repeated_rows(frame):
 
 @pytest.mark.sweep
 def test_the_order_of_rows_does_not_matter(frame):
-    options = {"resamples": 40, "group": "site", "cluster": "person"}
+    options = {"resamples": 40, "groups": "site", "cluster": "person"}
     first = evaluate(frame[:80], **options)
     shuffled = frame[:80].sample(frac=1, random_state=5)
     again = evaluate(shuffled, **options)

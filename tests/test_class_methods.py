@@ -51,7 +51,7 @@ def report_of(*, configuration="", **options):
 
 @pytest.fixture(scope="module")
 def ordinal():
-    return report_of(group="site")
+    return report_of(groups="site")
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ def test_json_is_the_results_document(call, file):
             {"weight": "w", "weight_kind": "frequency"},
             "frequency weights of total ",
         ),
-        (["--group", "site", "--group", "rating"], {"group": ["site", "rating"]}, "By rating: "),
+        (["--group", "site", "--group", "rating"], {"groups": ["site", "rating"]}, "By rating: "),
         (["--level", "0.8"], {"level": 0.8}, "80 % intervals: BCa bootstrap"),
         (["--band-level", "0.8"], {"band_level": 0.8}, "80 % simultaneous consistency band"),
         (
@@ -151,7 +151,7 @@ def test_json_is_the_results_document(call, file):
         (["--resamples", "50"], {"resamples": 50}, "over 50 resamples"),
         (
             ["--group", "site", "--smallest-group", "30"],
-            {"group": "site", "smallest_group": 30},
+            {"groups": "site", "smallest_group": 30},
             "not scored",
         ),
         (["--forecast", "b"], {"forecasts": ["a", "b"]}, "Differences between models on the same cases"),
@@ -324,7 +324,7 @@ BARE = ["--resamples", "0"]
     [
         (["--forecast", "m", "--ordered"], {"forecasts": ["m"], "ordered": True}),
         (["--forecast", "m", "--unordered"], {"forecasts": ["m"]}),
-        (["--forecast", "m", "--group", "site"], {"forecasts": ["m"], "group": "site"}),
+        (["--forecast", "m", "--group", "site"], {"forecasts": ["m"], "groups": "site"}),
         (
             ["--forecast", "q=q0, q1,q2", "--forecast", "m"],
             {"forecasts": {"q": ["q0", "q1", "q2"], "m": ["m_low", "m_mid", "m_high"]}},
@@ -686,7 +686,7 @@ def test_no_number_is_cut_however_many_columns(file):
         file,
         outcome="y",
         forecasts=["b"],
-        group="g",
+        groups="g",
         cost_interval=(0.1, 0.3),
         resamples=40,
         smallest_group=1,

@@ -380,7 +380,7 @@ def test_groups_of_weighted_rows_count_their_rows():
     y = np.tile(np.append(np.ones(5), np.zeros(300)), 4).astype(int)
     frame = pd.DataFrame({"y": y, "m": rng.uniform(0.2, 0.9, len(y)), "g": np.repeat(list("abcd"), 305)})
     frame["w"] = np.where(y == 1, 100.0, 1.0)
-    found = sr.evaluate(frame, outcome="y", forecasts=["m"], group="g", weight="w", resamples=99)
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], groups="g", weight="w", resamples=99)
     assert [group.sample.independent.events for group in found.groups] == pytest.approx([5, 5, 5, 5])
     tests = {item.test.name: item.test for item in found.heterogeneity}
     assert "Some group has fewer than 20 events or non-events" in tests["Cochran's Q (brier)"].note

@@ -203,7 +203,7 @@ def grouped():
     group = np.arange(2400) % 12
     truth = np.where(group < 3, expit(logit(p) - 1.5), p)
     frame = pd.DataFrame({"y": (rng.random(2400) < truth).astype(int), "m": p, "region": group.astype(str)})
-    return sr.evaluate(frame, outcome="y", forecasts=["m"], group="region", resamples=60)
+    return sr.evaluate(frame, outcome="y", forecasts=["m"], groups="region", resamples=60)
 
 
 LIMITS = "[limits]\ngroups = true\nbrier_miscalibration = 0.01\n"

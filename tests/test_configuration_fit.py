@@ -156,7 +156,7 @@ def of_classes(request, class_frame):
         forecasts=["m"],
         classes=CLASSES,
         ordered=request.param,
-        group="site",
+        groups="site",
         resamples=0,
     )
 

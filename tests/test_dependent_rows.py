@@ -42,7 +42,7 @@ def everything(frame):
         cluster="bank",
         time="day",
         window="quarter",
-        group="site",
+        groups="site",
         grade="rating",
         cost_interval=(0.1, 0.4),
         smallest_group=10,
@@ -133,14 +133,14 @@ def test_murphy_curves_allow_for_clusters(frame):
 def test_whole_weights_in_one_group_are_not_counts_if_others_are_fractions(frame):
     """A weight of 2 beside one of .5 is not a pair of rows, even in the group where all weights are 2."""
     mixed = frame.assign(share=np.where(frame["site"] == "east", 2.0, 0.5))
-    east = evaluate(mixed, weight="share", group="site").groups[0]
+    east = evaluate(mixed, weight="share", groups="site").groups[0]
     assert east.sample.prevalence_interval.method == "normal on log-odds, errors over weighted rows"
     alone = frame[frame["site"] == "east"]["y"]
     error = np.sqrt(alone.var() / len(alone))
     assert east.sample.prevalence_interval.standard_error == pytest.approx(error, rel=1e-9)
 
 
-GROUP = {"group": "site", "cluster": "bank"}
+GROUP = {"groups": "site", "cluster": "bank"}
 
 
 @pytest.mark.sweep
@@ -176,7 +176,7 @@ def test_one_class_is_evaluated_however_rows_were_drawn(frame, options):
 @pytest.mark.sweep
 @pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
 def test_groups_of_one_class_are_evaluated_however_rows_were_drawn(frame, options):
-    found = evaluate(frame.assign(y=frame["y"] * (frame["site"] == "east")), group="site", **options)
+    found = evaluate(frame.assign(y=frame["y"] * (frame["site"] == "east")), groups="site", **options)
     assert any(
         note.startswith("site: AUC and skill are not defined where all outcomes") for note in found.notes
     )
@@ -303,7 +303,7 @@ def test_a_window_needs_times(frame):
 def test_small_groups_are_counted_not_scored(frame):
     north = int((frame["site"] == "north").sum())
     assert 1 <= north < 10
-    found = evaluate(frame, group="site")
+    found = evaluate(frame, groups="site")
     assert [g.label for g in found.groups] == ["east", "north", "west"]
     small = found.groups[1]
     assert small.models == ()
@@ -315,13 +315,13 @@ def test_small_groups_are_counted_not_scored(frame):
         "site: p-values of groups are not adjusted; Holm's p-values are adjusted for all 2 groups.",
     )
     assert "north" not in set(found.group_intervals["label"])
-    lenient = evaluate(frame, group="site", smallest_group=north)
+    lenient = evaluate(frame, groups="site", smallest_group=north)
     assert lenient.groups[1].models != ()
-    strict = evaluate(frame, group="site", smallest_group=1000)
+    strict = evaluate(frame, groups="site", smallest_group=1000)
     assert [g.models for g in strict.groups] == [(), (), ()]
     assert strict.heterogeneity == ()
     largest = int(frame["site"].value_counts().max())
-    alone = evaluate(frame, group="site", smallest_group=largest)
+    alone = evaluate(frame, groups="site", smallest_group=largest)
     assert sum(bool(g.models) for g in alone.groups) == 1
     assert alone.heterogeneity == ()
     assert not any("Holm" in note for note in alone.notes)
@@ -329,7 +329,7 @@ def test_small_groups_are_counted_not_scored(frame):
 
 
 def test_p_values_of_groups_are_adjusted_for_their_number(frame):
-    found = evaluate(frame, group="site").groups
+    found = evaluate(frame, groups="site").groups
     scored = [g for g in found if g.models]
     for model in range(3):
         for place in range(4):
@@ -349,7 +349,7 @@ def test_p_values_of_models_are_adjusted_for_their_number(everything, frame):
 @pytest.mark.sweep
 def test_many_groups_have_scores_and_no_intervals(frame):
     many = frame.assign(site=[f"s{k % 101:03}" for k in range(len(frame))])
-    found = evaluate(many, group="site", forecasts=["sharp"], smallest_group=1)
+    found = evaluate(many, groups="site", forecasts=["sharp"], smallest_group=1)
     assert len(found.groups) == 101
     assert all(g.models[0].scores[0].interval is None for g in found.groups)
     assert all(g.models[0].components == g.models[0].miscalibration_tests == () for g in found.groups)
@@ -358,7 +358,7 @@ def test_many_groups_have_scores_and_no_intervals(frame):
     assert found.heterogeneity == ()
     assert len(found.group_scores) == 101
     fewer = evaluate(
-        many[many["site"] < "s100"], group="site", forecasts=["sharp"], resamples=20, smallest_group=2
+        many[many["site"] < "s100"], groups="site", forecasts=["sharp"], resamples=20, smallest_group=2
     )
     assert len(fewer.groups) == 100
     assert all(g.models[0].scores[0].interval is not None for g in fewer.groups)
@@ -370,7 +370,7 @@ def test_many_groups_have_scores_and_no_intervals(frame):
 
 
 def test_heterogeneity_is_tested_over_the_scored_groups(frame):
-    found = evaluate(frame, group="site")
+    found = evaluate(frame, groups="site")
     scored = [g for g in found.groups if g.models]
     names = [
         "Cochran's Q (brier)",
@@ -405,7 +405,7 @@ def test_heterogeneity_is_tested_over_the_scored_groups(frame):
 @pytest.mark.sweep
 def test_heterogeneity_finds_a_group_that_differs(frame):
     turned = frame.assign(y=np.where(frame["site"] == "west", 1 - frame["y"], frame["y"]))
-    tests = {(h.model, h.test.name): h.test for h in evaluate(turned, group="site").heterogeneity}
+    tests = {(h.model, h.test.name): h.test for h in evaluate(turned, groups="site").heterogeneity}
     assert tests["sharp", "Cochran's Q (brier)"].p_value < 1e-6
     assert tests["sharp", "Calibration intercept and slope by group"].p_value < 1e-6
 
@@ -418,14 +418,14 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
         y=frame["y"] * (np.arange(300) < 200),
     )
     mixed.loc[mixed.index[np.flatnonzero(mixed["y"])[0]], "sharp"] = 0.0
-    tests = {(h.model, h.test.name): h.test for h in evaluate(mixed, group="site").heterogeneity}
+    tests = {(h.model, h.test.name): h.test for h in evaluate(mixed, groups="site").heterogeneity}
     assert tests["coarse", "Cochran's Q (roc_auc)"].note.endswith(
         " 1 groups without a standard error are left out."
     )
     assert tests["coarse", "Cochran's Q (roc_auc)"].degrees_of_freedom == 1
     assert tests["sharp", "Cochran's Q (log_loss)"].degrees_of_freedom == 1
     assert tests["coarse", "Cochran's Q (log_loss)"].degrees_of_freedom == 2
-    fewer = evaluate(mixed[mixed["site"] != "b"], group="site")
+    fewer = evaluate(mixed[mixed["site"] != "b"], groups="site")
     names = {(h.model, h.test.name) for h in fewer.heterogeneity}
     assert ("coarse", "Cochran's Q (roc_auc)") not in names  # one group with an error is left
     assert ("coarse", "Cochran's Q (brier)") in names
@@ -434,8 +434,8 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
 @pytest.mark.sweep
 def test_groups_with_few_events_are_noted(frame):
     note = "Some group has fewer than 20 events or non-events: the test allows for that and has less power."
-    few = evaluate(frame[:60].assign(part=["a", "b"] * 30), group="part")
-    many = evaluate(frame.assign(part=["a", "b"] * (len(frame) // 2)), group="part")
+    few = evaluate(frame[:60].assign(part=["a", "b"] * 30), groups="part")
+    many = evaluate(frame.assign(part=["a", "b"] * (len(frame) // 2)), groups="part")
     for found, is_noted in ((few, True), (many, False)):
         tests = [h.test for h in found.heterogeneity if "Cochran" in h.test.name]
         assert len(tests) > 0
@@ -465,7 +465,7 @@ def test_group_labels_need_not_be_text(frame):
 
 @pytest.mark.sweep
 def test_a_group_named_time_keeps_its_notes(frame):
-    found = evaluate(frame.rename(columns={"site": "time"}), group="time")
+    found = evaluate(frame.rename(columns={"site": "time"}), groups="time")
     assert "time: groups of fewer than 10 rows are counted, not scored (1 of 3)." in found.notes
 
 
@@ -474,7 +474,7 @@ def test_a_group_named_time_keeps_its_notes(frame):
 
 def test_without_resamples_nothing_is_drawn(frame, plain):
     bare = evaluate(
-        frame, resamples=0, group="site", time="day", window="year", grade="rating", cost_interval=(0.1, 0.4)
+        frame, resamples=0, groups="site", time="day", window="year", grade="rating", cost_interval=(0.1, 0.4)
     )
     assert len(bare.intervals) == len(bare.differences) == len(bare.ranks) == 0
     assert len(bare.calibration_tests) == len(bare.heterogeneity_tests) == 0
@@ -568,20 +568,20 @@ def test_the_order_of_rows_changes_not_a_byte(frame, everything):
         cluster="bank",
         time="day",
         window="quarter",
-        group="site",
+        groups="site",
         grade="rating",
         cost_interval=(0.1, 0.4),
     )
     assert again.data.sha256 != everything.data.sha256  # it depends on the order of the rows
     assert without_hash(again).to_json() == without_hash(everything).to_json()
-    weighted = {"weight": "share", "time": "day", "window": "year", "group": "site", "resamples": 20}
+    weighted = {"weight": "share", "time": "day", "window": "year", "groups": "site", "resamples": 20}
     again, before = (without_hash(evaluate(rows, **weighted)) for rows in (shuffled, frame))
     assert again.to_json() == before.to_json()
 
 
 @pytest.mark.sweep
 def test_the_seed_and_nothing_else_decides(frame, monkeypatch):
-    options = {"group": "site", "cluster": "bank", "resamples": 20}
+    options = {"groups": "site", "cluster": "bank", "resamples": 20}
     one = evaluate(frame, seed=7, **options).to_json()
     monkeypatch.setattr("scorereport._utils.machine._ROWS_WORTH_A_THREAD", 1)
     for threads in ("1", "3"):

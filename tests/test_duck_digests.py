@@ -187,7 +187,7 @@ def test_dropped_rows_are_not_sorted(tmp_path):
     frame.loc[::7, "x"] = np.nan
     frame.loc[::11, "g"] = None
     frame.to_parquet(tmp_path / "p.parquet")
-    with open_duckdb(tmp_path / "p.parquet", **NAMED, group="g", missing="drop") as engine:
+    with open_duckdb(tmp_path / "p.parquet", **NAMED, groups="g", missing="drop") as engine:
         plan = make_plan(engine.survey)
         assert engine.survey.rows == len(frame.dropna())
         assert_equals_memory(engine.digest("x", plan), frame.dropna(), plan)
@@ -224,7 +224,7 @@ def test_each_label_has_the_digest_of_its_own_rows(tmp_path, monkeypatch, weight
     frame = make_frame(50_000, decimals=3)
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(
-        tmp_path / "p.parquet", **NAMED, group="g", weight=weight, memory_limit="100MB"
+        tmp_path / "p.parquet", **NAMED, groups="g", weight=weight, memory_limit="100MB"
     ) as engine:
         labels = engine.survey.groups["g"]
         plan = {label.code: make_plan(label) for label in labels}
@@ -277,7 +277,7 @@ def test_batches_hold_the_rows_in_their_order(tmp_path, monkeypatch):
     frame = make_frame(4500).assign(z=lambda f: 1 - f["x"])
     frame.to_parquet(tmp_path / "p.parquet")
     with open_duckdb(
-        tmp_path / "p.parquet", outcome="y", forecasts=["x", "z"], weight="whole", group="g"
+        tmp_path / "p.parquet", outcome="y", forecasts=["x", "z"], weight="whole", groups="g"
     ) as e:
         batches = collect_batches(e)
         labels = {label.code: label.label for label in e.survey.groups["g"]}
@@ -300,7 +300,7 @@ def test_codes_are_found_only_on_request(tmp_path):
         calls.append(len(batch))
         return (np.bincount(batch.groups["g"]),)
 
-    with open_duckdb(tmp_path / "p.parquet", **NAMED, group="g") as engine:
+    with open_duckdb(tmp_path / "p.parquet", **NAMED, groups="g") as engine:
         assert engine.reduce(lambda batch: (np.array([len(batch)]),), "counting")[0] == 3000
         (by_label,) = engine.reduce(count, "counting labels")
         assert by_label.tolist() == [label.rows for label in engine.survey.groups["g"]]

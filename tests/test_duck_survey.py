@@ -120,7 +120,7 @@ def test_other_columns_are_refused_in_the_same_words(written):
     dates = ["2026-01-01", "31/12/2025", "2026-01-02", "2026-01-03"]
     assert "`when` must hold dates" in assert_refused_alike(written(with_values("when", dates)), time="when")
     labels = ["north", None, "south", "south"]
-    assert "`g` must not be missing" in assert_refused_alike(written(with_values("g", labels)), group="g")
+    assert "`g` must not be missing" in assert_refused_alike(written(with_values("g", labels)), groups="g")
     assert "No row is complete" in assert_refused_alike(
         written(with_values("a", [None] * 4).astype({"a": float})), missing="drop"
     )
@@ -216,7 +216,7 @@ def test_forecasts_of_any_number_type_are_widened_exactly(tmp_path, dtype):
 def test_zeros_of_both_signs_are_one_label(written, zeros, monkeypatch):
     monkeypatch.setattr("scorereport.evaluation.engines.duck.duck_tables._ROWS_PER_BATCH", 2)
     source = written(FRAME.assign(g=[1.5, *zeros, 1.5], c=[*zeros, *reversed(zeros)]))
-    columns = NAMED | {"group": "g", "cluster": "c"}
+    columns = NAMED | {"groups": "g", "cluster": "c"}
     expected = sr.read_predictions(source, **columns)
     with open_duckdb(source, **columns) as engine:
         assert engine.survey.sha256 == expected.sha256
@@ -302,7 +302,7 @@ ALL = {
     "outcome": "raw",
     "forecasts": ["packed", 'a "b"'],
     "weight": "n",
-    "group": ["code"],
+    "groups": ["code"],
     "cluster": "key",
     "grade": "first",
     "time": "at",
@@ -366,7 +366,7 @@ def assert_same_labels(found, labels, p):
 
 def test_groups_without_weight_are_named(written):
     source = written(FRAME.assign(g=["north", "south", "west", "south"]))
-    with open_duckdb(source, **NAMED, group="g", weight="w", time="when") as engine:
+    with open_duckdb(source, **NAMED, groups="g", weight="w", time="when") as engine:
         survey = engine.survey
     assert survey.weightless == (("g", "west", 1), ("when", "2026-01-03", 1))
     assert [label.label for label in survey.groups["g"]] == ["north", "south"]
@@ -386,7 +386,7 @@ def test_times_with_zones_and_dates_are_those_of_memory(tmp_path):
 def test_numbers_as_labels_are_those_of_memory(tmp_path):
     frame = FRAME.assign(g=[1.0, 2.5, None, 1.0], c=[True, False, True, True])
     frame.to_parquet(tmp_path / "p.parquet")
-    columns = NAMED | {"group": ["g", "c"], "missing": "drop"}
+    columns = NAMED | {"groups": ["g", "c"], "missing": "drop"}
     with open_duckdb(tmp_path / "p.parquet", **columns) as engine:
         assert engine.survey.sha256 == sr.read_predictions(frame, **columns).sha256
         assert [label.label for label in engine.survey.groups["g"]] == ["1", "2.5"]

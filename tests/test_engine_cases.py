@@ -125,7 +125,7 @@ def test_the_skill_of_a_large_group_is_bounded_as_from_its_rows():
     y = np.zeros(n, dtype=int)
     y[np.argsort(p)[-40::4]] = 1
     frame = pd.DataFrame({"y": y, "m": p, "g": "all"})
-    digested = digest(frame, group=["g"], rows=900)
+    digested = digest(frame, groups=["g"], rows=900)
     found = {score.name: score for score in digested.groups[0].models[0].scores}
     panel = make_panel(y, {"m": p})
     predictions = sr.read_predictions(frame, outcome="y", forecasts=["m"])
@@ -199,7 +199,7 @@ def by_outcome(events, others, weights):
 def test_cases_are_counted_within_each_class(events, others, weights):
     frame = by_outcome(events, others, weights)
     memory, digested = (
-        evaluate(frame, engine, weight="w", group=["g"], thresholds=[0.3]) for engine in ENGINES
+        evaluate(frame, engine, weight="w", groups=["g"], thresholds=[0.3]) for engine in ENGINES
     )
     found = digested.data.sample.independent
     assert (found.unit, found.events, found.non_events) == (
@@ -286,7 +286,7 @@ def test_clusters_are_counted_in_groups_without_intervals():
     p = RNG.uniform(0.2, 0.8, n)
     y = (RNG.random(n) < p).astype(int)
     frame = pd.DataFrame({"y": y, "m": p, "g": group.astype(str), "c": 2 * group + np.arange(n) // 101 % 2})
-    digested = digest(frame, group=["g"], cluster="c", rows=1000)
+    digested = digest(frame, groups=["g"], cluster="c", rows=1000)
     assert len(digested.groups) == 101
     for found in digested.groups:
         assert found.models[0].scores[0].interval is None

@@ -100,7 +100,7 @@ def test_groups_of_other_weight_are_corrected_by_their_own():
     group = rng.integers(0, 2, 4000)
     weight = np.where(group == 0, rng.random(4000) * 0.01, 50 + 50 * rng.random(4000))
     frame = pd.DataFrame({"y": y, "model": x**1.3, "group": group, "weight": weight})
-    memory, digested = evaluate_both(frame, weight="weight", group="group")
+    memory, digested = evaluate_both(frame, weight="weight", groups="group")
     for ours, theirs in zip(digested.groups, memory.groups, strict=True):
         first = ours.models[0].component("brier", "miscalibration")
         second = theirs.models[0].component("brier", "miscalibration")

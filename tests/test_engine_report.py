@@ -114,12 +114,12 @@ def report_on(evaluation, text="", *, certificate=None):
 
 @pytest.fixture(scope="module")
 def evaluation():
-    return evaluate(make_frame(), group="site", time="day")
+    return evaluate(make_frame(), groups="site", time="day")
 
 
 @pytest.fixture(scope="module")
 def clustered():
-    return evaluate(make_frame(), cluster="person", group="site")
+    return evaluate(make_frame(), cluster="person", groups="site")
 
 
 @pytest.fixture(scope="module")
@@ -386,7 +386,7 @@ def test_a_limit_on_the_line_needs_intervals():
 
 
 def test_a_report_without_intervals():
-    none = evaluate(make_frame(300), settings=EvaluationSettings(resamples=0), group="site", engine="spark")
+    none = evaluate(make_frame(300), settings=EvaluationSettings(resamples=0), groups="site", engine="spark")
     entries = entries_of(none)
     assert "Rows sorted on a cluster (Spark)" in entries
     assert not any("jackknife" in name for name in entries)
@@ -426,7 +426,7 @@ def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
     ids=["one outcome", "one forecast", "few rows", "many groups"],
 )
 def test_unusual_data_give_a_page(frame):
-    odd = evaluate(frame, group="site", settings=EvaluationSettings(smallest_group=2), positive=1)
+    odd = evaluate(frame, groups="site", settings=EvaluationSettings(smallest_group=2), positive=1)
     described = describe_report(report_on(odd))
     assert_no_foreign_terms(read_texts(described))
     assert render_html("report.html", described)

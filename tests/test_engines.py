@@ -295,7 +295,7 @@ QUICK_KIND = "weights"
 def both(request):
     most_distinct, columns = request.param
     with pytest.MonkeyPatch.context() as patch:
-        yield evaluate_both(patch, most_distinct, group="group", time="time", **columns)
+        yield evaluate_both(patch, most_distinct, groups="group", time="time", **columns)
 
 
 def test_scores_and_decompositions_are_the_same(both):

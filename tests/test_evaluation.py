@@ -52,7 +52,7 @@ def frame():
 @pytest.fixture(scope="module")
 def evaluation(frame):
     return evaluate(
-        frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"], cost_interval=(0.1, 0.4)
+        frame, outcome="y", forecasts=["exact", "rounded"], groups=["site", "age"], cost_interval=(0.1, 0.4)
     )
 
 
@@ -125,7 +125,7 @@ def test_groups_equal_evaluations_of_their_rows(frame, evaluation):
 
 
 def test_integer_weights_equal_repeated_rows(frame):
-    columns = {"outcome": "y", "forecasts": ["exact", "rounded"], "group": "site"}
+    columns = {"outcome": "y", "forecasts": ["exact", "rounded"], "groups": "site"}
     weighted = evaluate(frame, weight="w", **columns)
     repeated = evaluate(frame.loc[frame.index.repeat(frame["w"])], **columns)
     pd.testing.assert_frame_equal(weighted.scores, repeated.scores, rtol=1e-13)
@@ -141,7 +141,7 @@ def test_row_order_changes_no_byte(frame, weight):
     columns = {"weight": weight} | {
         "outcome": "y",
         "forecasts": ["exact", "rounded"],
-        "group": "site",
+        "groups": "site",
         "cost_interval": (0.1, 0.4),
     }
     shuffled = frame.sample(frac=1, random_state=3)
@@ -152,7 +152,7 @@ def test_row_order_changes_no_byte(frame, weight):
 
 @pytest.mark.sweep
 def test_predictions_and_their_table_give_the_same(frame, evaluation):
-    p = sr.read_predictions(frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"])
+    p = sr.read_predictions(frame, outcome="y", forecasts=["exact", "rounded"], groups=["site", "age"])
     assert evaluate(p, cost_interval=(0.1, 0.4)) == evaluation
     with pytest.raises(
         sr.UsageError, match=re.escape("Predictions have their columns already; got outcome as well.")
@@ -333,7 +333,7 @@ def test_a_failed_certain_forecast_without_weight_is_not_infinite():
 def test_a_group_without_weight_is_left_out_with_a_note():
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "w": [1, 1, 0, 0], "g": list("aabb")})
     evaluation = evaluate(
-        frame, outcome="y", forecasts=["p"], weight="w", group="g", smallest_group=1, resamples=0
+        frame, outcome="y", forecasts=["p"], weight="w", groups="g", smallest_group=1, resamples=0
     )
     assert [group.label for group in evaluation.groups] == ["a"]
     assert evaluation.notes == ("g = b is left out: its 2 rows have no weight.",)
@@ -341,7 +341,7 @@ def test_a_group_without_weight_is_left_out_with_a_note():
 
 def test_groups_of_one_class_are_noted():
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "g": ["a", "a", "b", "c"]})
-    evaluation = evaluate(frame, outcome="y", forecasts=["p"], group="g", smallest_group=1, resamples=0)
+    evaluation = evaluate(frame, outcome="y", forecasts=["p"], groups="g", smallest_group=1, resamples=0)
     assert evaluation.notes == ("g: AUC and skill are not defined where all outcomes are the same (b, c).",)
     assert evaluation.group_scores["roc_auc"].isna().tolist() == [False, True, True]
 

@@ -317,7 +317,7 @@ def test_groups_are_judged_on_their_own_events():
     site = np.where(y == 1, "many", "few")
     site[np.flatnonzero(y)[:5]] = "few"
     site[: len(site) // 2] = np.where(y[: len(site) // 2] == 1, site[: len(site) // 2], "many")
-    found = evaluate(y, p, more={"site": site}, group="site")
+    found = evaluate(y, p, more={"site": site}, groups="site")
     events = {g.label: g.sample.independent.events for g in found.groups}
     verdicts = {j.group: j.verdict for j in judge(found, limits_of("log_loss = 0.9\ngroups = true"))}
     assert events == {"few": 5, "many": 25}

@@ -59,7 +59,7 @@ def usual():
     frame = make_frame(400, ["logit", "boost", "forest"])
     frame["group"] = np.where(np.arange(400) < 5, "tiny", np.where(np.arange(400) < 200, "north", "south"))
     frame["time"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(400) // 2, unit="D")
-    return evaluate(frame, group="group", time="time", cost_interval=(0.2, 0.6))
+    return evaluate(frame, groups="group", time="time", cost_interval=(0.2, 0.6))
 
 
 def five():

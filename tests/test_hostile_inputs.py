@@ -22,7 +22,7 @@ from scorereport.configuration import parse_configuration
 from scorereport.data import csv_files, size_limits
 from scorereport.evaluation.engines.engine_choice import choose_engine, estimate_rows
 
-NAMED = {"outcome": "y", "forecasts": ["p"], "group": "g"}
+NAMED = {"outcome": "y", "forecasts": ["p"], "groups": "g"}
 FRAME = pd.DataFrame(
     {"y": [0, 1, 0, 1] * 5, "p": np.linspace(0.1, 0.9, 20), "g": ["a", "b"] * 10, "t": ["2026-01-01"] * 20}
 )
@@ -124,7 +124,7 @@ def test_columns_that_differ_by_case_are_distinguished(tmp_path):
     FRAME.assign(G="c" * 2000).to_parquet(tmp_path / "p.parquet")
     assert len(sr.read_predictions(tmp_path / "p.parquet", **NAMED).outcome) == 20
     with pytest.raises(sr.DataError, match=too_long(2000, 0, "G")):
-        sr.read_predictions(tmp_path / "p.parquet", **NAMED | {"group": "G"})
+        sr.read_predictions(tmp_path / "p.parquet", **NAMED | {"groups": "G"})
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -47,7 +47,7 @@ def evaluation():
         make_frame(),
         outcome="y",
         forecasts=["exact", "rounded"],
-        group="site",
+        groups="site",
         cost_interval=(0.1, 0.4),
         resamples=40,
     )
@@ -509,7 +509,7 @@ def of_classes(request):
         forecasts=["exact", "flat"],
         classes=range(3),
         ordered=request.param,
-        group="site",
+        groups="site",
         resamples=40,
     )
 

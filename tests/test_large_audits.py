@@ -33,7 +33,7 @@ from scorereport.reference.certification import decline
 
 OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
 LONG_AGO = Period(label="2020-01", start="2020-01-01", end="2020-02-01")
-COLUMNS = {"outcome": "y", "forecasts": ["m"], "group": "g", "time": "t"}
+COLUMNS = {"outcome": "y", "forecasts": ["m"], "groups": "g", "time": "t"}
 LARGE = {"engine": "duckdb"}
 
 

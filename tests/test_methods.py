@@ -88,13 +88,13 @@ def make_reports():
             frame,
             forecasts=["a", "b"],
             cost_interval=COSTS,
-            group="site",
+            groups="site",
             grade="grade",
             configuration="[limits]\nbrier = {fail = 0.2}",
             certificate=True,
         ),
-        "clustered": report_of(frame, forecasts=["a", "b"], cluster="person", group="site"),
-        "weighted": report_of(frame, forecasts=["a", "b"], weight="weight", group="site"),
+        "clustered": report_of(frame, forecasts=["a", "b"], cluster="person", groups="site"),
+        "weighted": report_of(frame, forecasts=["a", "b"], weight="weight", groups="site"),
         "dated": report_of(frame, forecasts=["a", "b"], time="day", window="month"),
     }
 
@@ -361,7 +361,7 @@ def test_an_interval_without_width_is_not_described_as_precise():
 
 def test_suppressed_groups_are_counted():
     frame = make_frame().assign(site=lambda f: np.where(f.index < 4, "small", "large"))
-    text = entries_of(report_of(frame, resamples=0, group="site"))["Subgroups and periods"]["convention"]
+    text = entries_of(report_of(frame, resamples=0, groups="site"))["Subgroups and periods"]["convention"]
     assert "Groups of fewer than 10 rows are counted, not scored. Here these are 1 of 2 groups." in text
 
 
@@ -395,7 +395,7 @@ _WEIGHTED = pd.DataFrame(
 def test_weighted_cases_count_by_their_effective_number(scale):
     # Kish: (Σw)²/Σw² = n 49/57, which is 77.4 of 90 and 438.4 of 510
     frame = _WEIGHTED.assign(w=lambda f: f["w"] * scale)
-    report = report_of(frame, resamples=0, weight="w", group="site")
+    report = report_of(frame, resamples=0, weight="w", groups="site")
     sizes = describe_methods_section(report).content["sizes"]
     assert sizes[0] == (
         f"The weights of events sum to {210 * scale:,} and those of non-events to {1190 * scale:,}; allowing "
@@ -452,7 +452,7 @@ def test_a_large_sample_is_not_described_as_small():
 @pytest.mark.sweep
 def test_hostile_names_stay_text():
     frame = make_frame().rename(columns={"a": HOSTILE, "b": TEMPLATE})
-    page = render(report_of(frame, forecasts=[HOSTILE, TEMPLATE], group="site"))
+    page = render(report_of(frame, forecasts=[HOSTILE, TEMPLATE], groups="site"))
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert TEMPLATE in page

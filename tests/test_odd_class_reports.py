@@ -93,7 +93,7 @@ def hostile():
         forecasts=[HOSTILE],
         classes=labels,
         ordered=True,
-        group=f"group {HOSTILE}",
+        groups=f"group {HOSTILE}",
         resamples=0,
     )
     scores = pd.DataFrame(

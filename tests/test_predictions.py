@@ -64,7 +64,7 @@ def csv_file(tmp_path, text, name="p.csv"):
 
 
 def test_all_columns_arrive_from_every_source(written):
-    p = read(written(FRAME), forecasts=["a", "b"], weight="w", group="g", cluster=None, time="when")
+    p = read(written(FRAME), forecasts=["a", "b"], weight="w", groups="g", cluster=None, time="when")
     assert p.outcome.tolist() == [0, 1, 0, 1]
     assert {name: values.tolist() for name, values in p.forecasts.items()} == {
         "a": FRAME["a"].tolist(),
@@ -117,7 +117,7 @@ def test_float32_forecasts_are_widened_not_merged(written):
 
 def test_labels_of_groups_and_clusters_stay_text(tmp_path):
     path = csv_file(tmp_path, "y,a,g,c\n0,.1,01,7\n1,.2,NA,8\n")
-    p = read(path, group="g", cluster="c")
+    p = read(path, groups="g", cluster="c")
     assert p.groups["g"].tolist() == ["01", "NA"]
     assert p.cluster.tolist() == ["7", "8"]
 
@@ -153,14 +153,14 @@ def test_what_only_looks_like_a_number_is_refused(tmp_path, cell):
 
 @pytest.mark.parametrize("backend", ["pyarrow", "numpy_nullable"])
 def test_frames_of_other_backends_are_read(backend):
-    p = read(FRAME.convert_dtypes(dtype_backend=backend), weight="w", group="g", time="when")
+    p = read(FRAME.convert_dtypes(dtype_backend=backend), weight="w", groups="g", time="when")
     assert p.outcome.tolist() == [0, 1, 0, 1]
     assert p.groups["g"].tolist() == FRAME["g"].tolist()
 
 
 def test_columns_may_be_numbered():
     frame = pd.DataFrame({0: [0, 1], 1: [0.2, 0.4], 2: [1.0, 2.0], 3: ["a", "b"]})
-    p = read(frame, outcome=0, forecasts=[1], weight=2, group=3)
+    p = read(frame, outcome=0, forecasts=[1], weight=2, groups=3)
     assert (p.forecasts["1"].tolist(), p.weight.tolist(), p.groups["3"].tolist()) == (
         [0.2, 0.4],
         [1, 2],
@@ -215,7 +215,7 @@ def test_missing_values_are_refused_by_column_and_row(written):
 def test_dropped_rows_are_counted_once_with_the_reason(written):
     frame = with_values("a", [0.1, None, 0.4, None]).assign(y=[0, 1, 0, None], g=["n", "n", None, "s"])
     frame = pd.concat([frame, FRAME])
-    p = read(written(frame), group="g", missing="drop")
+    p = read(written(frame), groups="g", missing="drop")
     assert p.row_flow == RowFlow(
         read=8,
         kept=5,
@@ -236,7 +236,7 @@ def test_dropped_rows_are_counted_once_with_the_reason(written):
 
 def test_columns_without_missing_values_are_listed_only_beside_some_with():
     frame = with_values("w", [1.0, None, 1.0, 1.0])
-    flow = read(frame, forecasts=["a", "b"], weight="w", group="g", time="when", missing="drop").row_flow
+    flow = read(frame, forecasts=["a", "b"], weight="w", groups="g", time="when", missing="drop").row_flow
     counts = [(column.column, column.rows) for column in flow.missing]
     assert counts == [("y", 0), ("a", 0), ("b", 0), ("w", 1), ("g", 0), ("when", 0)]
     assert read(frame, missing="drop").row_flow.missing == ()
@@ -501,7 +501,7 @@ def test_the_hash_covers_every_column_that_results_depend_on():
             "t": pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"]),
         }
     )
-    roles = {"outcome": "y", "forecasts": ["p"], "group": "g", "cluster": "c", "grade": "r", "time": "t"}
+    roles = {"outcome": "y", "forecasts": ["p"], "groups": "g", "cluster": "c", "grade": "r", "time": "t"}
     first = sr.read_predictions(frame, **roles).sha256
     changes = {"g": "b", "c": "k", "r": "A", "t": pd.Timestamp("2026-02-01"), "p": 0.5, "y": 0}
     others = {sr.read_predictions(replace_last(frame, *change), **roles).sha256 for change in changes.items()}

@@ -105,7 +105,7 @@ def evaluation():
         frame,
         outcome="y",
         forecasts=[HOSTILE, "steep"],
-        group="region",
+        groups="region",
         cost_interval=(0.1, 0.3),
         resamples=0,
     )

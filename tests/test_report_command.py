@@ -677,7 +677,7 @@ def test_the_configuration_of_the_demonstration_fits():
         rows,
         outcome=doctor_visits.OUTCOME,
         forecasts=doctor_visits.FORECASTS,
-        group=doctor_visits.GROUP,
+        groups=doctor_visits.GROUP,
         **doctor_visits.SETTINGS,
         resamples=20,
     )

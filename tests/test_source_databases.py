@@ -102,7 +102,7 @@ SOURCES = [
 def test_queries_and_tables_give_the_rows_of_the_period(url):
     fill(url)
     for given in SOURCES:
-        got = read(url, group="g", cluster="n", missing="drop", **given)
+        got = read(url, groups="g", cluster="n", missing="drop", **given)
         assert got.source == f"{'table scores' if 'table' in given else 'query'} on {kind_of(url)}"
         assert got.source_sha256 == ""
         p = got.predictions
@@ -143,7 +143,7 @@ def test_the_same_rows_in_another_order_are_the_same_data(url):
     ]
     fill(url, rows, table="one")
     fill(url, rows[::-1][7:] + rows[::-1][:7], table="two")
-    given = {"group": "g", "time": "t", "missing": "drop"}
+    given = {"groups": "g", "time": "t", "missing": "drop"}
     one, two = (read(url, table=table, **given).predictions for table in ("one", "two"))
     query = "SELECT n, t, g, m, y, d FROM two ORDER BY d DESC, n"
     three = read(url, query=query, **given).predictions
@@ -281,7 +281,7 @@ def test_days_are_those_of_the_audits_zone(url):
 
 def test_the_session_has_the_audits_zone(postgres_url):
     query = "SELECT y, m, current_setting('TimeZone') AS g FROM scores"
-    p = read(fill(postgres_url), query=query, column="", group="g").predictions
+    p = read(fill(postgres_url), query=query, column="", groups="g").predictions
     assert set(p.groups["g"].tolist()) == {"Europe/Berlin"}
 
 
@@ -396,7 +396,7 @@ def test_a_server_may_end_a_query_earlier(postgres_url):
     )
     query = "SELECT y, m, current_setting('statement_timeout') AS g FROM scores"
     for seconds, expected in ((3600, "1h"), (10**9, "2147483647ms")):
-        p = read(postgres_url, query=query, column="", group="g", seconds=seconds).predictions
+        p = read(postgres_url, query=query, column="", groups="g", seconds=seconds).predictions
         assert set(p.groups["g"].tolist()) == {expected}
 
 
@@ -485,7 +485,9 @@ def test_values_of_any_type_in_one_column_of_sqlite_have_an_order(sqlite_url):
     rows = [(1, 0.5, value, "2026-10-01", "2026-10-01", 1) for value in ("b", "1", 1.0, 2, b"x", "", "a")]
     fill(sqlite_url, rows, table="one")
     fill(sqlite_url, rows[::-1], table="two")
-    hashes = {read(sqlite_url, table=t, group="g", missing="drop").predictions.sha256 for t in ("one", "two")}
+    hashes = {
+        read(sqlite_url, table=t, groups="g", missing="drop").predictions.sha256 for t in ("one", "two")
+    }
     assert len(hashes) == 1
 
 

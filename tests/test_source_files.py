@@ -58,7 +58,7 @@ def write(folder, name, frame=FRAME, *, modified=None):
 def test_a_file_gives_the_rows_of_the_period_and_its_hash(tmp_path, name):
     path = write(tmp_path, "in/" + name.replace("Parquet", "parquet"))
     path = path.rename(path.with_name(name))
-    got = take(tmp_path, file=f"in/{name}", group="g")
+    got = take(tmp_path, file=f"in/{name}", groups="g")
     assert (got.source, got.source_sha256) == (name, hashlib.sha256(path.read_bytes()).hexdigest())
     p = got.predictions
     assert (p.source, p.file_sha256) == (got.source, got.source_sha256)

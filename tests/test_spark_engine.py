@@ -33,7 +33,7 @@ session = pytest.fixture(scope="module")(share_session)
 ROLES: dict[str, Any] = {
     "outcome": "came",
     "forecasts": ["smooth", "tied"],
-    "group": ["region", "size"],
+    "groups": ["region", "size"],
     "time": "day",
     "positive": "yes",
     "missing": "drop",
@@ -327,7 +327,7 @@ def _recording(
     [
         (
             {"g": ["a", "b" * 1500, "a", "b"]},
-            {"group": "g"},
+            {"groups": "g"},
             r"^`g` must hold texts of at most 1,000 characters; got one of 1,500 characters\.$",
         ),
         (

@@ -144,7 +144,8 @@ def describe_parameters(declared: Mapping[str, Declared], indent: str = "    ") 
 def _describe_parameter(name: str, declared: Declared, indent: str) -> str:
     text = plain_help(declared)
     if declared.default_text:
-        text = f"{text.removesuffix('.')}; {declared.default_text} unless given."
+        comma = "," if "," in declared.default_text else ""
+        text = f"{text.removesuffix('.')}; {declared.default_text}{comma} unless given."
     return f"{indent}{name}\n" + fill(
         text, _WIDTH, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
     )
@@ -155,5 +156,6 @@ def tabulate_keys(declared: Mapping[str, Declared]) -> Iterator[str]:
     for name, one in declared.items():
         if one.in_files:
             text = one.help.removesuffix(".")
-            default = f"; {one.default_text} unless given" if one.default_text else ""
+            comma = "," if "," in one.default_text else ""
+            default = f"; {one.default_text}{comma} unless given" if one.default_text else ""
             yield f"| `{name}` | {text}{default} |"

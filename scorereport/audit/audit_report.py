@@ -89,8 +89,8 @@ def render_audit_report(
             command=command,
             selection=select_checkpoint(
                 configuration,
-                classes=configuration.evaluation.classes,
-                normalize=bool(configuration.evaluation.normalize),
+                classes=configuration.evaluation.given.get("classes"),
+                normalize=configuration.evaluation.given.get("normalize", False),
             ),
             trend=_compare_with_past(plan, snapshot, past, as_of, last),
         )

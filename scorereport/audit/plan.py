@@ -19,7 +19,9 @@ from scorereport.configuration import Configuration, check_arguments, read_confi
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import raise_problems
 from scorereport.configuration.schedules import Schedule, check_zone
+from scorereport.data.column_declarations import count_classes
 from scorereport.errors import UsageError
+from scorereport.evaluation.arguments import find_conflicts, name_key
 from scorereport.history.database import describe_url, find_database_file, read_url
 
 if TYPE_CHECKING:
@@ -185,7 +187,7 @@ def read_plan(path: str | Path) -> Plan:
     name = configuration.audit.name or file.stem
     raise_problems(configuration.name, list(_find_missing(configuration)))
     check_audit_name(name, "audit.name")
-    check_arguments(configuration, configuration.evaluation.arguments)
+    check_arguments(configuration, configuration.arguments)
     return Plan(path=file, name=name, configuration=configuration)
 
 
@@ -194,17 +196,13 @@ def _find_missing(configuration: Configuration) -> Iterator[str]:
     audit, evaluation = configuration.audit, configuration.evaluation
     if not (audit.source.file or audit.source.query or audit.source.table):
         yield "`audit.source` is missing: name a `file`, or a `database` with a `query` or a `table`."
-    if evaluation.engine == "spark":
+    if evaluation.given.get("engine") == "spark":
         yield '`evaluation.engine` must be "auto", "memory" or "duckdb" in an audit; got "spark".'
-    if evaluation.outcome is None:
+    if "outcome" not in evaluation.given:
         yield "`evaluation.outcome` is missing: name the column of outcomes."
-    if not evaluation.forecasts:
+    if "forecasts" not in evaluation.given:
         yield "`evaluation.forecasts` is missing: name the columns of probabilities."
-    if evaluation.weight_kind == "frequency" and evaluation.weight is None:
-        yield (
-            "`evaluation.weight_kind` is given, but there is no column of weights; name one with "
-            "`evaluation.weight`."
-        )
+    yield from find_conflicts(evaluation.given, count_classes(evaluation.columns), name_key)
     if audit.window.period != "all" and not (audit.window.column or _selects_period(audit.source.query)):
         query = ", or select the rows by :start and :end in the query" if audit.source.query else ""
         yield f"`audit.window.column` is missing: name the column of dates that the period refers to{query}."

@@ -5,148 +5,76 @@ An option that is not given is None: its value comes from the configuration or f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from scorereport._utils.declarations import option_help
+from scorereport._utils.rules import Shape, read_number
+from scorereport.data.column_declarations import count_classes
 from scorereport.errors import DataError, UsageError
+from scorereport.evaluation.arguments import (
+    ARGUMENTS,
+    Arguments,
+    check_evaluation_arguments,
+    columns_in,
+    name_key,
+    refuse_conflicts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from scorereport._utils.declarations import Declared
     from scorereport.configuration import Configuration
     from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
 
 #: Options without which nothing can be evaluated, as messages name them.
-_REQUIRED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "forecast": "option '--forecast'"}
-#: Options with another name in `evaluate`.
-_RENAMED = {"forecast": "forecasts", "threshold": "thresholds"}
-#: Options that are not passed to `evaluate`.
-_COMMAND_ONLY = ("file", "certify", "quiet")
-#: Columns other than those of the forecasts.
-_ROLES = ("outcome", "weight", "group", "cluster", "grade", "time")
-Engine = Literal["auto", "memory", "duckdb", "spark"]
+_REQUIRED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "forecasts": "option '--forecast'"}
+File = Annotated[
+    str | None,
+    typer.Argument(
+        help="Predictions: a .csv, .csv.gz or .parquet file, a folder or pattern of .parquet files, or, "
+        "with --table, a .duckdb file or the address of a database, in which ${NAME} is the value of an "
+        "environment variable."
+    ),
+]
+Certify = Annotated[
+    bool, typer.Option("--certify", help="Compare the numbers with those of R on the same data.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+#: The type of an option by how it takes its value; texts are read by the rule of the argument.
+_TYPES: dict[Shape, Any] = {
+    Shape.ONE: str | None,
+    Shape.LIST: str | None,
+    Shape.PAIR: tuple[str, str] | None,
+    Shape.REPEATED: list[str] | None,
+    Shape.FLAG: bool | None,
+    Shape.FILE: Path | None,
+}
+#: The arguments of `evaluate` that are options.
+OPTIONS = {name: declared for name, declared in ARGUMENTS.items() if not declared.alias_of}
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRequest:
-    """The evaluation that a command line requests."""
+    """The evaluation that a command line requests, with the given options by their names in `evaluate`."""
 
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            help="Predictions: a .csv, .csv.gz or .parquet file, a folder or pattern of .parquet files, or, "
-            "with --table, a .duckdb file or the address of a database, in which ${NAME} is the value of an "
-            "environment variable."
-        ),
-    ] = None
-    table: Annotated[str | None, typer.Option(help="Table or view, if FILE is a database.")] = None
-    outcome: Annotated[
-        str | None, typer.Option(help="Column of outcomes: 0/1, True/False, two labels, or classes.")
-    ] = None
-    forecast: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of probabilities; repeat for more models. With --classes: a model with columns "
-            "MODEL_CLASS, or MODEL=COLUMN,COLUMN,... in the order of the classes."
-        ),
-    ] = None
-    classes: Annotated[
-        str | None, typer.Option(help="Labels of the classes, separated by commas, e.g. low,mid,high.")
-    ] = None
-    ordered: Annotated[
-        bool | None, typer.Option("--ordered/--unordered", help="Whether the classes are ordered.")
-    ] = None
-    normalize: Annotated[
-        bool | None,
-        typer.Option(
-            "--normalize/--no-normalize", help="Divide the class probabilities of each row by their sum."
-        ),
-    ] = None
-    cost_matrix: Annotated[
-        Path | None,
-        typer.Option(help="Costs: a .csv file without a header; rows are classes, columns are decisions."),
-    ] = None
-    weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None
-    weight_kind: Annotated[
-        str | None,
-        typer.Option(
-            help='Kind of weights: "sampling" (default) or "frequency", the number of times a row occurred.'
-        ),
-    ] = None
-    group: Annotated[list[str] | None, typer.Option(help="Column of groups; repeat for more.")] = None
-    cluster: Annotated[
-        str | None, typer.Option(help="Column of clusters; rows of one cluster are dependent.")
-    ] = None
-    grade: Annotated[str | None, typer.Option(help="Column of rating grades.")] = None
-    time: Annotated[str | None, typer.Option(help="Column of dates.")] = None
-    window: Annotated[
-        str | None,
-        typer.Option(help='Length of the periods of --time: "year", "quarter", "month", "week" or "day".'),
-    ] = None
-    positive: Annotated[str | None, typer.Option(help="The label that counts as the event.")] = None
-    missing: Annotated[
-        str | None,
-        typer.Option(help='What to do with missing values: "refuse" (default) or "drop" the rows.'),
-    ] = None
-    cost_interval: Annotated[
-        tuple[float, float] | None,
-        typer.Option(help="Relevant range of cost ratios, e.g. 0.05 0.2: adds bounded scores."),
-    ] = None
-    threshold: Annotated[
-        list[float] | None, typer.Option(help="Decision threshold to show in tables; repeat for more.")
-    ] = None
-    level: Annotated[float | None, typer.Option(help="Confidence level of intervals (default 0.95).")] = None
-    band_level: Annotated[
-        float | None, typer.Option(help="Level of consistency and confidence bands (default 0.9).")
-    ] = None
-    interval_method: Annotated[
-        str | None, typer.Option(help='Bootstrap interval of scores: "bca" (default) or "percentile".')
-    ] = None
-    resamples: Annotated[
-        int | None, typer.Option(help="Number of resamples (default 1000); 0 for no intervals and tests.")
-    ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed of the random numbers.")] = None
-    smallest_group: Annotated[
-        int | None, typer.Option(help="Groups with fewer rows are counted but not scored (default 10).")
-    ] = None
-    scale_bins: Annotated[int | None, typer.Option(help="Bins of the probability scale (default 10).")] = None
-    scale_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Smallest distance of probabilities from 0 and 1 on the probability scale (default 0)."
-        ),
-    ] = None
-    engine: Annotated[
-        Engine | None,
-        typer.Option(
-            help="Engine: in memory (memory), on disk (duckdb), on a cluster (spark), or chosen by the size "
-            "of the data (auto, default)."
-        ),
-    ] = None
-    memory_limit: Annotated[
-        str | None,
-        typer.Option(help="Memory that the engine may use, e.g. 1GB; beyond it, the disk is used."),
-    ] = None
-    temporary_folder: Annotated[
-        Path | None,
-        typer.Option(help="Folder for data that do not fit into memory; they are removed at the end."),
-    ] = None
-    certify: Annotated[
-        bool, typer.Option("--certify", help="Compare the numbers with those of R on the same data.")
-    ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False
+    file: str | None
+    options: Mapping[str, Any]
+    certify: bool = False
+    quiet: bool = False
 
     @property
-    def given(self) -> dict[str, Any]:
-        """The options that were given, by their names in `evaluate`."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _COMMAND_ONLY}
-        return {_RENAMED.get(name, name): value for name, value in values.items() if value not in (None, [])}
+    def given(self) -> Collection[str]:
+        """The names of the arguments that are given."""
+        return self.options.keys()
 
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
         """Return the evaluation, and its certificate if requested; options override the configuration."""
@@ -161,29 +89,52 @@ class EvaluationRequest:
             try:
                 evaluation = evaluate(source, **chosen)
             except DataError as error:
-                if "classes" in chosen or not _is_about_columns(error, self.forecast or ()):
+                forecasts = self.options.get("forecasts", ())
+                if "classes" in chosen or not _is_about_columns(error, forecasts):
                     raise
                 raise DataError(f"{error} For columns of several classes, give --classes as well.") from error
             return evaluation, _certify(evaluation) if self.certify else None
 
-    def choose(self, configuration: Configuration | None) -> dict[str, Any]:
+    def choose(self, configuration: Configuration | None) -> Arguments:
         """Return the checked arguments of `evaluate`; options override the configuration."""
         from scorereport.configuration import check_arguments
 
-        configured = {} if configuration is None else configuration.arguments
-        chosen = configured | self.given
+        configured = Arguments() if configuration is None else configuration.arguments
         for name, option in _REQUIRED.items():
-            if not (self.file if name == "file" else chosen.get(_RENAMED.get(name, name))):
+            if not (self.file if name == "file" else name in self.options or name in configured):
                 raise UsageError(f"Missing {option}.")
-        if self.classes is not None:
-            chosen["classes"] = split_list(self.classes, "classes")
-        if self.forecast and chosen.get("classes"):
-            chosen["forecasts"] = find_columns(self.forecast, chosen["classes"])
-        if self.cost_matrix is not None:
-            chosen["cost_matrix"] = read_cost_file(self.cost_matrix)
+        chosen: Arguments = {**configured, **self._check_options(configured)}
+        refuse_conflicts(chosen, count_classes(columns_in(chosen)), self._name_argument)
         if configuration is not None:
             check_arguments(configuration, chosen)
         return chosen
+
+    def _check_options(self, configured: Arguments) -> Arguments:
+        """Read the texts of the options, and check them by the rules of the arguments."""
+        values = {name: _read_option(OPTIONS[name], value) for name, value in self.options.items()}
+        classes = values.get("classes", configured.get("classes"))
+        if "forecasts" in values and classes:
+            values["forecasts"] = find_columns(values["forecasts"], classes)
+        return check_evaluation_arguments(values, self._name_argument)
+
+    def _name_argument(self, name: str) -> str:
+        """The name of an argument in errors: that of its option, or of its key if it comes from there."""
+        return OPTIONS[name].option_name if name in self.options or name == "classes" else name_key(name)
+
+
+def _read_option(declared: Declared, value: Any) -> Any:
+    """Return the value of an option as Python has it."""
+    rule = declared.rule
+    match rule.shape:
+        case Shape.LIST:
+            return split_list(value, declared.name)
+        case Shape.PAIR | Shape.REPEATED:
+            return [rule.read(text) for text in value]
+        case Shape.FILE:
+            return read_cost_file(value)
+        case Shape.FLAG:
+            return value
+    return rule.read(value)
 
 
 def _is_about_columns(error: DataError, forecasts: Sequence[str]) -> bool:
@@ -230,32 +181,23 @@ def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[st
     return columns
 
 
-def read_cost_file(path: Path) -> list[list[float]]:
-    """Read the numbers of a .csv file without a header."""
+def read_cost_file(path: Path) -> list[list[Any]]:
+    """Read the numbers of a .csv file without a header; what is not a number stays text."""
     from scorereport.configuration.toml_reader import decode_text
 
     if not path.is_file():
         raise UsageError(f"`--cost-matrix` must be a file of numbers; {path} is not a file.")
-    costs = []
     lines = decode_text(path.read_bytes(), path.name).removeprefix("\ufeff").splitlines()
-    for number, line in enumerate(lines, start=1):
-        try:
-            costs += [[float(cell) for cell in line.split(",")]] if line.strip() else []
-        except ValueError as error:
-            raise UsageError(
-                "`--cost-matrix` must be numbers separated by commas, without a header; "
-                f"got {line!r} in line {number} of {path.name}."
-            ) from error
-    return costs
+    return [[read_number(cell.strip()) for cell in line.split(",")] for line in lines if line.strip()]
 
 
-def _check_certifiable(source: str, chosen: dict[str, Any]) -> None:
+def _check_certifiable(source: str, chosen: Arguments) -> None:
     """Refuse, before the evaluation, a certificate of rows that are not in memory."""
     from scorereport.evaluation.engines.engine_choice import choose_engine
 
     engine = chosen.get("engine", "auto")
-    if engine == "auto" and chosen.get("classes") is None:
-        used = len(chosen["forecasts"]) + sum(chosen.get(part) is not None for part in _ROLES)
+    if engine == "auto" and "classes" not in chosen:
+        used = len(chosen["forecasts"]) + len(columns_in(chosen))
         limit, table = chosen.get("memory_limit"), chosen.get("table")
         engine = choose_engine(source, columns=used, memory_limit=limit, table=table)
     if engine in ("duckdb", "spark"):
@@ -273,17 +215,38 @@ def _certify(evaluation: Evaluation) -> Certificate:
 
 def with_prediction_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of an evaluation to a command, which receives them as an `EvaluationRequest`."""
-    shared = _list_options(EvaluationRequest)
     own = _list_options(command)
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(EvaluationRequest(**{name: given.pop(name) for name in shared}), **given)
+        options = {name: value for name in OPTIONS if (value := given.pop(name)) not in (None, [])}
+        request = EvaluationRequest(
+            file=given.pop("file"), options=options, certify=given.pop("certify"), quiet=given.pop("quiet")
+        )
+        command(request, **given)
 
+    shared = {"file": _make_parameter("file", File, None)}
+    shared |= {name: _make_parameter(name, _annotate(one), None) for name, one in OPTIONS.items()}
+    shared |= {"certify": _make_parameter("certify", Certify, default=False)}
+    shared |= {"quiet": _make_parameter("quiet", Quiet, default=False)}
     options = {**shared, **own}
     run.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]
     run.__annotations__ = {name: option.annotation for name, option in options.items()}
     return run
+
+
+def _annotate(declared: Declared) -> Any:
+    """The type of an option with its help, as typer reads it."""
+    names = declared.option_name
+    if declared.opposite:
+        names = f"{names}/--{declared.opposite.replace('_', '-')}"
+    metavar = " ".join([declared.rule.metavar] * (2 if declared.rule.shape is Shape.PAIR else 1)) or None
+    described = typer.Option(names, metavar=metavar, help=option_help(declared, OPTIONS))
+    return Annotated[_TYPES[declared.rule.shape], described]
+
+
+def _make_parameter(name: str, annotation: Any, default: object) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _list_options(function: Callable[..., Any]) -> dict[str, Parameter]:

@@ -211,7 +211,7 @@ def _read_results(
     from scorereport.report.report_record import read_report, reconfigure_report
     from scorereport.report.templates import hash_templates
 
-    if request.file is not None or request.given or request.certify:
+    if request.file is not None or request.options or request.certify:
         raise UsageError(
             "Give either FILE with its options, or --from: with --from, results are rendered as they are."
         )

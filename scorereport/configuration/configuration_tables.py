@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from scorereport.configuration.audit_tables import STRICT, AuditTable
 from scorereport.configuration.measure_limits import MEASURES, LimitMeasure
+from scorereport.evaluation.arguments import Arguments, columns_in
+from scorereport.results.settings import SETTINGS, WORK_SETTINGS
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from scorereport.data.column_declarations import Columns
 
 #: The sections of a report that can be left out, in reading order.
 SECTION_NAMES = (
@@ -43,8 +47,6 @@ SECTION_NAMES = (
 FIXED_SECTIONS = ("cover", "contents")
 #: Checklists that are part of the package.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
-#: Engines of an evaluation.
-ENGINES = ("auto", "memory", "duckdb", "spark")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,108 +120,29 @@ class PeopleTable:
     approver: Person | None = None
 
 
-#: Keys of `[evaluation]` that are arguments of `evaluate` with the same names, and kept in its settings.
-_SETTINGS = (
-    "cost_interval",
-    "thresholds",
-    "window",
-    "level",
-    "band_level",
-    "resamples",
-    "seed",
-    "smallest_group",
-    "cost_matrix",
-    "retention_fractions",
-    "scale_bins",
-    "scale_limit",
-)
-#: Keys of `[evaluation]` that are arguments of `read_predictions` with the same names.
-_COLUMNS = (
-    "outcome",
-    "classes",
-    "ordered",
-    "normalize",
-    "weight",
-    "weight_kind",
-    "cluster",
-    "grade",
-    "time",
-    "positive",
-    "missing",
-)
-#: Keys of `[evaluation]` on how the computation is done; results do not depend on them.
-_WORK = ("engine", "memory_limit", "temporary_folder")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationTable:
-    """`[evaluation]`: columns and settings; `evaluate` chooses those that are None or empty.
+    """`[evaluation]`: the arguments of `evaluate` that are set, checked and in their plain form."""
 
-    `forecasts` has the columns of each model: none if they follow from its name, as for a list of models,
-    else one for each class. `engine`, `memory_limit` and `temporary_folder` are about the computation.
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-
-    outcome: str | None = None
-    forecasts: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    classes: tuple[str, ...] | None = None
-    ordered: bool | None = None
-    normalize: bool | None = None
-    groups: tuple[str, ...] = ()
-    weight: str | None = None
-    weight_kind: str | None = None
-    cluster: str | None = None
-    grade: str | None = None
-    time: str | None = None
-    positive: str | None = None
-    missing: str | None = None
-    cost_interval: tuple[float, float] | None = None
-    thresholds: tuple[float, ...] | None = None
-    cost_matrix: tuple[tuple[float, ...], ...] | None = None
-    retention_fractions: tuple[float, ...] | None = None
-    scale_bins: int | None = None
-    scale_limit: float | None = None
-    window: str | None = None
-    level: float | None = None
-    band_level: float | None = None
-    resamples: int | None = None
-    seed: int | None = None
-    smallest_group: int | None = None
-    engine: str | None = None
-    memory_limit: str | None = None
-    temporary_folder: str | None = None
+    given: Arguments = field(default_factory=Arguments)
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The settings that are set, as arguments of `evaluate`."""
-        return _drop_none({name: getattr(self, name) for name in _SETTINGS})
+    def settings(self) -> Arguments:
+        """The settings that are set, except those about the computation."""
+        return self._select(name for name in SETTINGS if name not in WORK_SETTINGS)
 
     @property
-    def columns(self) -> dict[str, Any]:
-        """The columns that are set, as arguments of `evaluate`."""
-        names_columns = any(self.forecasts.values())
-        forecasts = dict(self.forecasts) if names_columns else list(self.forecasts)
-        columns = _drop_none({name: getattr(self, name) for name in _COLUMNS})
-        return (
-            columns
-            | ({"forecasts": forecasts} if forecasts else {})
-            | ({"group": list(self.groups)} if self.groups else {})
-        )
+    def columns(self) -> Columns:
+        """The columns that are set."""
+        return columns_in(self.given)
 
     @property
-    def work(self) -> dict[str, Any]:
-        """The keys about the computation that are set, as arguments of `evaluate`."""
-        return _drop_none({name: getattr(self, name) for name in _WORK})
+    def work(self) -> Arguments:
+        """The settings about the computation that are set."""
+        return self._select(WORK_SETTINGS)
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """All keys that are set, as arguments of `evaluate`; a folder is as written in the file."""
-        return self.columns | self.settings | self.work
-
-
-def _drop_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+    def _select(self, names: Iterable[str]) -> Arguments:
+        return cast("Arguments", {name: value for name, value in self.given.items() if name in set(names)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,7 +261,10 @@ class ChecklistTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """All tables by their names in the file; a new table of the file is a new field."""
+    """All tables by their names in the file; a new table of the file is a new field.
+
+    `[evaluation]` has its own reader, `evaluation_keys`.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -346,7 +272,7 @@ class Tables:
     model: ModelTable = field(default_factory=ModelTable)
     data: DataTable = field(default_factory=DataTable)
     people: PeopleTable = field(default_factory=PeopleTable)
-    evaluation: EvaluationTable = field(default_factory=EvaluationTable)
+    evaluation: dict[str, Any] = field(default_factory=dict)
     limits: LimitsTable = field(default_factory=LimitsTable)
     text: TextTable = field(default_factory=TextTable)
     checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
@@ -382,19 +308,22 @@ class Configuration:
         return hashlib.sha256(self.text.encode()).hexdigest() if self.text else ""
 
     @property
-    def work(self) -> dict[str, Any]:
-        """The keys about the computation, as arguments of `evaluate`; a folder is relative to the file's."""
+    def work(self) -> Arguments:
+        """The settings about the computation; a folder is relative to that of the file."""
         work = self.evaluation.work
-        place = work.get("temporary_folder")
-        return work if place is None else work | {"temporary_folder": str(Path(self.folder, place))}
+        if "temporary_folder" in work:
+            work["temporary_folder"] = str(Path(self.folder, work["temporary_folder"] or ""))
+        return work
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Arguments:
         """All keys of `[evaluation]` that are set, as arguments of `evaluate`."""
-        return self.evaluation.arguments | self.work
+        return {**self.evaluation.given, **self.work}
 
     def find(self, key: str) -> Any:
         """The value of a key of the file, such as `model.owner`; an unknown key is an error."""
         table, _, name = key.partition(".")
+        if table == "evaluation" and name:
+            return self.evaluation.given.get(name)
         found = getattr(self, "texts" if table == "text" else table)
         return getattr(found, name) if name else found

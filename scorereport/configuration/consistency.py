@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorereport.configuration.measure_limits import MEASURES, MeasurePart, ModelKind
 from scorereport.configuration.messages import name_as_written, raise_problems, suggest
 from scorereport.configuration.toml_reader import parse_toml
-from scorereport.data.columns import label_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
     from scorereport.configuration.configuration_tables import Configuration, EvaluationTable
     from scorereport.configuration.measure_limits import LimitMeasure
+    from scorereport.evaluation.arguments import Arguments
     from scorereport.results.evaluation import Evaluation
 
 
@@ -35,14 +35,14 @@ def check_request(configuration: Configuration, requested: RequestedEvaluation) 
     raise_problems(configuration.name, list(_find_mismatches(configuration, requested)))
 
 
-def check_arguments(configuration: Configuration, arguments: Mapping[str, Any]) -> None:
+def check_arguments(configuration: Configuration, arguments: Arguments) -> None:
     """Refuse, before the evaluation, what one with these arguments of `evaluate` will not have."""
     requested = RequestedEvaluation(
         models=list(arguments["forecasts"]),
         kind=ModelKind.of(has_classes="classes" in arguments, ordered=arguments.get("ordered", False)),
         has_costs="cost_interval" in arguments,
         has_line=arguments.get("resamples") != 0,
-        has_groups="group" in arguments,
+        has_groups="groups" in arguments,
     )
     check_request(configuration, requested)
 
@@ -135,9 +135,10 @@ def _find_other_settings(
         if made_with != value and name not in overridden:
             yield _describe_other(name, value, f"with {made_with!r}")
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))
-    if table.groups and set(table.groups) != set(columns) and "group" not in overridden:
+    groups = list(table.given.get("groups") or ())
+    if groups and set(groups) != set(columns) and "groups" not in overridden:
         made = f"with {', '.join(columns)}" if columns else "without groups"
-        yield _describe_other("groups", list(table.groups), made)
+        yield _describe_other("groups", groups, made)
     for name, (value, made_with) in _pair_columns(table, evaluation).items():
         if value != made_with and name not in overridden:
             made = "without classes" if made_with is None else f"with {made_with!r}"
@@ -161,9 +162,10 @@ def _pair_columns(table: EvaluationTable, evaluation: Evaluation) -> dict[str, t
         "ordered": classes is not None and classes.ordered,
         "normalize": classes is not None and bool(classes.rescaled),
     }
+    columns = table.columns
     configured: dict[str, object] = {
-        **table.columns,
-        "forecasts": sorted(table.forecasts),
-        "classes": [label_text(label) for label in table.classes or ()],
+        **columns,
+        "forecasts": sorted(columns.get("forecasts", ())),
+        "classes": list(columns.get("classes") or ()),
     }
-    return {name: (configured[name], made) for name, made in made_with.items() if name in table.columns}
+    return {name: (configured[name], made) for name, made in made_with.items() if name in columns}

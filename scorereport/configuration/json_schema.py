@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
-from scorereport.configuration.configuration_tables import ENGINES, SECTION_NAMES, Tables
+from scorereport.configuration.configuration_tables import SECTION_NAMES, Tables
+from scorereport.configuration.evaluation_keys import describe_keys
 from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
 from scorereport.configuration.messages import LIMIT_HOMES
-from scorereport.evaluation.subgroups import WINDOWS
 
 VERSION = 1
 #: Keys of an audit whose values are from a list of options.
@@ -35,7 +35,8 @@ def configuration_schema() -> dict[str, Any]:
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
     kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
-    _describe_evaluation(kinds["EvaluationTable"]["properties"])
+    kinds["EvaluationTable"] = describe_keys()
+    described["properties"]["evaluation"] = {"$ref": "#/$defs/EvaluationTable"}
     for table, keys in _OPTIONS.items():
         for key, options in keys.items():
             _list_options(kinds[table]["properties"][key], options)
@@ -50,21 +51,6 @@ def _list_options(key: dict[str, Any], options: tuple[str, ...]) -> None:
     """Write the options of a key, or of the items of its list."""
     place = key["items"] if key["type"] == "array" else key
     place["enum"] = list(options)
-
-
-def _describe_evaluation(keys: dict[str, Any]) -> None:
-    """Describe the keys that are converted before they are checked."""
-    texts = {"type": "array", "items": {"type": "string"}}
-    by_model = {"type": "object", "additionalProperties": {**texts, "minItems": 2}}
-    keys["window"] = {"enum": list(WINDOWS), "title": "Window"}
-    keys["engine"] = {"enum": list(ENGINES), "title": "Engine"}
-    keys["forecasts"] = {"anyOf": [texts, by_model], "title": "Forecasts"}
-    keys["classes"] = {
-        "type": "array",
-        "items": {"type": ["string", "integer"]},
-        "minItems": 2,
-        "title": "Classes",
-    }
 
 
 def _write_limits_flat(limits: dict[str, Any]) -> None:

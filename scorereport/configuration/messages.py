@@ -7,6 +7,7 @@ from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from scorereport._utils.rules import show_value
 from scorereport._utils.suggestions import suggest_name
 from scorereport.configuration.configuration_tables import LimitsTable, OneSidedLimit, Tables, TwoSidedLimit
 from scorereport.configuration.measure_limits import (
@@ -19,6 +20,7 @@ from scorereport.configuration.measure_limits import (
     find_limit_measure,
 )
 from scorereport.errors import UsageError
+from scorereport.evaluation.arguments import ARGUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,13 +29,6 @@ if TYPE_CHECKING:
 
 #: The fields of `LimitsTable` that hold the limits of measures; in the file these are keys of `[limits]`.
 LIMIT_HOMES = ("one_sided", "two_sided")
-_LONGEST_SHOWN = 60
-#: Keys with lists whose rule is about the list as a whole.
-_LISTS: dict[Path, str] = {
-    ("evaluation", "cost_interval"): "must be a list of two numbers",
-    ("evaluation", "cost_matrix"): "must be a list of rows, each a list of numbers",
-    ("evaluation", "classes"): "must be a list of labels, each a text or a whole number",
-}
 #: The rule for each type of error that pydantic reports.
 _RULES = {
     "string_type": "must be text",
@@ -69,12 +64,10 @@ def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         path = _as_written(error["loc"])
         if error["type"] == "unexpected_keyword_argument":
             yield describe_unknown(path)
-        elif path[:2] in _LISTS:
-            yield f"`{join_key(path[:2])}` {_LISTS[path[:2]]}; got {quote_value(error['input'])}."
         elif error["type"] == "missing":
             yield f"`{join_key(path)}` is missing."
         elif isinstance(path[-1], int):
-            noun, item = "texts" if error["type"] == "string_type" else "numbers", quote_value(error["input"])
+            noun, item = "texts" if error["type"] == "string_type" else "numbers", show_value(error["input"])
             yield f"`{join_key(path[:-1])}` must be a list of {noun}; got {item} in it."
         else:
             yield _describe_kind(path, error)
@@ -85,15 +78,13 @@ def _describe_kind(path: Path, error: Mapping[str, Any]) -> str:
     rule = rule or _RULES.get(error["type"], f"is refused ({error['msg']})")
     is_plain = isinstance(error["input"], (int, float)) and not isinstance(error["input"], bool)
     way_out = " Put it in quotes." if error["type"] == "string_type" and is_plain else ""
-    return f"`{join_key(path)}` {rule}; got {quote_value(error['input'])}.{way_out}"
+    return f"`{join_key(path)}` {rule}; got {show_value(error['input'])}.{way_out}"
 
 
 def _rule_of_table(path: Path) -> str:
     """The rule for a key that may have a table or another value; empty for other keys."""
     if path[0] == "people" and len(path) == 2:
         return "must be text or a table of `name`, `role`, `organisation`"
-    if path == ("evaluation", "forecasts"):
-        return "must be a list of models, or a table of the columns of each model"
     if path[0] == "limits" and len(path) == 2:
         known = ", ".join(f"`{key}`" for key in known_keys(path))
         is_two_sided = MEASURES[str(path[1])].direction is None
@@ -135,6 +126,8 @@ def known_keys(path: Path) -> list[str]:
     """The keys of the table at a place in the file."""
     if not path:
         return [field.name for field in fields(Tables)]
+    if path == ("evaluation",):
+        return [name for name, declared in ARGUMENTS.items() if declared.in_files]
     if path == ("limits",):
         own = [field.name for field in fields(LimitsTable) if field.name not in LIMIT_HOMES]
         return [*own, *MEASURES, *SHORTHANDS]
@@ -164,14 +157,6 @@ def join_key(path: Path) -> str:
 def _quote(part: str) -> str:
     is_bare = part.replace("-", "").replace("_", "").isalnum() and part.isascii()
     return part if is_bare else '"' + ascii(part)[1:-1] + '"' if not part.isprintable() else f'"{part}"'
-
-
-def quote_value(value: object) -> str:
-    """A value as it is written in Python, cut if it is long."""
-    if isinstance(value, dict):
-        return "a table"
-    text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} ..."
 
 
 def name_as_written(problem: str, limits: object) -> str:

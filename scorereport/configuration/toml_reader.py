@@ -6,14 +6,14 @@ import json
 import math
 import tomllib
 import unicodedata
-from dataclasses import fields
 from datetime import date, datetime, time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport.configuration.configuration_rules import find_broken_rules
-from scorereport.configuration.configuration_tables import Configuration, Tables
+from scorereport.configuration.configuration_tables import Configuration, EvaluationTable, Tables
+from scorereport.configuration.evaluation_keys import read_evaluation
 from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
 from scorereport.configuration.messages import (
     LIMIT_HOMES,
@@ -67,10 +67,22 @@ def parse_configuration(text: str, name: str = "configuration", *, folder: str =
     >>> parse_configuration('[model]\nowner = "Retail credit"').model.owner
     'Retail credit'
     """
-    tables = _check_tables(parse_toml(text, name), name)
-    parsed = {field.name: getattr(tables, field.name) for field in fields(Tables)}
-    texts = parsed.pop("text")
-    return Configuration(**parsed, texts=texts, text=text, name=name, folder=folder)
+    tables, evaluation = _check_tables(parse_toml(text, name), name)
+    return Configuration(
+        report=tables.report,
+        model=tables.model,
+        data=tables.data,
+        people=tables.people,
+        evaluation=evaluation,
+        limits=tables.limits,
+        texts=tables.text,
+        checkpoints=tables.checkpoints,
+        checklist=tables.checklist,
+        audit=tables.audit,
+        text=text,
+        name=name,
+        folder=folder,
+    )
 
 
 def decode_text(content: bytes, name: str) -> str:
@@ -120,12 +132,17 @@ def _plain(value: Any, depth: int) -> Any:
     return value.isoformat() if isinstance(value, (date, time)) else value
 
 
-def _check_tables(raw: dict[str, Any], name: str) -> Tables:
+def _check_tables(raw: dict[str, Any], name: str) -> tuple[Tables, EvaluationTable]:
     from pydantic import ValidationError
 
     problems = list(find_invalid_values(raw))
     shaped, unknown = _normalize_tables(raw)
     problems += unknown
+    evaluation = EvaluationTable()
+    if isinstance(raw.get("evaluation"), dict):
+        shaped["evaluation"] = {}
+        evaluation, found = read_evaluation(raw["evaluation"])
+        problems += found
     try:
         tables = _adapter().validate_json(json.dumps(shaped))  # JSON: a list may be a tuple
     except ValidationError as error:
@@ -134,7 +151,7 @@ def _check_tables(raw: dict[str, Any], name: str) -> Tables:
         raise
     problems += find_broken_rules(tables)
     raise_problems(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
-    return tables
+    return tables, evaluation
 
 
 @cache
@@ -156,7 +173,7 @@ def find_invalid_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterato
     elif isinstance(value, str):
         is_long = any(path[:depth] in _LONG for depth in (1, 2, 3))
         yield from _describe_character(value, path, "text", is_long=is_long)
-    elif isinstance(value, float) and not math.isfinite(value):
+    elif isinstance(value, float) and not math.isfinite(value) and path[0] != "evaluation":  # it has rules
         yield f"`{join_key(path)}` must be a finite number; got {value}."
 
 
@@ -178,7 +195,7 @@ def _is_invalid(character: str) -> bool:
 def _normalize_tables(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The tables in the form of the records: a bare name is a person, a bare number a limit or a label."""
     shaped, unknown = dict(raw), []
-    people, limits, evaluation = raw.get("people"), raw.get("limits"), raw.get("evaluation")
+    people, limits = raw.get("people"), raw.get("limits")
     if isinstance(people, dict):
         shaped["people"] = {
             role: {"name": who} if isinstance(who, str) else who for role, who in people.items()
@@ -193,37 +210,7 @@ def _normalize_tables(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         shaped["limits"] = _normalize_limits(
             {SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)}
         )
-    if isinstance(evaluation, dict):
-        unknown += _find_invalid_models(evaluation)
-        shaped["evaluation"] = _normalize_evaluation(evaluation)
     return shaped, unknown
-
-
-def _find_invalid_models(evaluation: dict[str, Any]) -> Iterator[str]:
-    """Sentences on models that a list names more than once, and on models of a table without columns."""
-    forecasts = evaluation.get("forecasts")
-    if isinstance(forecasts, list):
-        models = [model for model in forecasts if isinstance(model, str)]
-        for model in dict.fromkeys(model for model in models if models.count(model) > 1):
-            yield f"`evaluation.forecasts` must differ; got {model!r} {models.count(model)} times."
-    elif isinstance(forecasts, dict):
-        for model, columns in forecasts.items():
-            if columns == []:
-                key = join_key(("evaluation", "forecasts", model))
-                yield f"`{key}` must name a column for each class; got an empty list."
-
-
-def _normalize_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
-    """`[evaluation]` with whole numbers as labels, and with a list of models as a table."""
-    shaped = dict(evaluation)
-    classes, forecasts = evaluation.get("classes"), evaluation.get("forecasts")
-    if type(evaluation.get("positive")) is int:
-        shaped["positive"] = str(evaluation["positive"])
-    if isinstance(classes, list):
-        shaped["classes"] = [str(label) if type(label) is int else label for label in classes]
-    if isinstance(forecasts, list) and all(isinstance(model, str) for model in forecasts):
-        shaped["forecasts"] = dict.fromkeys(forecasts, ())
-    return shaped
 
 
 def _normalize_limits(limits: dict[str, Any]) -> dict[str, Any]:

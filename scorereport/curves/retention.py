@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray, IntArray, read_only
 from scorereport._utils.checks import check_classes, check_option, check_probability, refuse_rows
-from scorereport._utils.choices import RETENTION_FRACTIONS as DEFAULT_FRACTIONS
+from scorereport._utils.choices import RETENTION_FRACTIONS
 from scorereport._utils.rounding import are_equal, rank_ties
 from scorereport.errors import UsageError
 from scorereport.reliability.sampling import are_whole
@@ -63,7 +63,7 @@ def retention_curve(
     *,
     score: ClassScore = "rps",
     metric: LabelMetric = "quadratic_weighted_kappa",
-    fractions: ArrayLike = DEFAULT_FRACTIONS,
+    fractions: ArrayLike = RETENTION_FRACTIONS,
     cost: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RetentionCurve:

@@ -184,8 +184,8 @@ class MainColumns(TypedDict, total=False):
             "named MODEL_CLASS, or a table of the columns of each model.",
             rule=Models(),
             option="forecast",
-            option_help="Repeat it for more models. With --classes: MODEL, or MODEL=COLUMN,COLUMN,... in the "
-            "order of the classes.",
+            option_help="Repeat it for more models; MODEL=COLUMN,COLUMN,... names the columns of a model in "
+            "the order of the classes.",
         ),
     ]
     classes: Annotated[
@@ -260,7 +260,11 @@ class OtherColumns(TypedDict, total=False):
     table: Annotated[
         str | None,
         # an audit names the table with its source, and a report with its file
-        Declared(help="The table or view, if the data are in a database.", rule=Column(), in_files=False),
+        Declared(
+            help="The table or view, if the data are in a database.",
+            rule=Column(metavar="TABLE"),
+            in_files=False,
+        ),
     ]
     group: Annotated[
         str | Sequence[str] | None,
@@ -285,18 +289,23 @@ def check_column_arguments(given: Mapping[str, object], what: str) -> Columns:
     for name in ("outcome", "forecasts"):
         if name not in columns:
             raise UsageError(f"`{name}` is missing: name {COLUMNS[name].short_help}.")
-    for sentence in find_column_conflicts(columns, _count_classes(columns)):
+    for sentence in find_column_conflicts(columns, count_classes(columns)):
         raise UsageError(sentence)
     return columns
 
 
-def _count_classes(columns: Columns) -> int | None:
+def count_classes(columns: Columns) -> int | None:
+    """The number of classes of the models; None for binary models."""
     classes = columns.get("classes")
     return None if classes is None else len(classes)
 
 
 def find_column_conflicts(
-    columns: Columns, n_classes: int | None, name_of: Callable[[str], str] = str
+    columns: Columns,
+    n_classes: int | None,
+    name_of: Callable[[str], str] = str,
+    *,
+    are_complete: bool = True,
 ) -> Iterator[str]:
     """A sentence for each column that does not fit the others, or the number of classes (None for binary)."""
     kind, others = ("classes", _OF_EVENTS) if n_classes is not None else ("binary", _OF_CLASSES)
@@ -304,7 +313,7 @@ def find_column_conflicts(
         if name in columns and columns.get(name) is not False:
             yield describe_other_kind(name, kind, name_of)
     yield from _find_wrong_models(columns.get("forecasts", ()), n_classes, name_of)
-    if columns.get("weight_kind") == "frequency" and "weight" not in columns:
+    if are_complete and columns.get("weight_kind") == "frequency" and "weight" not in columns:
         yield (
             f"`{name_of('weight_kind')}` is given, but there is no column of weights; name one with "
             f"`{name_of('weight')}`."

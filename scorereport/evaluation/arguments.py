@@ -38,16 +38,28 @@ _OF_CLASSES = ("cost_matrix", "retention_fractions")
 _OF_EVENTS = ("cost_interval", "thresholds")
 
 
+def name_key(name: str) -> str:
+    """The name of an argument in a configuration."""
+    return f"evaluation.{name}"
+
+
 def check_evaluation_arguments(given: Mapping[str, object], name_of: Callable[[str], str] = str) -> Arguments:
     """Check each argument of `evaluate` alone; those that are None are left out."""
     return cast("Arguments", check_arguments(given, ARGUMENTS, name_of))
 
 
 def find_conflicts(
-    arguments: Arguments, n_classes: int | None, name_of: Callable[[str], str] = str
+    arguments: Arguments,
+    n_classes: int | None,
+    name_of: Callable[[str], str] = str,
+    *,
+    are_complete: bool = True,
 ) -> Iterator[str]:
-    """A sentence for each argument that does not fit the others, or the number of classes, None for binary."""
-    yield from find_column_conflicts(columns_in(arguments), n_classes, name_of)
+    """A sentence for each argument that does not fit the others, or the number of classes.
+
+    `n_classes` is None for binary models. Arguments that are not complete may lack others that they need.
+    """
+    yield from find_column_conflicts(columns_in(arguments), n_classes, name_of, are_complete=are_complete)
     kind, others = ("classes", _OF_EVENTS) if n_classes is not None else ("binary", _OF_CLASSES)
     for name in others:
         if name in arguments:

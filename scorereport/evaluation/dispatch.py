@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.declarations import complete_docstring
-from scorereport.data.column_declarations import COLUMNS
+from scorereport.data.column_declarations import COLUMNS, count_classes
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_checked
 from scorereport.errors import UsageError
@@ -134,8 +134,7 @@ def _count_classes(data: Any, columns: Columns) -> int | None:
     """The number of classes of the models; None for binary models."""
     if isinstance(data, ClassPredictions):
         return len(data.classes)
-    classes = columns.get("classes")
-    return None if classes is None else len(classes)
+    return count_classes(columns)
 
 
 def _choose_engine(data: Any, columns: Columns, arguments: Arguments) -> str:

@@ -13,8 +13,6 @@ from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from scorereport.data.column_declarations import Columns
 
 
@@ -33,7 +31,7 @@ def check_memory_limit(limit: str | None) -> int:
     return Size().count_bytes(limit, "memory_limit")
 
 
-def check_temporary_folder(folder: str | PathLike[str] | None) -> Path:
+def check_temporary_folder(folder: str | Path | None) -> Path:
     """Check that the temporary folder exists; by default it is that of the system."""
     # Python tests the folder of the system by writing a file; a signal would leave the file there
     with signals_deferred():

@@ -17,9 +17,9 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.choices import RETENTION_FRACTIONS
 from scorereport._utils.machine import repeat
 from scorereport.curves.retention import (
-    DEFAULT_FRACTIONS,
     check_fractions,
     name_choice,
     order_for_retention,
@@ -77,7 +77,7 @@ def retention_band(  # noqa: PLR0913
     *,
     score: ClassScore = "rps",
     metric: LabelMetric = "quadratic_weighted_kappa",
-    fractions: ArrayLike = DEFAULT_FRACTIONS,
+    fractions: ArrayLike = RETENTION_FRACTIONS,
     cost: ArrayLike | None = None,
     level: float = 0.95,
     resamples: int = 50,
@@ -129,7 +129,7 @@ def retain_panel(
     *,
     scores: Sequence[ClassScore],
     metrics: Sequence[LabelMetric],
-    fractions: ArrayLike = DEFAULT_FRACTIONS,
+    fractions: ArrayLike = RETENTION_FRACTIONS,
     cost: ArrayLike | None = None,
     level: float = 0.95,
     resamples: int = 50,

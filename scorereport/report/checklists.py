@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scorereport._utils.files import find_package_folder
 from scorereport._utils.formatting import join_words
+from scorereport._utils.rules import show_value
 from scorereport.configuration import CHECKLISTS, SECTION_NAMES, Configuration
 from scorereport.configuration.audit_tables import STRICT
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS, LimitsTable
-from scorereport.configuration.messages import join_key, known_keys, quote_value, raise_problems, suggest
+from scorereport.configuration.messages import join_key, known_keys, raise_problems, suggest
 from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError
 
@@ -162,7 +163,7 @@ def _describe_error(error: Mapping[str, Any]) -> str:
         return f"`{key}` is not known; {suggest(path[-1], known) or 'keys are ' + ', '.join(known) + '.'}"
     kinds = {"string_type": "text", "tuple_type": "a list", "dataclass_type": "a table"}
     remedy = " To fix: put it in quotes." if error["type"] == "string_type" else ""
-    return f"`{key}` must be {kinds[error['type']]}; got {quote_value(error['input'])}.{remedy}"
+    return f"`{key}` must be {kinds[error['type']]}; got {show_value(error['input'])}.{remedy}"
 
 
 def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
@@ -197,7 +198,7 @@ def _find_unknown_names(key: str, item: ChecklistItem) -> Iterator[str]:
 
 def _is_key(need: str) -> bool:
     table, _, name = need.partition(".")
-    return need == "limits" or (table in known_keys(()) and hasattr(Configuration().find(table), name))
+    return need == "limits" or (table in known_keys(()) and name in known_keys((table,)))
 
 
 def _fill_item(

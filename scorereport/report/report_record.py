@@ -94,7 +94,7 @@ def build_report(
     The settings of the evaluation must be those of the configuration, except those in `overridden`.
     """
     configuration = configuration or Configuration()
-    configured = set(configuration.evaluation.arguments)
+    configured = set(configuration.evaluation.given)
     check_certificate(certificate, evaluation)
     check_configuration(configuration, evaluation, overridden=overridden)
     return Report(

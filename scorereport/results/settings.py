@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003  # annotations are read at run time
 from dataclasses import dataclass, fields, replace
-from os import PathLike  # noqa: TC003  # likewise
+from pathlib import Path  # noqa: TC003  # likewise
 from typing import Annotated, Any, TypedDict
 
 from scorereport._utils.choices import (
@@ -84,8 +84,8 @@ class MainSettings(TypedDict, total=False):
     engine: Annotated[
         str,
         Declared(
-            help='The [engine](glossary.md#engine) that sorts the rows: "memory"; "duckdb", on disk; "spark", '
-            'on a cluster; or "auto", by size and kind of the data.',
+            help='The [engine](glossary.md#engine) that sorts the rows: "memory"; "duckdb", on disk; '
+            '"spark", on a cluster; or "auto", by size and kind of the data.',
             rule=OneOf(ENGINES),
             default="auto",
         ),
@@ -122,7 +122,7 @@ class OtherSettings(TypedDict, total=False):
         Declared(
             help="Binary models: the probabilities inside (0, 1) at which decisions are tabulated.",
             rule=THRESHOLDS,
-            unless_given="five over the cost interval, or the tenths,",
+            unless_given="five over the cost interval, or the tenths",
             option="threshold",
             option_help="Repeat it for more thresholds.",
         ),
@@ -184,7 +184,7 @@ class OtherSettings(TypedDict, total=False):
         ),
     ]
     temporary_folder: Annotated[
-        str | PathLike[str] | None,
+        str | Path | None,
         Declared(
             help="The folder for data that do not fit into memory; in a configuration, relative to its file.",
             rule=Folder(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorereport.audit.databases.database_rows import find_source_database
 from scorereport.audit.rows.period_rows import check_period_rows
@@ -18,23 +18,23 @@ from scorereport.audit.rows.source_reference import (
 )
 from scorereport.audit.rows.source_rows import read_source_database, read_source_file
 from scorereport.configuration.audit_tables import DATABASE_FILES
-from scorereport.data.predictions import ClassPredictions, Predictions, check_class_names
+from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.roles import Roles, columns_of_models
 from scorereport.data.sources import describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
     from scorereport.configuration.audit_tables import SourceTable, WindowTable
     from scorereport.configuration.periods import Period
+    from scorereport.data.column_declarations import Columns
+    from scorereport.evaluation.arguments import Arguments
     from scorereport.results.evaluation import Evaluation
 
-#: The roles of columns beside outcome and forecasts.
-_OPTIONAL_ROLES = ("weight", "group", "cluster", "grade", "time")
 AUTO, MEMORY = "auto", "memory"
 
 
@@ -51,7 +51,7 @@ class LoadedRows:
         """The hash of the rows."""
         return self.predictions.sha256
 
-    def evaluate(self, evaluate: Callable[..., Evaluation], settings: Mapping[str, Any]) -> Evaluation:
+    def evaluate(self, evaluate: Callable[..., Evaluation], settings: Arguments) -> Evaluation:
         """Evaluate the rows."""
         return evaluate(self.predictions, **settings)
 
@@ -63,12 +63,12 @@ def load_rows(
     source: SourceTable,
     window: WindowTable,
     period: Period,
-    columns: Mapping[str, Any],
+    columns: Columns,
     *,
     folder: Path,
     zone: ZoneInfo,
     expand: Callable[[str, str], str],
-    work: Mapping[str, Any] | None = None,
+    work: Arguments | None = None,
 ) -> LoadedRows | SourceReference:
     """Load the rows of a period into memory, or return a reference to them if they need not fit into memory.
 
@@ -104,7 +104,7 @@ def load_rows(
 
 
 def _reference_file(
-    path: Path, table: str, choice: RowSelection, columns: Mapping[str, Any], work: Mapping[str, Any]
+    path: Path, table: str, choice: RowSelection, columns: Columns, work: Arguments
 ) -> SourceReference:
     """Return a reference to the file itself, or, with a column of times, to a copy of the period's rows."""
     name = describe_source(path, table or None)
@@ -121,7 +121,7 @@ def _reference_file(
 
 
 def _reference_copy(
-    copy: SourceCopy, source: str, sha256: str, columns: Mapping[str, Any], work: Mapping[str, Any]
+    copy: SourceCopy, source: str, sha256: str, columns: Columns, work: Arguments
 ) -> SourceReference:
     """Return a reference to copied rows; those of one period may fit into memory if the source does not."""
     return SourceReference(
@@ -134,11 +134,11 @@ def _reference_copy(
     )
 
 
-def _find_engine(path: Path, table: str, columns: Mapping[str, Any], work: Mapping[str, Any]) -> str:
+def _find_engine(path: Path, table: str, columns: Columns, work: Arguments) -> str:
     """Return the engine for a source; models of several classes are evaluated in memory by default."""
     engine = work.get("engine", AUTO)
     if engine != AUTO:
-        return str(engine)
+        return engine
     if columns.get("classes") is not None or not path.exists():  # the reader raises the error
         return MEMORY
     roles = _find_roles(columns)
@@ -162,9 +162,8 @@ def _check_source(source: SourceTable) -> None:
         )
 
 
-def _find_roles(columns: Mapping[str, Any]) -> Roles:
+def _find_roles(columns: Columns) -> Roles:
     """Return the columns that are needed, by role."""
     classes = columns.get("classes")
-    labels = None if classes is None else check_class_names(classes)
-    parts: dict[str, Any] = {part: columns.get(part) for part in _OPTIONAL_ROLES}
-    return Roles.of(columns["outcome"], columns_of_models(columns["forecasts"], labels), **parts)
+    labels = None if classes is None else tuple(map(str, classes))
+    return Roles.of(columns, columns_of_models(columns["forecasts"], labels))

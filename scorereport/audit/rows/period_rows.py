@@ -24,17 +24,16 @@ from scorereport.audit.rows.period_window import (
 from scorereport.audit.rows.source_rows import list_label_columns
 from scorereport.configuration.periods import Period
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
-from scorereport.data.reader import read_predictions
+from scorereport.data.reader import read_checked
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
     from scorereport._utils.arrays import IntArray
     from scorereport.audit.rows.period_window import PeriodRows
     from scorereport.audit.rows.source_rows import SourceRows
+    from scorereport.data.column_declarations import Columns
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.data.roles import Roles
 
@@ -162,7 +161,7 @@ def check_period_rows(
     read: SourceRows,
     column: str,
     period: Period,
-    columns: Mapping[str, Any],
+    columns: Columns,
     roles: Roles,
 ) -> Predictions | ClassPredictions:
     """Return the predictions of the rows of a period, with the source and the flow of its rows."""
@@ -177,11 +176,11 @@ def check_period_rows(
 
 
 def _check_chosen_rows(
-    chosen: PeriodRows, read: SourceRows, period: Period, columns: Mapping[str, Any]
+    chosen: PeriodRows, read: SourceRows, period: Period, columns: Columns
 ) -> Predictions | ClassPredictions:
     """Check the rows of the period; an error that names rows also states how they are counted."""
     try:
-        return read_predictions(chosen.frame, **columns)
+        return read_checked(chosen.frame, columns)
     except DataError as error:
         is_file_order = len(chosen.frame) == chosen.read and read.sha256
         if " at row " not in str(error) or is_file_order:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,9 +19,10 @@ from scorereport.configuration.periods import Period
 from scorereport.data.roles import Roles
 from scorereport.data.sources import describe_source
 from scorereport.errors import DataError, UsageError
+from scorereport.evaluation.arguments import Arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy as np
     import pyarrow as pa
@@ -87,7 +87,7 @@ class SourceCopy:
 
 
 def copy_file_rows(
-    path: Path, table: str, choice: RowSelection, temporary_folder: str | None
+    path: Path, table: str, choice: RowSelection, temporary_folder: str | Path | None
 ) -> tuple[SourceCopy, str]:
     """Copy rows of a file, a folder of files or a table of a database file; also return the source's hash."""
     name, copy = describe_source(path, table or None), None
@@ -102,7 +102,7 @@ def copy_file_rows(
 
 
 def copy_database_rows(
-    database: SourceDatabase, choice: RowSelection, temporary_folder: str | None
+    database: SourceDatabase, choice: RowSelection, temporary_folder: str | Path | None
 ) -> SourceCopy:
     """Copy rows of a table or a query: a connection does not last as long as the evaluation."""
     roles, column, table = choice.roles, choice.column, database.table
@@ -125,7 +125,7 @@ def _find_time_range(
 def _copy_batches(
     batches: Iterable[pa.Table],
     choice: RowSelection,
-    temporary_folder: str | None,
+    temporary_folder: str | Path | None,
     source: str,
     order: str,
     **options: Any,
@@ -148,7 +148,7 @@ def _copy_batches(
         raise
 
 
-def _make_folder(temporary_folder: str | None) -> TemporaryFolder:
+def _make_folder(temporary_folder: str | Path | None) -> TemporaryFolder:
     try:
         return TemporaryFolder(below=temporary_folder)
     except OSError as error:
@@ -167,7 +167,7 @@ class SourceReference:
     """
 
     path: Path
-    arguments: Mapping[str, Any]
+    arguments: Arguments
     engine: str
     source: str
     source_sha256: str = ""
@@ -178,13 +178,13 @@ class SourceReference:
         """Empty: the hash of the rows is not known before they are read."""
         return ""
 
-    def evaluate(self, evaluate: Callable[..., Evaluation], settings: Mapping[str, Any]) -> Evaluation:
+    def evaluate(self, evaluate: Callable[..., Evaluation], settings: Arguments) -> Evaluation:
         """Evaluate the rows; a source that is not copied must not change meanwhile."""
         if self.copy is None:
             with hash_while_unchanged(self.path, self.source_sha256):
-                return evaluate(self.path, **self.arguments, **settings)
+                return evaluate(self.path, **{**self.arguments, **settings})
         with self.copy.row_counting_explained():
-            evaluation = evaluate(self.path, **self.arguments, **settings)
+            evaluation = evaluate(self.path, **{**self.arguments, **settings})
         flow = self.copy.extend(evaluation.data.row_flow)
         data = replace(evaluation.data, source=self.source, file_sha256=self.source_sha256, row_flow=flow)
         # The data of the source, not of the copy. The evaluation is frozen, but not shared yet.

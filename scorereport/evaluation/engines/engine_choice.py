@@ -14,7 +14,6 @@ from scorereport.evaluation.setting_checks import check_memory_limit
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from os import PathLike
     from pathlib import Path
 
     from scorereport.data.column_declarations import Columns
@@ -130,7 +129,7 @@ def open_engine(
     settings: EvaluationSettings,
     *,
     memory_limit: str | None,
-    temporary_folder: str | PathLike[str] | None,
+    temporary_folder: str | Path | None,
     columns: Columns,
 ) -> AbstractContextManager[Engine]:
     """Open the engine that the settings name, and survey the data."""

@@ -33,7 +33,6 @@ from scorereport.evaluation.subgroups import check_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from os import PathLike
     from pathlib import Path
 
     from scorereport.data.column_declarations import Columns
@@ -230,7 +229,7 @@ def open_duckdb(
     *,
     window: str | None = None,
     memory_limit: str | None = None,
-    temporary_folder: str | PathLike[str] | None = None,
+    temporary_folder: str | Path | None = None,
     **columns: Unpack[Columns],
 ) -> DuckEngine:
     """Open a source whose rows need not fit into memory, and survey it.

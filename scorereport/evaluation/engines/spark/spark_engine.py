@@ -33,7 +33,7 @@ from scorereport.evaluation.subgroups import check_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from os import PathLike
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
@@ -54,7 +54,7 @@ def open_spark(
     source: Any,
     *,
     window: str | None = None,
-    temporary_folder: str | PathLike[str] | None = None,
+    temporary_folder: str | Path | None = None,
     **columns: Unpack[Columns],
 ) -> SparkEngine:
     """Open a Spark DataFrame, files at a path or an address, or a table, and survey its rows.
