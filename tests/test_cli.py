@@ -244,12 +244,13 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
         (
             ["--outcome", "y", "--forecast", "a", "--missing", "keep"],
             ExitCode.USAGE,
-            'scorereport: `missing` must be one of "refuse", "drop"; got \'keep\'.',
+            'scorereport: `--missing` must be one of "refuse", "drop"; got \'keep\'.',
         ),
         (
             ["--outcome", "y", "--forecast", "a", "--cost-interval", "0.3", "0.1"],
             ExitCode.USAGE,
-            "scorereport: `lower` must be below `upper`; got 0.3 and 0.1.",
+            "scorereport: `--cost-interval` must be two numbers inside (0, 1), the smaller one first; "
+            "got [0.3, 0.1].",
         ),
         (
             ["--outcome", "y", "--forecast", "a", "--resamples", "5"],
@@ -405,12 +406,12 @@ def test_labels_may_be_numbers(call, tmp_path):
         (
             ["--forecast", "m", "--classes", "low"],
             ExitCode.USAGE,
-            "`classes` must be a list of at least two labels; got ['low'].",
+            "`--classes` must be a list of at least two labels; got ['low'].",
         ),
         (
             ["--forecast", "m", "--classes", "low,low"],
             ExitCode.USAGE,
-            "`classes` must differ; got 'low' twice.",
+            "`--classes` must differ; got 'low' 2 times.",
         ),
         (
             ["--forecast", "m", "--classes", "low,mid"],
@@ -528,7 +529,7 @@ def test_a_cost_matrix_that_is_not_square_or_not_text_is_refused(call, graded, t
     assert call(*arguments, costs) == (
         ExitCode.USAGE,
         "",
-        "scorereport: `cost_matrix` must have shape (3, 3); got (2, 2).\n",
+        "scorereport: `--cost-matrix` must have 3 rows of 3 numbers, one for each class; got 2 of 2.\n",
     )
     costs.write_bytes(b"0,\xff\n")
     code, _, error = call(*arguments, costs)

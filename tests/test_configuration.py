@@ -34,6 +34,7 @@ from scorereport.configuration.configuration_tables import Tables
 from scorereport.errors import UsageError
 from scorereport.results.model_records import EvaluationSettings
 from scorereport.scores import Direction
+from validation.configuration_page import write_parts
 
 frame = pytest.fixture(scope="module")(frame_fixture)
 
@@ -45,7 +46,7 @@ evaluation = pytest.fixture(scope="module")(evaluation_fixture)
 TWO_CLASSES = '[evaluation]\nclasses = ["a", "b"]\n'
 
 
-LABELS = "`evaluation.classes` must be a list of labels, each a text or a whole number; got {}."
+LABELS = "`evaluation.classes` must be a list of at least two labels; got {}."
 
 
 MODELS = "`evaluation.forecasts` must be a list of models, or a table of the columns of each model; got {}."
@@ -54,20 +55,17 @@ MODELS = "`evaluation.forecasts` must be a list of models, or a table of the col
 COSTS = "`evaluation.cost_matrix` must be a list of rows, each a list of numbers; got {}."
 
 
-SHAPE = (
-    "`evaluation.cost_matrix` must have 2 rows of 2 numbers, one for each class of `evaluation.classes`; "
-    "got {}."
-)
+SHAPE = "`evaluation.cost_matrix` must have 2 rows of 2 numbers, one for each class; got {}."
 
 
 FRACTIONS = (
-    "`evaluation.retention_fractions` must be two or more increasing numbers in [0, 1), the first of them 0; "
-    "got [{}]."
+    "`evaluation.retention_fractions` must be a list of two or more increasing numbers in [0, 1), the first "
+    "of them 0; got [{}]."
 )
 
 
 NEEDS_CLASSES = (
-    "`evaluation.{}` is for models of several classes: name these in `evaluation.classes`, or remove the key."
+    "`evaluation.{}` is for models of several classes: name these in `evaluation.classes`, or leave it out."
 )
 
 
@@ -96,11 +94,12 @@ def test_the_documented_example_is_read_and_fills_every_table():
 def test_every_key_is_documented():
     keys = set(re.findall(r"`(\w+)`", DOCUMENTATION))
     for table in fields(Tables):
-        if table.name == "audit":  # on another page, see tests/test_audit_configuration.py
+        if table.name in ("audit", "evaluation"):  # on another page; generated, see below
             continue
         for key in fields(getattr(Tables(), table.name)):
             if key.name not in ("one_sided", "two_sided"):
                 assert key.name in keys, f"[{table.name}] {key.name}"
+    assert write_parts(DOCUMENTATION) == DOCUMENTATION, "run make docs"
     for name, measure in MEASURES.items():
         base = name.removesuffix("_skill").removesuffix("_miscalibration").removesuffix("_discrimination")
         assert base in keys, measure
@@ -197,8 +196,19 @@ def test_syntax_errors_name_line_and_column(text, message):
             '[people]\nreviewer = " "',
             "`people.reviewer` must have a name; got an empty one. Leave the key out if it is not known.",
         ),
-        ("[evaluation]\nseed = 1.5", "`evaluation.seed` must be a whole number; got 1.5."),
-        ("[evaluation]\nresamples = true", "`evaluation.resamples` must be a whole number; got True."),
+        ("[evaluation]\nseed = 1.5", "`evaluation.seed` must be a whole number of at least 0; got 1.5."),
+        (
+            "[evaluation]\nresamples = true",
+            "`evaluation.resamples` must be a whole number of at least 0; got True.",
+        ),
+        (
+            "[evaluation]\nresamples = 5",
+            "`evaluation.resamples` must be 0, or at least 18 for bands of level 0.9; got 5.",
+        ),
+        (
+            '[evaluation]\ninterval_method = "normal"',
+            '`evaluation.interval_method` must be one of "bca", "percentile"; got \'normal\'.',
+        ),
         ("[evaluation]\nlevel = 2", "`evaluation.level` must lie in (0, 1); got 2."),
         (
             '[evaluation]\nwindow = "decade"',
@@ -214,11 +224,12 @@ def test_syntax_errors_name_line_and_column(text, message):
         ),
         (
             "[evaluation]\ncost_interval = [0.1]",
-            "`evaluation.cost_interval` must be a list of two numbers; got [0.1].",
+            "`evaluation.cost_interval` must be two numbers inside (0, 1), the smaller one first; got [0.1].",
         ),
         (
             '[evaluation]\ncost_interval = [0.1, "b"]',
-            "`evaluation.cost_interval` must be a list of two numbers; got 'b'.",
+            "`evaluation.cost_interval` must be two numbers inside (0, 1), the smaller one first; "
+            "got [0.1, 'b'].",
         ),
         (
             "[evaluation]\ncost_interval = [0.5, 0.2]",
@@ -226,20 +237,15 @@ def test_syntax_errors_name_line_and_column(text, message):
             "got [0.5, 0.2].",
         ),
         (
-            "[evaluation]\nthresholds = [0.5, 0.2]",
-            "`evaluation.thresholds` must be one or more increasing numbers inside (0, 1); got [0.5, 0.2].",
-        ),
-        (
             '[evaluation]\nthresholds = ["x"]',
-            "`evaluation.thresholds` must be a list of numbers; got 'x' in it.",
+            "`evaluation.thresholds` must be a list of one or more numbers inside (0, 1); got ['x'].",
         ),
-        ("[evaluation]\noutcome = 5", "`evaluation.outcome` must be text; got 5. Put it in quotes."),
+        ("[evaluation]\noutcome = []", "`evaluation.outcome` must be the name of a column; got []."),
         ('[evaluation]\nclasses = "ab"', LABELS.format("'ab'")),
-        ('[evaluation]\nclasses = ["a", 1.5]', LABELS.format("1.5")),
-        ('[evaluation]\nclasses = ["a", true]', LABELS.format("True")),
+        ('[evaluation]\nclasses = ["a", ["b"]]', LABELS.format("['a', ['b']]")),
         (
             "[evaluation]\nclasses = [1]",
-            "`evaluation.classes` must be a list of at least two labels; got ['1'].",
+            "`evaluation.classes` must be a list of at least two labels; got [1].",
         ),
         (
             '[evaluation]\nclasses = ["a", " "]',
@@ -264,43 +270,44 @@ def test_syntax_errors_name_line_and_column(text, message):
         ),
         (
             f"{TWO_CLASSES}cost_interval = [0.1, 0.2]",
-            "`evaluation.cost_interval` is for binary models, not for classes: set `evaluation.cost_matrix` "
-            "instead.",
+            "`evaluation.cost_interval` is for binary models, not for several classes: leave it out, or use "
+            "`evaluation.cost_matrix`.",
         ),
         (
             f"{TWO_CLASSES}thresholds = [0.1, 0.2]",
-            "`evaluation.thresholds` is for binary models, not for classes: remove the key, or "
-            "`evaluation.classes`.",
+            "`evaluation.thresholds` is for binary models, not for several classes: leave it out.",
         ),
         (f"{TWO_CLASSES}forecasts = 5", MODELS.format("5")),
-        (f'{TWO_CLASSES}forecasts = ["m", 5]', MODELS.format("['m', 5]")),
-        (f'{TWO_CLASSES}forecasts = {{m = "a"}}', "`evaluation.forecasts.m` must be a list; got 'a'."),
+        (f'{TWO_CLASSES}forecasts = ["m", true]', MODELS.format("['m', True]")),
         (
-            f"{TWO_CLASSES}forecasts = {{m = [0, 1]}}",
-            "`evaluation.forecasts.m` must be a list of texts; got 0 in it. (1 more problem.)",
+            "[evaluation]\nforecasts = []",
+            "`evaluation.forecasts` must be a list of at least one column; got an empty one.",
+        ),
+        (
+            f'{TWO_CLASSES}forecasts = {{m = "a"}}',
+            "`evaluation.forecasts` must name a column for each class; got 'a' for m.",
         ),
         (
             f'{TWO_CLASSES}forecasts = {{"my model" = ["a", "b", "c"]}}',
-            '`evaluation.forecasts."my model"` must name a column for each of the 2 classes of '
-            "`evaluation.classes`; got 3.",
+            "`evaluation.forecasts` must name a column for each of the 2 classes; got 3 for my model.",
         ),
         (
             f"{TWO_CLASSES}forecasts = {{m = []}}",
-            "`evaluation.forecasts.m` must name a column for each class; got an empty list.",
+            "`evaluation.forecasts` must name a column for each class; got [] for m.",
         ),
         (
             '[evaluation]\nforecasts = ["m", "n", "m"]',
             "`evaluation.forecasts` must differ; got 'm' 2 times.",
         ),
         (f"{TWO_CLASSES}cost_matrix = 5", COSTS.format("5")),
-        (f"{TWO_CLASSES}cost_matrix = [5, [0, 1]]", COSTS.format("5")),
-        (f'{TWO_CLASSES}cost_matrix = [[0, "x"], [0, 1]]', COSTS.format("'x'")),
-        (f"{TWO_CLASSES}cost_matrix = []", SHAPE.format("none")),
+        (f"{TWO_CLASSES}cost_matrix = [5, [0, 1]]", COSTS.format("[5, [0, 1]]")),
+        (f'{TWO_CLASSES}cost_matrix = [[0, "x"], [0, 1]]', COSTS.format("[[0, 'x'], [0, 1]]")),
+        (f"{TWO_CLASSES}cost_matrix = []", COSTS.format("[]")),
         (f"{TWO_CLASSES}cost_matrix = [[0, 1]]", SHAPE.format("1 of 2")),
         (f"{TWO_CLASSES}cost_matrix = [[0, 1], [1, 0, 2]]", SHAPE.format("2 of 2, 3")),
         (
             f"{TWO_CLASSES}cost_matrix = [[0, 1], [-0.5, 0]]",
-            "`evaluation.cost_matrix` must hold numbers that are not negative; got -0.5.",
+            "`evaluation.cost_matrix` must hold finite numbers that are not negative; got -0.5.",
         ),
         (f"{TWO_CLASSES}retention_fractions = [0.1, 0.2]", FRACTIONS.format("0.1, 0.2")),
         (f"{TWO_CLASSES}retention_fractions = [0, 0.2, 0.2]", FRACTIONS.format("0, 0.2, 0.2")),
@@ -444,7 +451,6 @@ def test_limits_that_make_no_sense(text, message):
         "cost_interval = [0.5, 0.5]",
         "cost_interval = [0.5, 1]",
         "thresholds = [0, 0.5]",
-        "thresholds = [0.5, 0.5]",
         "thresholds = [0.5, 1]",
         "thresholds = []",
     ],
@@ -597,10 +603,10 @@ def test_the_ordinal_example_is_read_in_full():
         "outcome": "grade",
         "classes": CLASSES,
         "ordered": True,
-        "forecasts": {"ordered": ("o0", "o1", "o2"), "multinomial": ("m0", "m1", "m2")},
-        "group": ["region"],
+        "forecasts": {"ordered": ["o0", "o1", "o2"], "multinomial": ["m0", "m1", "m2"]},
+        "groups": ("region",),
     }
-    assert table.arguments == table.columns | table.settings
+    assert table.given == table.columns | table.settings
     assert set(table.settings) <= {field.name for field in fields(EvaluationSettings)}
 
 
@@ -609,7 +615,9 @@ def test_labels_may_be_whole_numbers_and_models_a_list():
     assert table.columns == {"classes": ("1", "2"), "forecasts": ["b", "a"]}
     binary = parse_configuration('[evaluation]\nforecasts = ["logit"]\nordered = false').evaluation
     assert binary.columns == {"forecasts": ["logit"], "ordered": False}
-    assert parse_configuration("[evaluation]\nforecasts = []").evaluation.columns == {}
+    assert parse_configuration("[evaluation]\nthresholds = [0.5, 0.2, 0.5]").evaluation.settings == {
+        "thresholds": (0.2, 0.5)
+    }
 
 
 def read_or_refuse(text, start):

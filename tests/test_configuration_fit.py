@@ -123,7 +123,7 @@ def test_a_configuration_that_fits(evaluation, bare):
         ),
         (
             "[evaluation]\nresamples = 40\nlevel = 0.9",
-            "`evaluation.level` is 0.9, and the evaluation was made with 0.95: "
+            "`evaluation.resamples` is 40, and the evaluation was made with 0: "
             "evaluate again with this configuration, or change the key. (1 more problem.)",
         ),
         (

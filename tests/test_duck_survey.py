@@ -129,7 +129,7 @@ def test_other_columns_are_refused_in_the_same_words(written):
 def test_unknown_columns_and_options_are_refused_in_the_same_words(written):
     source = written(FRAME)
     assert "Did you mean `when`?" in assert_refused_alike(source, time="wen")
-    assert "a column has one role" in assert_refused_alike(source, forecasts=["a", "a"])
+    assert "`forecasts` must differ" in assert_refused_alike(source, forecasts=["a", "a"])
     assert "a column has one role" in assert_refused_alike(source, weight="a")
     assert "at least one column" in assert_refused_alike(source, forecasts=[])
     assert "`missing` must be one of" in assert_refused_alike(source, missing="keep")

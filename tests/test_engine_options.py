@@ -68,7 +68,7 @@ def test_options_not_given_are_not_passed_on(call, passed_arguments):
 def test_other_engines_are_refused(call, passed_arguments):
     code, _, error = call("score", "p.csv", *ROLES, "--engine", "postgres")
     assert code == ExitCode.USAGE
-    assert "'postgres' is not one of 'auto', 'memory', 'duckdb', 'spark'" in error
+    assert '`--engine` must be one of "auto", "memory", "duckdb", "spark"; got \'postgres\'' in error
     assert passed_arguments == {}
 
 
@@ -261,7 +261,7 @@ def test_tables_of_databases_and_folders_are_scored_like_files(call, tmp_path, m
             'engine = "postgres"',
             '`evaluation.engine` must be one of "auto", "memory", "duckdb", "spark"; got \'postgres\'.',
         ),
-        ("engine = 1", "`evaluation.engine` must be text; got 1. Put it in quotes."),
+        ("engine = 1", '`evaluation.engine` must be one of "auto", "memory", "duckdb", "spark"; got 1.'),
         (
             'memory_limit = "much"',
             '`evaluation.memory_limit` must be a size such as "1GB" or "512MB"; got \'much\'.',

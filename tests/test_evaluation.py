@@ -219,12 +219,12 @@ def test_thresholds_are_those_given_or_spread_over_the_costs(frame, options, thr
 @pytest.mark.parametrize(
     ("thresholds", "sentence"),
     [
-        ([0.2, 1.0], "`thresholds` must lie in (0, 1); got 1."),
-        ([0.0], "`thresholds` must lie in (0, 1); got 0."),
-        ([float("nan")], "`thresholds` must lie in (0, 1); got nan."),
-        ([], "`thresholds` must be a list of at least one number; got []."),
-        (0.3, "`thresholds` must be a list of at least one number; got 0.3."),
-        (["low"], "`thresholds` must be a number; got 'low'."),
+        ([0.2, 1.0], "`thresholds` must be a list of one or more numbers inside (0, 1); got [0.2, 1.0]."),
+        ([0.0], "`thresholds` must be a list of one or more numbers inside (0, 1); got [0.0]."),
+        ([float("nan")], "`thresholds` must be a list of one or more numbers inside (0, 1); got [nan]."),
+        ([], "`thresholds` must be a list of one or more numbers inside (0, 1); got []."),
+        (0.3, "`thresholds` must be a list of one or more numbers inside (0, 1); got 0.3."),
+        (["low"], "`thresholds` must be a list of one or more numbers inside (0, 1); got ['low']."),
     ],
 )
 def test_thresholds_are_checked(frame, thresholds, sentence):
@@ -260,7 +260,7 @@ def test_without_resamples_no_recalibration_is_tried(frame):
 
 
 def test_the_cost_interval_is_checked(frame):
-    with pytest.raises(sr.UsageError, match=r"^`lower` must be below `upper`; got 0\.4 and 0\.1\.$"):
+    with pytest.raises(sr.UsageError, match=r"inside \(0, 1\), the smaller one first; got \[0\.4, 0\.1\]\.$"):
         evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=(0.4, 0.1))
 
 
@@ -347,7 +347,7 @@ def test_groups_of_one_class_are_noted():
 
 
 def test_the_cost_interval_is_a_pair(frame):
-    with pytest.raises(sr.UsageError, match=r"^`cost_interval` must be a pair of numbers; got 0\.3\.$"):
+    with pytest.raises(sr.UsageError, match=r"^`cost_interval` must be two numbers .*; got 0\.3\.$"):
         evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=0.3)
 
 

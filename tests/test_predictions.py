@@ -364,7 +364,7 @@ def test_an_unused_duplicate_column_does_no_harm(tmp_path):
 
 
 def test_a_column_has_one_role():
-    with pytest.raises(sr.UsageError, match=exactly("`a` is named 2 times; a column has one role.")):
+    with pytest.raises(sr.UsageError, match=exactly("`forecasts` must differ; got 'a' 2 times.")):
         read(FRAME, forecasts=["a", "a"])
 
 
@@ -453,7 +453,10 @@ def test_options_are_checked():
     ):
         read(FRAME, missing="keep")
     with pytest.raises(
-        sr.UsageError, match=exactly("`forecasts` must be a list of at least one column; got 'a'.")
+        sr.UsageError,
+        match=exactly(
+            "`forecasts` must be a list of models, or a table of the columns of each model; got 'a'."
+        ),
     ):
         read(FRAME, forecasts="a")
 

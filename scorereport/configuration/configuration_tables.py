@@ -14,7 +14,7 @@ from scorereport.results.settings import SETTINGS, WORK_SETTINGS
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from scorereport.data.column_declarations import Columns
 
@@ -129,7 +129,7 @@ class EvaluationTable:
     @property
     def settings(self) -> Arguments:
         """The settings that are set, except those about the computation."""
-        return self._select(name for name in SETTINGS if name not in WORK_SETTINGS)
+        return self._select(SETTINGS.keys() - set(WORK_SETTINGS))
 
     @property
     def columns(self) -> Columns:
@@ -141,8 +141,8 @@ class EvaluationTable:
         """The settings about the computation that are set."""
         return self._select(WORK_SETTINGS)
 
-    def _select(self, names: Iterable[str]) -> Arguments:
-        return cast("Arguments", {name: value for name, value in self.given.items() if name in set(names)})
+    def _select(self, names: Collection[str]) -> Arguments:
+        return cast("Arguments", {name: value for name, value in self.given.items() if name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -323,7 +323,8 @@ def find_column_conflicts(
 def describe_other_kind(name: str, kind: str, name_of: Callable[[str], str]) -> str:
     """The sentence on an argument for the other kind of models, where models are "binary" or of "classes"."""
     if kind == "classes":
-        return f"`{name_of(name)}` is for binary models, not for several classes: leave it out."
+        instead = f", or use `{name_of('cost_matrix')}`" if name == "cost_interval" else ""
+        return f"`{name_of(name)}` is for binary models, not for several classes: leave it out{instead}."
     return (
         f"`{name_of(name)}` is for models of several classes: name these in `{name_of('classes')}`, or leave "
         "it out."

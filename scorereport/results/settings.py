@@ -31,7 +31,7 @@ from scorereport._utils.rules import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSettings:
-    """The settings of an evaluation, as documents keep them.
+    """The settings of an evaluation.
 
     `level` is the confidence level of intervals, `band_level` that of bands. With `resamples` 0 nothing is
     drawn, and there are no intervals, bands or tests. Groups smaller than `smallest_group` are counted,
