@@ -21,8 +21,8 @@ from scorereport._utils.rules import Shape, Whole
 from scorereport.cli.application import app
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.configuration.evaluation_keys import EVALUATION_KEYS
-from scorereport.data.column_declarations import COLUMNS
 from scorereport.data.reader import read_predictions
+from scorereport.data.roles import COLUMNS
 from scorereport.errors import UsageError
 from scorereport.evaluation import dispatch
 from scorereport.evaluation.arguments import ARGUMENTS, Arguments

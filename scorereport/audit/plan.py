@@ -19,7 +19,7 @@ from scorereport.configuration import Configuration, check_arguments, read_confi
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import raise_problems
 from scorereport.configuration.schedules import Schedule, check_zone
-from scorereport.data.column_declarations import count_classes
+from scorereport.data.roles import count_classes
 from scorereport.errors import UsageError
 from scorereport.evaluation.arguments import find_conflicts, name_key
 from scorereport.history.database import describe_url, find_database_file, read_url

@@ -16,7 +16,7 @@ import typer
 
 from scorereport._utils.declarations import option_help
 from scorereport._utils.rules import Shape, read_number
-from scorereport.data.column_declarations import count_classes
+from scorereport.data.roles import count_classes
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.arguments import (
     ARGUMENTS,

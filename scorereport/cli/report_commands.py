@@ -95,38 +95,43 @@ def score(
     conclude_report(built, strict=strict)
 
 
+Output = Annotated[
+    list[Path] | None,
+    typer.Option("--output", "-o", help="File of the report: .pdf, .html or .json; repeat for more formats."),
+]
+Checkpoints = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of checkpoints, with their scores or with their predictions as set in [checkpoints]: "
+        "adds the choice among them to the report."
+    ),
+]
+Source = Annotated[
+    Path | None,
+    typer.Option("--from", help="Results document to render again, without the data: a .json file."),
+]
+Templates = Annotated[Path | None, typer.Option(help="Folder with your own templates.")]
+Date = Annotated[
+    str | None, typer.Option(help="Date of the report; the same input and date give the same bytes.")
+]
+Sign = Annotated[
+    Path | None,
+    typer.Option(
+        help="Certificate that signs the PDF, a .p12 file; its password is in SCOREREPORT_SIGN_PASSWORD."
+    ),
+]
+
+
 @with_prediction_options
 def report(
     request: EvaluationRequest,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output", "-o", help="File of the report: .pdf, .html or .json; repeat for more formats."
-        ),
-    ] = None,
+    output: Output = None,
     config: Config = None,
-    checkpoints: Annotated[
-        Path | None,
-        typer.Option(
-            help="File of checkpoints, with their scores or with their predictions as set in [checkpoints]: "
-            "adds the choice among them to the report."
-        ),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option("--from", help="Results document to render again, without the data: a .json file."),
-    ] = None,
-    templates: Annotated[Path | None, typer.Option(help="Folder with your own templates.")] = None,
-    date: Annotated[
-        str | None,
-        typer.Option(help="Date of the report; the same input and date give the same bytes."),
-    ] = None,
-    sign: Annotated[
-        Path | None,
-        typer.Option(
-            help="Certificate that signs the PDF, a .p12 file; its password is in SCOREREPORT_SIGN_PASSWORD."
-        ),
-    ] = None,
+    checkpoints: Checkpoints = None,
+    source: Source = None,
+    templates: Templates = None,
+    date: Date = None,
+    sign: Sign = None,
     strict: Strict = False,
 ) -> None:
     """Write a report on the forecasts in FILE and judge the limits of the configuration."""

@@ -16,7 +16,7 @@ from scorereport.scores import Direction
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from scorereport.data.column_declarations import Columns
+    from scorereport.data.roles import Columns
 
 #: The sections of a report that can be left out, in reading order.
 SECTION_NAMES = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scorereport.configuration.configuration_tables import EvaluationTable
 from scorereport.configuration.messages import describe_unknown
-from scorereport.data.column_declarations import count_classes
+from scorereport.data.roles import count_classes
 from scorereport.errors import UsageError
 from scorereport.evaluation.arguments import ARGUMENTS, columns_in, find_conflicts, name_key
 

@@ -17,7 +17,6 @@ from scorereport._utils.checks import (
 )
 from scorereport._utils.declarations import complete_docstring
 from scorereport._utils.machine import release_memory
-from scorereport.data.column_declarations import COLUMNS, check_column_arguments
 from scorereport.data.columns import (
     bounded_numbers,
     class_indices,
@@ -44,7 +43,7 @@ from scorereport.data.predictions import (
     RescaledRows,
     RowFlow,
 )
-from scorereport.data.roles import Roles, check_columns, columns_of_models
+from scorereport.data.roles import COLUMNS, Roles, check_column_arguments, check_columns, columns_of_models
 from scorereport.data.size_limits import check_memory, check_relation
 from scorereport.data.sources import describe_source, hash_file, locate_source
 from scorereport.errors import DataError, UsageError
@@ -56,7 +55,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.data.column_declarations import Columns, Forecasts, OtherColumns
+    from scorereport.data.column_rules import Forecasts
+    from scorereport.data.roles import Columns, OtherColumns
     from scorereport.data.sources import SourceLocation
 
 

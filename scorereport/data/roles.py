@@ -1,19 +1,208 @@
-"""The roles of columns in a table, and checks of the columns that a caller names."""
+"""The columns of a table that an evaluation uses, each declared once, their roles, and checks of them.
+
+Nothing slow is imported here.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, NamedTuple, TypedDict, cast
 
+from scorereport._utils.choices import MISSING_ROWS, WEIGHT_KINDS
+from scorereport._utils.declarations import Declared, check_arguments, read_declarations
+from scorereport._utils.rules import Flag, OneOf
 from scorereport._utils.suggestions import suggest_name
+from scorereport.data.column_rules import Column, ColumnList, Forecasts, Label, Labels, Models
 from scorereport.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from scorereport.data.column_declarations import Columns, Forecasts
 
 #: Columns that a message lists.
 _COLUMNS_SHOWN = 12
+
+
+class MainColumns(TypedDict, total=False):
+    """The columns that most evaluations name."""
+
+    outcome: Annotated[
+        str,
+        Declared(
+            help="The column of outcomes: 0/1, True/False, or two labels of which `positive` names one; with "
+            "`classes`, their labels.",
+            rule=Column(),
+        ),
+    ]
+    forecasts: Annotated[
+        Forecasts,
+        Declared(
+            help="A column of probabilities for each model; with `classes`, the models, whose columns are "
+            "named MODEL_CLASS, or a table of the columns of each model.",
+            rule=Models(),
+            option="forecast",
+            option_help="Repeat it for more models; MODEL=COLUMN,COLUMN,... names the columns of a model in "
+            "the order of the classes.",
+        ),
+    ]
+    classes: Annotated[
+        Sequence[object] | None,
+        Declared(
+            help="The labels of the classes in their order, for models of several classes; a class that is "
+            "never observed is kept.",
+            rule=Labels(),
+        ),
+    ]
+    ordered: Annotated[
+        bool,
+        Declared(
+            help="Whether the order of the classes has a meaning, from the first to the last.",
+            rule=Flag(),
+            default=False,
+            opposite="unordered",
+        ),
+    ]
+    weight: Annotated[str | None, Declared(help="The column of weights.", rule=Column())]
+    groups: Annotated[
+        str | Sequence[str] | None,
+        Declared(
+            help="The columns of groups, each of which is evaluated as well.",
+            rule=ColumnList(),
+            option="group",
+            option_help="Repeat it for more columns.",
+        ),
+    ]
+    cluster: Annotated[
+        str | None,
+        Declared(
+            help="The column of [clusters](glossary.md#cluster); rows of one cluster are dependent.",
+            rule=Column(),
+        ),
+    ]
+    time: Annotated[str | None, Declared(help="The column of dates.", rule=Column())]
+
+
+class OtherColumns(TypedDict, total=False):
+    """The other columns, and how they are read."""
+
+    normalize: Annotated[
+        bool,
+        Declared(
+            help="Whether the class probabilities of each row are divided by their sum, which is recorded; "
+            "otherwise a row that does not sum to 1 within 0.000001 is refused.",
+            rule=Flag(),
+            default=False,
+            opposite="no_normalize",
+        ),
+    ]
+    weight_kind: Annotated[
+        str,
+        Declared(
+            help='What weights are: "sampling" for rows that were drawn once and represent others, or '
+            '"frequency" for how often each row was observed, in whole numbers.',
+            rule=OneOf(WEIGHT_KINDS),
+            default="sampling",
+        ),
+    ]
+    grade: Annotated[str | None, Declared(help="The column of rating grades.", rule=Column())]
+    positive: Annotated[object, Declared(help="The label that counts as the event.", rule=Label())]
+    missing: Annotated[
+        str,
+        Declared(
+            help='What happens to rows with missing values: "refuse" them, or "drop" and count them.',
+            rule=OneOf(MISSING_ROWS),
+            default="refuse",
+        ),
+    ]
+    table: Annotated[
+        str | None,
+        # an audit names the table with its source, and a report with its file
+        Declared(
+            help="The table or view, if the data are in a database.",
+            rule=Column(metavar="TABLE"),
+            in_files=False,
+        ),
+    ]
+    group: Annotated[
+        str | Sequence[str] | None,
+        Declared(help="Deprecated: `groups`.", rule=ColumnList(), alias_of="groups", in_files=False),
+    ]
+
+
+class Columns(MainColumns, OtherColumns, total=False):
+    """All columns, and how they are read."""
+
+
+#: All columns by name.
+COLUMNS = read_declarations(MainColumns, OtherColumns)
+#: Columns, and ways to read them, of models of several classes only, and of binary models only.
+_OF_CLASSES = ("ordered", "normalize")
+_OF_EVENTS = ("positive", "grade")
+
+
+def check_column_arguments(given: Mapping[str, object], what: str) -> Columns:
+    """Check the columns that a caller names, alone and together; those that are None are left out."""
+    columns = cast("Columns", check_arguments(given, COLUMNS, what=what))
+    for name in ("outcome", "forecasts"):
+        if name not in columns:
+            raise UsageError(f"`{name}` is missing: name {COLUMNS[name].short_help}.")
+    for sentence in find_column_conflicts(columns, count_classes(columns)):
+        raise UsageError(sentence)
+    return columns
+
+
+def count_classes(columns: Columns) -> int | None:
+    """The number of classes of the models; None for binary models."""
+    classes = columns.get("classes")
+    return None if classes is None else len(classes)
+
+
+def find_column_conflicts(
+    columns: Columns,
+    n_classes: int | None,
+    name_of: Callable[[str], str] = str,
+    *,
+    are_complete: bool = True,
+) -> Iterator[str]:
+    """A sentence for each column that does not fit the others, or the number of classes (None for binary)."""
+    kind, others = ("classes", _OF_EVENTS) if n_classes is not None else ("binary", _OF_CLASSES)
+    for name in others:
+        if name in columns and columns.get(name) is not False:
+            yield describe_other_kind(name, kind, name_of)
+    yield from _find_wrong_models(columns.get("forecasts", ()), n_classes, name_of)
+    if are_complete and columns.get("weight_kind") == "frequency" and "weight" not in columns:
+        yield (
+            f"`{name_of('weight_kind')}` is given, but there is no column of weights; name one with "
+            f"`{name_of('weight')}`."
+        )
+
+
+def describe_other_kind(name: str, kind: str, name_of: Callable[[str], str]) -> str:
+    """The sentence on an argument for the other kind of models, where models are "binary" or of "classes"."""
+    if kind == "classes":
+        instead = f", or use `{name_of('cost_matrix')}`" if name == "cost_interval" else ""
+        return f"`{name_of(name)}` is for binary models, not for several classes: leave it out{instead}."
+    return (
+        f"`{name_of(name)}` is for models of several classes: name these in `{name_of('classes')}`, or leave "
+        "it out."
+    )
+
+
+def _find_wrong_models(
+    forecasts: Forecasts, n_classes: int | None, name_of: Callable[[str], str]
+) -> Iterator[str]:
+    if not isinstance(forecasts, Mapping):
+        return
+    if n_classes is None:
+        yield (
+            f"`{name_of('forecasts')}` names the columns of classes: name these in "
+            f"`{name_of('classes')}`, or "
+            'list one column for each model, such as ["logit", "boost"].'
+        )
+        return
+    for model, columns in forecasts.items():
+        if len(columns) != n_classes:
+            yield (
+                f"`{name_of('forecasts')}` must name a column for each of the {n_classes} classes; "
+                f"got {len(columns)} for {model}."
+            )
 
 
 class Roles(NamedTuple):

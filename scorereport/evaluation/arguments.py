@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, cast
 
 from scorereport._utils.declarations import check_arguments
-from scorereport.data.column_declarations import (
+from scorereport.data.roles import (
     COLUMNS,
     Columns,
     MainColumns,

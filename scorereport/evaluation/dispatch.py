@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.declarations import complete_docstring
-from scorereport.data.column_declarations import COLUMNS, count_classes
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_checked
+from scorereport.data.roles import COLUMNS, count_classes
 from scorereport.errors import UsageError
 from scorereport.evaluation.arguments import (
     ARGUMENTS,
@@ -31,7 +31,8 @@ from scorereport.results.evaluation import Evaluation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.data.column_declarations import Columns, Forecasts
+    from scorereport.data.column_rules import Forecasts
+    from scorereport.data.roles import Columns
     from scorereport.evaluation.arguments import Arguments, OtherArguments
     from scorereport.evaluation.engines.protocol import Engine
     from scorereport.results.settings import EvaluationSettings

@@ -13,7 +13,7 @@ from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from scorereport.data.column_declarations import Columns
+    from scorereport.data.roles import Columns
 
 
 def check_engine_support(data: Any, columns: Columns, engine: str) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.audit_tables import SourceTable, WindowTable
     from scorereport.configuration.periods import Period
-    from scorereport.data.column_declarations import Columns
+    from scorereport.data.roles import Columns
     from scorereport.evaluation.arguments import Arguments
     from scorereport.results.evaluation import Evaluation
 

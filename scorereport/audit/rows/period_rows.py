@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
     from scorereport.audit.rows.period_window import PeriodRows
     from scorereport.audit.rows.source_rows import SourceRows
-    from scorereport.data.column_declarations import Columns
     from scorereport.data.predictions import ClassPredictions, Predictions
-    from scorereport.data.roles import Roles
+    from scorereport.data.roles import Columns, Roles
 
 
 class SpoolCounts(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from scorereport.data.column_declarations import Columns
+    from scorereport.data.roles import Columns
     from scorereport.data.sources import SourceLocation
     from scorereport.evaluation.engines.protocol import Engine
     from scorereport.results.settings import EvaluationSettings

@@ -10,9 +10,8 @@ import numpy as np
 
 from scorereport._utils.checks import ROWS_TO_FIND
 from scorereport._utils.progress import report_start
-from scorereport.data.column_declarations import check_column_arguments
 from scorereport.data.columns import label_text
-from scorereport.data.roles import Roles
+from scorereport.data.roles import Roles, check_column_arguments
 from scorereport.data.sources import hash_file, locate_source
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from scorereport.data.column_declarations import Columns
     from scorereport.data.predictions import RowFlow
+    from scorereport.data.roles import Columns
     from scorereport.evaluation.engines.digest import Digest
     from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
     from scorereport.evaluation.engines.protocol import Batch, DigestPlan, LabelCount, Sums

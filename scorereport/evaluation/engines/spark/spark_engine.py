@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from scorereport._utils.progress import report_start
-from scorereport.data.column_declarations import check_column_arguments
-from scorereport.data.roles import Roles
+from scorereport.data.roles import Roles, check_column_arguments
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from scorereport.data.column_declarations import Columns
+    from scorereport.data.roles import Columns
     from scorereport.evaluation.engines.digest import Digest
     from scorereport.evaluation.engines.protocol import Batch, DigestPlan, Sums
     from scorereport.evaluation.engines.spark.spark_jobs import ChunkDigester

@@ -1,0 +1,164 @@
+"""Rules for the names of columns, for labels and for models; nothing slow is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scorereport._utils.rules import Shape, is_number, list_items, show_value
+from scorereport.errors import UsageError
+
+#: A column for each model or, with K classes, the columns of each model.
+Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
+
+
+def _is_name(value: object) -> bool:
+    """Whether this can name a column: a text that is not empty, or a number."""
+    return bool(value) if isinstance(value, str) else is_number(value)
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, (str, bool)) or is_number(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The name of a column; a number becomes text."""
+
+    shape: Shape = Shape.ONE
+    metavar: str = "COLUMN"
+
+    def check(self, value: Any, name: str) -> str:
+        """Return the name as text."""
+        if not _is_name(value):
+            raise UsageError(f"`{name}` must be the name of a column; got {show_value(value)}.")
+        return str(value)
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """Text, or a number."""
+        return {"type": ["string", "number"], "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnList:
+    """The names of one or several columns."""
+
+    shape: Shape = Shape.REPEATED
+    metavar: str = "COLUMN"
+
+    def check(self, value: Any, name: str) -> tuple[str, ...]:
+        """Return the names as text."""
+        names = [value] if _is_name(value) else list_items(value)
+        if names is None or not all(map(_is_name, names)):
+            raise UsageError(f"`{name}` must be the names of columns; got {show_value(value)}.")
+        return tuple(map(str, names))
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """A text, or a list of texts."""
+        column = Column().schema()
+        return {"anyOf": [column, {"type": "array", "items": column}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """A list of models, or a mapping from each model to its columns."""
+
+    shape: Shape = Shape.REPEATED
+    metavar: str = "COLUMN"
+
+    def check(self, value: Any, name: str) -> Forecasts:
+        """Return a list of texts, or a dictionary of lists of texts."""
+        if isinstance(value, Mapping):
+            return self._check_mapping(value, name)
+        models = list_items(value)
+        if models is None or not all(map(_is_name, models)):
+            raise UsageError(
+                f"`{name}` must be a list of models, or a table of the columns of each model; "
+                f"got {show_value(value)}."
+            )
+        self._check_each_once([str(model) for model in models], name)
+        return [str(model) for model in models]
+
+    def _check_mapping(self, value: Mapping[Any, Any], name: str) -> dict[str, list[str]]:
+        self._check_each_once([str(model) for model in value], name)
+        named = {}
+        for model, columns in value.items():
+            items = list_items(columns)
+            if not items or not all(map(_is_name, items)):
+                raise UsageError(
+                    f"`{name}` must name a column for each class; got {show_value(columns)} for {model}."
+                )
+            named[str(model)] = [str(column) for column in items]
+        return named
+
+    def _check_each_once(self, models: list[str], name: str) -> None:
+        if not models:
+            raise UsageError(f"`{name}` must be a list of at least one column; got an empty one.")
+        for model in models:
+            if models.count(model) > 1:
+                raise UsageError(f"`{name}` must differ; got {model!r} {models.count(model)} times.")
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """A list of texts, or an object of lists of texts."""
+        columns = {"type": "array", "items": Column().schema(), "minItems": 1}
+        by_model = {"type": "object", "additionalProperties": {**columns, "minItems": 2}}
+        return {"anyOf": [columns, by_model]}
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of an outcome: text, a number, or true or false."""
+
+    shape: Shape = Shape.ONE
+    metavar: str = "LABEL"
+
+    def check(self, value: Any, name: str) -> str:
+        """Return the label as text."""
+        from scorereport.data.columns import label_text
+
+        if not (_is_label(value) or type(value).__name__ == "bool_") or label_text(value) == "":
+            raise UsageError(f"`{name}` must be a label, a text or a number; got {show_value(value)}.")
+        return label_text(value)
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """Text, a number, or true or false."""
+        return {"type": ["string", "number", "boolean"], "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels of two or more classes."""
+
+    shape: Shape = Shape.LIST
+    metavar: str = "LABEL,LABEL,..."
+
+    def check(self, value: Any, name: str) -> tuple[str, ...]:
+        """Return the labels as text."""
+        from scorereport.data.predictions import check_class_names
+
+        return check_class_names(value, name)
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """A list of labels."""
+        return {"type": "array", "items": Label().schema(), "minItems": 2}
