@@ -104,7 +104,7 @@ def _shorten(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberIn:
     """A number in an interval that is closed at "neither" end, or only "left"."""
 
     lower: float

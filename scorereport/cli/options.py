@@ -165,7 +165,7 @@ def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[st
     >>> find_columns(["a", "b=x,y"], ["no", "yes"])
     {'a': ['a_no', 'a_yes'], 'b': ['x', 'y']}
     """
-    from scorereport.data.columns import label_text
+    from scorereport.data.column_rules import label_text
 
     if not any("=" in forecast for forecast in forecasts):
         return list(forecasts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,38 @@ from scorereport.errors import UsageError
 
 #: A column for each model or, with K classes, the columns of each model.
 Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
+
+
+_WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
+_FEWEST_CLASSES = 2
+
+
+def label_text(label: Any) -> str:
+    """Return a label as trimmed text; 1.0 becomes 1, as many programs write 1.0 beside missing values."""
+    text = str(label.item() if type(label).__module__ == "numpy" else label).strip()
+    whole = _WHOLE_NUMBER.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def check_class_names(classes: Any, name: str = "classes") -> tuple[str, ...]:
+    """Check that there are at least two class names, each given once; return them as text."""
+    from scorereport._utils.checks import LONGEST_TEXT
+
+    labels = list_items(classes) or []
+    if len(labels) < _FEWEST_CLASSES or any(list_items(label) is not None for label in labels):
+        raise UsageError(f"`{name}` must be a list of at least two labels; got {show_value(classes)}.")
+    names = tuple(map(label_text, labels))
+    if "" in names:
+        raise UsageError(f"`{name}` must be labels that are not empty; got an empty text.")
+    if longest := [label for label in names if len(label) > LONGEST_TEXT]:
+        raise UsageError(
+            f"`{name}` must be labels of at most {LONGEST_TEXT:,} characters; "
+            f"got one of {len(longest[0]):,} characters."
+        )
+    for label in names:
+        if names.count(label) > 1:
+            raise UsageError(f"`{name}` must differ; got {label!r} {names.count(label)} times.")
+    return names
 
 
 def _is_name(value: object) -> bool:
@@ -127,8 +160,6 @@ class Label:
 
     def check(self, value: Any, name: str) -> str:
         """Return the label as text."""
-        from scorereport.data.columns import label_text
-
         if not (_is_label(value) or type(value).__name__ == "bool_") or label_text(value) == "":
             raise UsageError(f"`{name}` must be a label, a text or a number; got {show_value(value)}.")
         return label_text(value)
@@ -143,7 +174,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class ClassLabels:
     """The labels of two or more classes."""
 
     shape: Shape = Shape.LIST
@@ -151,8 +182,6 @@ class Labels:
 
     def check(self, value: Any, name: str) -> tuple[str, ...]:
         """Return the labels as text."""
-        from scorereport.data.predictions import check_class_names
-
         return check_class_names(value, name)
 
     def read(self, text: str) -> Any:

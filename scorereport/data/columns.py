@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.checks import LONGEST_TEXT, name_some, refuse_longdouble, refuse_rows
+from scorereport.data.column_rules import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
-_WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
 POSITIVE_HINT = " For other labels, name the one that counts as `positive`."
 DATE_RULE = "must hold dates such as 2026-11-15"
 COMMA_HINT = " Write decimals with a point."
@@ -75,13 +75,6 @@ def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tu
     others = {text: n for text, n in counts.items() if text != positive}
     third = set(others) - {max(others, key=others.__getitem__, default="")}
     return third, f"`{name}` must hold two labels, not {len(counts)} ({shown})"
-
-
-def label_text(label: object) -> str:
-    """Return a label as trimmed text; 1.0 becomes 1, as many programs write 1.0 beside missing values."""
-    text = str(label.item() if isinstance(label, np.generic) else label).strip()
-    whole = _WHOLE_NUMBER.fullmatch(text)
-    return whole[1] if whole else text
 
 
 def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> FloatArray:

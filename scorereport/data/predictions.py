@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray, IntArray, set_read_only
 from scorereport._utils.checks import (
-    LONGEST_TEXT,
     check_distribution,
     check_labels,
     check_outcome,
@@ -21,14 +20,11 @@ from scorereport._utils.checks import (
     check_same_length,
     check_weight,
 )
-from scorereport._utils.rules import show_value
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import check_class_names, label_text
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-FEWEST_CLASSES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,22 +214,3 @@ class ClassPredictions(Cases):
 def _check_forecasts(forecasts: Mapping[str, Any]) -> None:
     if not forecasts:
         raise UsageError("`forecasts` must name at least one forecast.")
-
-
-def check_class_names(classes: Any, name: str = "classes") -> tuple[str, ...]:
-    """Check that there are at least two class names, each given once; return them as text."""
-    is_list = isinstance(classes, Iterable) and not isinstance(classes, (str, bytes, Mapping))
-    names = tuple(map(label_text, classes)) if is_list else ()
-    if len(names) < FEWEST_CLASSES or any(isinstance(label, (list, tuple, dict)) for label in classes):
-        raise UsageError(f"`{name}` must be a list of at least two labels; got {show_value(classes)}.")
-    if "" in names:
-        raise UsageError(f"`{name}` must be labels that are not empty; got an empty text.")
-    if longest := [label for label in names if len(label) > LONGEST_TEXT]:
-        raise UsageError(
-            f"`{name}` must be labels of at most {LONGEST_TEXT:,} characters; "
-            f"got one of {len(longest[0]):,} characters."
-        )
-    for label in names:
-        if names.count(label) > 1:
-            raise UsageError(f"`{name}` must differ; got {label!r} {names.count(label)} times.")
-    return names

@@ -13,7 +13,7 @@ from scorereport._utils.choices import MISSING_ROWS, WEIGHT_KINDS
 from scorereport._utils.declarations import Declared, check_arguments, read_declarations
 from scorereport._utils.rules import Flag, OneOf
 from scorereport._utils.suggestions import suggest_name
-from scorereport.data.column_rules import Column, ColumnList, Forecasts, Label, Labels, Models
+from scorereport.data.column_rules import ClassLabels, Column, ColumnList, Forecasts, Label, Models
 from scorereport.errors import DataError, UsageError
 
 #: Columns that a message lists.
@@ -47,7 +47,7 @@ class MainColumns(TypedDict, total=False):
         Declared(
             help="The labels of the classes in their order, for models of several classes; a class that is "
             "never observed is kept.",
-            rule=Labels(),
+            rule=ClassLabels(),
         ),
     ]
     ordered: Annotated[

@@ -22,7 +22,7 @@ from scorereport._utils.rules import (
     THRESHOLDS,
     CostMatrix,
     Folder,
-    Number,
+    NumberIn,
     OneOf,
     Size,
     Whole,
@@ -69,7 +69,7 @@ class MainSettings(TypedDict, total=False):
         float,
         Declared(
             help="The [confidence level](glossary.md#confidence-level) of intervals, inside (0, 1).",
-            rule=Number(lower=0, upper=1),
+            rule=NumberIn(lower=0, upper=1),
         ),
     ]
     resamples: Annotated[
@@ -99,7 +99,7 @@ class OtherSettings(TypedDict, total=False):
         float,
         Declared(
             help="The level of consistency and confidence bands, inside (0, 1).",
-            rule=Number(lower=0, upper=1),
+            rule=NumberIn(lower=0, upper=1),
         ),
     ]
     interval_method: Annotated[
@@ -172,7 +172,7 @@ class OtherSettings(TypedDict, total=False):
         float,
         Declared(
             help="The smallest distance of probabilities from 0 and 1 on that scale, below 0.5.",
-            rule=Number(lower=0, upper=0.5, closed="left"),
+            rule=NumberIn(lower=0, upper=0.5, closed="left"),
         ),
     ]
     memory_limit: Annotated[

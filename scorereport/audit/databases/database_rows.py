@@ -16,7 +16,8 @@ from scorereport.audit.databases.database_connection import (
 )
 from scorereport.audit.databases.query import bind_period
 from scorereport.audit.databases.table_query import TableName, select_period_rows, select_time_range
-from scorereport.data.columns import label_text, read_number, text_length
+from scorereport.data.column_rules import label_text
+from scorereport.data.columns import read_number, text_length
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError

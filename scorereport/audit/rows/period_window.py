@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.checks import refuse_rows
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from scorereport._utils.checks import name_some
 from scorereport._utils.formatting import format_counted, format_number, join_words
-from scorereport.data.columns import class_indices, label_text
-from scorereport.data.predictions import ClassPredictions, check_class_names
+from scorereport.data.column_rules import check_class_names, label_text
+from scorereport.data.columns import class_indices
+from scorereport.data.predictions import ClassPredictions
 from scorereport.data.reader import read_columns, read_predictions
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.selection.score_tracks import (

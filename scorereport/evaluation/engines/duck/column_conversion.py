@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.checks import LONGEST_TEXT, ROWS_TO_FIND
-from scorereport.data.columns import has_decimal_comma, label_text, read_dates, read_number, text_length
+from scorereport.data.column_rules import label_text
+from scorereport.data.columns import has_decimal_comma, read_dates, read_number, text_length
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError

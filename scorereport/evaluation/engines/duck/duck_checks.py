@@ -13,13 +13,13 @@ from scorereport._utils.checks import (
     extreme_weight_rule,
     fraction_rule,
 )
+from scorereport.data.column_rules import label_text
 from scorereport.data.columns import (
     BINARY_TEXT,
     COMMA_HINT,
     DATE_RULE,
     POSITIVE_HINT,
     find_third_labels,
-    label_text,
 )
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow

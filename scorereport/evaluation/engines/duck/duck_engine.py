@@ -10,7 +10,7 @@ import numpy as np
 
 from scorereport._utils.checks import ROWS_TO_FIND
 from scorereport._utils.progress import report_start
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.data.roles import Roles, check_column_arguments
 from scorereport.data.sources import hash_file, locate_source
 from scorereport.errors import DataError

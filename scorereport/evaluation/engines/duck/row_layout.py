@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import IntArray
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.data.roles import Roles
 from scorereport.evaluation.engines.duck import sql
 from scorereport.evaluation.engines.duck.duck_tables import ScannableRows

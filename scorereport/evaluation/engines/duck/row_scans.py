@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.progress import report_progress
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
 from scorereport.evaluation.engines.duck.disk_sort import BINS, count_bins, map_in_order

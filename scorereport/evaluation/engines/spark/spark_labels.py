@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.protocol import LabelCount
 from scorereport.evaluation.engines.spark.spark_columns import add_ascending, sum_if

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scorereport._utils.checks import name_some
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.spark.spark_session import collect

@@ -11,7 +11,7 @@ from operator import and_
 from typing import TYPE_CHECKING
 
 from scorereport._utils.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule
-from scorereport.data.columns import label_text
+from scorereport.data.column_rules import label_text
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.protocol import Survey
