@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.notes import (
     describe_groups,
     describe_missing_recalibration,
@@ -15,7 +16,6 @@ from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
 from scorereport.evaluation.summaries import (
     adjust_calibration,
     adjust_scores,
-    choose_measures,
     collect_curves,
     decide_at_thresholds,
     describe_forecasts,

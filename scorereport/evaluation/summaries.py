@@ -22,7 +22,6 @@ from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import choose_knots, thin_roc
 from scorereport.inference.decisions import add_decision_band, add_threshold_intervals
 from scorereport.inference.estimates import HypothesisTest, holm
-from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp
 from scorereport.reliability.sampling import are_whole
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import Corp
     from scorereport.results.model_records import EvaluationSettings, ModelCalibration
 
-_SCORES = ("brier", "log_loss", "misclassification", "spherical")
-_BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 #: Levels of the quantiles of forecasts that are reported.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -115,15 +112,6 @@ def _adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[
         )
         for place, tests in enumerate(by_model)
     ]
-
-
-def choose_measures(settings: EvaluationSettings) -> list[Measure]:
-    """The scores of an evaluation: over all costs and, if one is set, over an interval of costs."""
-    measures = [resolve_measure(name, {}) for name in _SCORES]
-    if settings.cost_interval is not None:
-        costs = dict(zip(("lower", "upper"), settings.cost_interval, strict=True))
-        measures += [replace(resolve_measure(name, costs), label=name) for name in _BOUNDED_SCORES]
-    return measures
 
 
 def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:

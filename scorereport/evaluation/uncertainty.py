@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.evaluation.summaries import choose_measures
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.inference.binned_errors import bin_errors
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.calibration_in_time import allow_for_time, needs_time, note_independence

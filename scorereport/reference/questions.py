@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.evaluation.summaries import choose_measures
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.reference.deviations import draws_lone_forecasts
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reliability.asymptotic_bands import chernoff_quantile

@@ -13,7 +13,7 @@ import numpy as np
 
 from scorereport._utils.files import find_package_folder
 from scorereport.curves.fitted import roc_curve
-from scorereport.evaluation.summaries import choose_measures
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.comparison_records import Comparison, summarise
 from scorereport.reference.model_comparison import ModelComparer

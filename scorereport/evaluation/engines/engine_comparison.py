@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.engines.digest_plan import plan_group_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, gain_of, score_digest
 from scorereport.evaluation.engines.jackknife import EFRON_TIBSHIRANI, AucSpread, spread_of_auc
@@ -17,7 +18,6 @@ from scorereport.evaluation.subgroups import (
     compare_group_scores,
     warn_of_groups,
 )
-from scorereport.evaluation.summaries import choose_measures
 from scorereport.inference.components import COMPONENTS, bound_difference, no_difference, overfit_difference
 from scorereport.inference.differences import AUC
 from scorereport.inference.estimates import Difference, adjust_by_holm, rank_models

@@ -10,6 +10,7 @@ import numpy as np
 from scorereport.curves.fitted import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.engines.digest_plan import case_weight, plan_model_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
 from scorereport.evaluation.engines.engine_calibration import (
@@ -35,7 +36,6 @@ from scorereport.evaluation.notes import (
 from scorereport.evaluation.summaries import (
     QUANTILES,
     adjust_calibration,
-    choose_measures,
     collect_curves,
     count_weighted_cases,
     decide_at_thresholds,
