@@ -6,38 +6,28 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scorereport.evaluation.binary_comparisons import compare_model_pairs
 from scorereport.evaluation.binary_measures import choose_measures
+from scorereport.evaluation.decision_thresholds import decide_at_thresholds
+from scorereport.evaluation.forecast_summary import describe_forecasts
+from scorereport.evaluation.model_calibration import adjust_calibration, examine_calibration
+from scorereport.evaluation.model_curves import collect_curves, draw_bands
+from scorereport.evaluation.model_scores import adjust_scores, infer_sample, score_fit
 from scorereport.evaluation.notes import (
     describe_groups,
     describe_missing_recalibration,
     describe_rows_and_models,
 )
+from scorereport.evaluation.prediction_panels import order_by_forecast, panel_of
+from scorereport.evaluation.sample_summary import describe_sample
 from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
-from scorereport.evaluation.summaries import (
-    adjust_calibration,
-    adjust_scores,
-    collect_curves,
-    decide_at_thresholds,
-    describe_forecasts,
-    describe_sample,
-    panel_of,
-    score_fit,
-)
-from scorereport.evaluation.uncertainty import (
-    compare_model_pairs,
-    draw_bands,
-    examine_calibration,
-    infer_sample,
-    recalibrate,
-)
 from scorereport.inference.decision_tallies import tally_rows
-from scorereport.inference.grades import grade_tests
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.nelson_scale import scale_forecast
+from scorereport.inference.recalibration import try_recalibration
 from scorereport.results.model_records import (
     Comparisons,
     DataSummary,
-    ModelCalibration,
     ModelResult,
     ModelScores,
 )
@@ -49,6 +39,7 @@ if TYPE_CHECKING:
     from scorereport.data.predictions import Predictions
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
+    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.reliability.fit import Corp
     from scorereport.results.model_records import EvaluationSettings, SampleSummary
 
@@ -122,51 +113,53 @@ def _describe_model(
     scores: ModelScores,
     settings: EvaluationSettings,
 ) -> ModelResult:
-    infers = settings.resamples > 0
+    found = _describe_fit(fits[scores.model], scores, settings)
+    if settings.resamples > 0:
+        found = replace(
+            found,
+            calibration=examine_calibration(predictions, panel, scores.model, settings),
+            recalibration=_recalibrate(panel, scores.model, settings),
+        )
+    scale = scale_forecast(
+        panel,
+        scores.model,
+        n_bins=settings.scale_bins,
+        limit=settings.scale_limit,
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    return replace(found, scale=scale)
+
+
+def _describe_fit(fit: Corp, scores: ModelScores, settings: EvaluationSettings) -> ModelResult:
+    """The results that come from the fit; memory need not hold it afterwards."""
+    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
     return ModelResult(
         model=scores.model,
         scores=scores,
-        **_describe_fit(fits[scores.model], settings),
-        calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
-        recalibration=recalibrate(panel, scores.model, settings) if infers else (),
-        scale=scale_forecast(
-            panel,
-            scores.model,
-            n_bins=settings.scale_bins,
-            limit=settings.scale_limit,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        ),
+        forecasts=describe_forecasts(fit),
+        murphy=fit.murphy(),
+        curves=collect_curves(fit, settings.curve_points, tally=tally),
+        bands=draw_bands(fit, settings) if settings.resamples > 0 else (),
+        thresholds=decide_at_thresholds(fit, settings, tally),
     )
 
 
-def _describe_fit(fit: Corp, settings: EvaluationSettings) -> dict[str, Any]:
-    """The fields of `ModelResult` that come from the fit, which is not needed afterwards."""
-    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
-    return {
-        "forecasts": describe_forecasts(fit),
-        "murphy": fit.murphy(),
-        "curves": collect_curves(fit, settings.curve_points, tally=tally),
-        "bands": draw_bands(fit, settings) if settings.resamples > 0 else (),
-        "thresholds": decide_at_thresholds(fit, settings, tally),
-    }
-
-
-def _calibrate(
-    predictions: Predictions, panel: ForecastPanel, model: str, settings: EvaluationSettings
-) -> ModelCalibration:
-    found = examine_calibration(panel, model, settings)
-    if predictions.grade is None or not panel.units.are_repeated_rows:
-        return found
-    tests = grade_tests(
-        predictions.outcome,
-        predictions.forecasts[model],
-        predictions.grade,
-        sample_weight=predictions.weight,
-        weight_kind=predictions.weight_kind,
+def _recalibrate(
+    panel: ForecastPanel, name: str, settings: EvaluationSettings
+) -> tuple[RecalibrationTrial, ...]:
+    """Trials of recalibration for one model."""
+    ordered = order_by_forecast(panel, name)
+    return try_recalibration(
+        ordered.outcome,
+        ordered.only,
+        seed=settings.seed,
+        sample_weight=ordered.weight,
+        weight_kind=ordered.weight_kind,
+        cluster=ordered.cluster,
+        level=settings.level,
     )
-    return replace(found, grades=tests)
 
 
 def _describe_data(predictions: Predictions, panel: ForecastPanel, sample: SampleSummary) -> DataSummary:

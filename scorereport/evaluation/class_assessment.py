@@ -32,7 +32,7 @@ from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.rates import rate_interval
 from scorereport.reliability.draws import Redraw
 from scorereport.reliability.sampling import random_stream
-from scorereport.results.model_records import IndependentCases, ModelScores, SampleSummary, ScoreValue
+from scorereport.results.model_records import ModelScores, ScoreValue
 from scorereport.scores.hard_labels import confusion_table
 
 if TYPE_CHECKING:
@@ -170,25 +170,6 @@ def assess_classes(
         for name, known in models.items()
     }
     return replace(found, models=inferred)
-
-
-def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
-    """The size of a sample, and the weights of its classes."""
-    units, outcome = panel.units, panel.outcome
-    independent = IndependentCases(
-        unit=units.unit,
-        total=units.count_draws(np.full(len(outcome), True)),
-        events=np.nan,
-        non_events=np.nan,
-        classes=tuple(units.count_draws(outcome == place) for place in range(panel.n_classes)),
-    )
-    return SampleSummary(
-        rows=rows,
-        total=units.total,
-        events=np.nan,
-        classes=tuple(panel.class_weight.tolist()),
-        independent=independent,
-    )
 
 
 def _score(panel: ClassPanel, families: Sequence[Family], measures: ClassMeasures, model: str) -> ModelScores:

@@ -11,6 +11,7 @@ from scorereport.curves.fitted import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
 from scorereport.evaluation.binary_measures import choose_measures
+from scorereport.evaluation.decision_thresholds import decide_at_thresholds
 from scorereport.evaluation.engines.digest_plan import case_weight, plan_model_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
 from scorereport.evaluation.engines.engine_calibration import (
@@ -25,6 +26,9 @@ from scorereport.evaluation.engines.engine_comparison import (
 )
 from scorereport.evaluation.engines.scans import count_at
 from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_units_of
+from scorereport.evaluation.forecast_summary import QUANTILES, count_weighted_cases
+from scorereport.evaluation.model_calibration import adjust_calibration
+from scorereport.evaluation.model_curves import collect_curves
 from scorereport.evaluation.notes import (
     CLUSTERS_INDEPENDENT_IN_TIME,
     INDEPENDENT_IN_TIME,
@@ -32,13 +36,6 @@ from scorereport.evaluation.notes import (
     describe_groups,
     describe_refuted,
     describe_weightless,
-)
-from scorereport.evaluation.summaries import (
-    QUANTILES,
-    adjust_calibration,
-    collect_curves,
-    count_weighted_cases,
-    decide_at_thresholds,
 )
 from scorereport.inference.decision_tallies import tally_counts
 from scorereport.inference.mean_errors import describe_few_clusters
