@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorereport.evaluation.binary_comparisons import compare_model_pairs
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.decision_thresholds import decide_at_thresholds
+from scorereport.evaluation.evaluated_parts import EvaluatedParts, describe_predictions
 from scorereport.evaluation.forecast_summary import describe_forecasts
 from scorereport.evaluation.model_calibration import adjust_calibration, examine_calibration
 from scorereport.evaluation.model_curves import collect_curves, draw_bands
 from scorereport.evaluation.model_scores import adjust_scores, infer_sample, score_fit
-from scorereport.evaluation.notes import (
-    describe_groups,
-    describe_missing_recalibration,
-    describe_rows_and_models,
-)
+from scorereport.evaluation.notes import describe_missing_recalibration, describe_rows_and_models
 from scorereport.evaluation.prediction_panels import order_by_forecast, panel_of
 from scorereport.evaluation.sample_summary import describe_sample
 from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
@@ -27,7 +24,6 @@ from scorereport.inference.nelson_scale import scale_forecast
 from scorereport.inference.recalibration import try_recalibration
 from scorereport.results.model_records import (
     Comparisons,
-    DataSummary,
     ModelResult,
     ModelScores,
 )
@@ -44,8 +40,8 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import EvaluationSettings, SampleSummary
 
 
-def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> dict[str, Any]:
-    """Evaluate binary models in memory; returns the fields of `Evaluation` by name."""
+def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> EvaluatedParts:
+    """Evaluate binary models in memory."""
     panel = panel_of(predictions)
     fits = PanelFits(panel)
     measures = choose_measures(settings)
@@ -55,21 +51,20 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> d
         inferred = infer_sample(panel, fits, sample, scores, measures, settings)
         sample, scores = inferred.sample, adjust_scores(inferred.models)
         comparisons = compare_model_pairs(panel, inferred, settings)
-    by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
+    groups = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
     models = [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
-    return {
-        "data": _describe_data(predictions, panel, sample),
-        "models": _adjust_models(models),
-        "comparisons": comparisons,
-        "groups": tuple(group for found in by_column.values() for group in found),
-        "windows": windows,
-        "heterogeneity": compare_groups(predictions, by_column, settings),
-        "notes": (
+    return EvaluatedParts(
+        data=describe_predictions(predictions, panel),
+        sample=sample,
+        models=_adjust_models(models),
+        comparisons=comparisons,
+        groups=groups,
+        heterogeneity=compare_groups(predictions, groups, settings),
+        notes=(
             *describe_rows_and_models(predictions, settings),
             *describe_missing_recalibration(models, settings),
-            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
         ),
-    }
+    )
 
 
 def _score_models(
@@ -159,19 +154,4 @@ def _recalibrate(
         weight_kind=ordered.weight_kind,
         cluster=ordered.cluster,
         level=settings.level,
-    )
-
-
-def _describe_data(predictions: Predictions, panel: ForecastPanel, sample: SampleSummary) -> DataSummary:
-    return DataSummary(
-        source=predictions.source,
-        outcome=predictions.outcome_name,
-        positive=predictions.positive,
-        weighted=predictions.weight is not None,
-        weight_kind="" if predictions.weight is None else predictions.weight_kind,
-        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
-        row_flow=predictions.row_flow,
-        sample=sample,
-        sha256=predictions.sha256,
-        file_sha256=predictions.file_sha256,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorereport.evaluation.class_assessment import (
     assess_classes,
@@ -13,11 +13,11 @@ from scorereport.evaluation.class_assessment import (
 from scorereport.evaluation.class_comparisons import compare_class_models
 from scorereport.evaluation.class_measures import choose_cost
 from scorereport.evaluation.class_views import describe_family, make_families
+from scorereport.evaluation.evaluated_parts import EvaluatedParts, describe_predictions
 from scorereport.evaluation.model_scores import adjust_scores
 from scorereport.evaluation.notes import (
     describe_classes_and_models,
     describe_dependence,
-    describe_groups,
     describe_groups_without_weight,
 )
 from scorereport.evaluation.prediction_panels import class_panel_of
@@ -27,7 +27,7 @@ from scorereport.inference.nelson_scale import scale_panel
 from scorereport.inference.rates import rate_interval
 from scorereport.inference.retention_bands import retain_panel
 from scorereport.results.class_records import ClassModelResult, Confusion
-from scorereport.results.model_records import ClassCount, ClassSummary, Comparisons, DataSummary
+from scorereport.results.model_records import ClassCount, ClassSummary, Comparisons
 from scorereport.scores.hard_labels import confusion_table
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ _RETENTION_METRICS = ("quadratic_weighted_kappa", "expected_cost", "accuracy")
 _RETENTION_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
 
 
-def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings) -> dict[str, Any]:
-    """Evaluate models of K classes; returns the fields of `Evaluation` by name."""
+def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings) -> EvaluatedParts:
+    """Evaluate models of K classes in memory."""
     panel = class_panel_of(predictions)
     measures = choose_class_measures(panel.n_classes, settings, ordered=predictions.ordered)
     families = make_families(panel, predictions.classes, ordered=predictions.ordered)
@@ -58,22 +58,22 @@ def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings
         found = replace(found, models=adjust_scores(found.models))
         comparisons = compare_class_models(found, measures, settings)
     score_rows = partial(_score_rows, predictions, measures)
-    by_column, windows = evaluate_all_groups(predictions, settings, score_rows)
+    groups = evaluate_all_groups(predictions, settings, score_rows)
     dependence = describe_dependence(predictions) if settings.resamples > 0 else ()
-    return {
-        "data": _describe_data(predictions, panel, settings),
-        "class_models": tuple(_describe_model(predictions, found, name, settings) for name in found.models),
-        "comparisons": comparisons,
-        "groups": tuple(group for groups in by_column.values() for group in groups),
-        "windows": windows,
-        "heterogeneity": compare_groups(predictions, by_column, settings),
-        "notes": (
+    return EvaluatedParts(
+        data=describe_predictions(predictions, panel),
+        sample=describe_class_sample(len(predictions), panel),
+        classes=_describe_classes(predictions, panel, settings),
+        class_models=tuple(_describe_model(predictions, found, name, settings) for name in found.models),
+        comparisons=comparisons,
+        groups=groups,
+        heterogeneity=compare_groups(predictions, groups, settings),
+        notes=(
             *describe_classes_and_models(predictions),
             *dependence,
             *describe_groups_without_weight(predictions, settings),
-            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
         ),
-    }
+    )
 
 
 def _score_rows(
@@ -131,24 +131,6 @@ def _collect_retention(
         level=settings.level,
         resamples=settings.resamples,
         seed=settings.seed,
-    )
-
-
-def _describe_data(
-    predictions: ClassPredictions, panel: ClassPanel, settings: EvaluationSettings
-) -> DataSummary:
-    return DataSummary(
-        source=predictions.source,
-        outcome=predictions.outcome_name,
-        positive="",
-        weighted=predictions.weight is not None,
-        weight_kind="" if predictions.weight is None else predictions.weight_kind,
-        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
-        row_flow=predictions.row_flow,
-        sample=describe_class_sample(len(predictions), panel),
-        sha256=predictions.sha256,
-        file_sha256=predictions.file_sha256,
-        classes=_describe_classes(predictions, panel, settings),
     )
 
 

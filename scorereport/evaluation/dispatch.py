@@ -17,6 +17,7 @@ from scorereport.evaluation.class_evaluation import evaluate_classes
 from scorereport.evaluation.engines.engine_choice import choose_engine, open_engine
 from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.evaluation.engines.scans import tally_forecasts
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.evaluation.setting_checks import (
     check_cost_matrix,
     check_costs,
@@ -30,7 +31,6 @@ from scorereport.evaluation.setting_checks import (
 from scorereport.evaluation.subgroups import check_window
 from scorereport.inference.bootstrap_results import METHODS
 from scorereport.reliability.sampling import SEED
-from scorereport.results.evaluation import Evaluation
 from scorereport.results.model_records import SCALE_BINS, EvaluationSettings
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport.evaluation.engines.protocol import Engine
+    from scorereport.results.evaluation import Evaluation
 
 _SOFTWARE = ("scorereport", "numpy", "scipy")
 _ENGINE_SOFTWARE = {"duckdb": ("duckdb",), "spark": ("pyspark",)}
@@ -177,16 +178,13 @@ def _evaluate_in_memory(
         if isinstance(predictions, Predictions)
         else evaluate_classes(predictions, settings)
     )
-    evaluation = Evaluation(settings=settings, software=_name_software(), **parts)
-    object.__setattr__(evaluation, "_predictions", predictions)
-    return evaluation
+    return assemble_evaluation(parts, settings, software=_name_software(), predictions=predictions)
 
 
 def _evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evaluation:
     parts = evaluate_with_engine(engine, settings)
-    evaluation = Evaluation(settings=settings, software=_name_software(engine.name), **parts)
-    object.__setattr__(evaluation, "_tallies", tally_forecasts(engine))
-    return evaluation
+    software = _name_software(engine.name)
+    return assemble_evaluation(parts, settings, software=software, tallies=tally_forecasts(engine))
 
 
 def _name_software(engine: str = "memory") -> dict[str, str]:
