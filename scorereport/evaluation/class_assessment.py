@@ -25,8 +25,8 @@ from scorereport.inference.component_tests import ScoredModel, is_miscalibrated
 from scorereport.inference.components import (
     COMPONENTS,
     FEW_EVENTS,
+    FewCases,
     component_interval,
-    describe_few_cases,
 )
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.rates import rate_interval
@@ -220,8 +220,8 @@ def _warn_of_rare_class(panel: ClassPanel) -> str:
     fewest = min(count for count in counts if count > 0)
     if fewest >= FEW_EVENTS:
         return ""
-    cases = describe_few_cases(fewest, "case", are_effective=not panel.units.are_repeated_rows)
-    return f"Only {cases} of a class: with fewer than {FEW_EVENTS} this interval says little."
+    few = FewCases(fewest, "case", " of a class", are_effective=not panel.units.are_repeated_rows)
+    return few.warn()
 
 
 def _add_components(found: Assessment, model: str, settings: EvaluationSettings) -> ModelScores:
