@@ -77,6 +77,7 @@ def _compare_tables(
     first, second = (tables.influence(measure, name) for name in pair)
     value = of_models[pair[0]] - of_models[pair[1]]
     error = mean_error(panel, first - second, choice) if np.isfinite(value) else np.nan
+    test = wald_test(value, error, choice.level, distribution_of_mean(panel, choice))
     return Difference(
         first=pair[0],
         second=pair[1],
@@ -84,7 +85,11 @@ def _compare_tables(
         first_value=of_models[pair[0]],
         second_value=of_models[pair[1]],
         value=value,
-        **wald_test(value, error, choice.level, distribution_of_mean(panel, choice))._asdict(),
+        standard_error=test.standard_error,
+        lower=test.lower,
+        upper=test.upper,
+        statistic=test.statistic,
+        p_value=test.p_value,
         level=choice.level,
         higher_is_better=True,
         null_hypothesis=f"Both models have the same {measure.name}.",
