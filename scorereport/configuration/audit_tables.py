@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 #: Unknown keys, and values of another type, are refused.
-STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+STRICT: ConfigDict = {"extra": "forbid", "strict": True}
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")

@@ -80,7 +80,9 @@ def read_case(case: dict[str, Any]) -> tuple[Question, Answer]:
     )
     bands = {
         name: BandAnswer(
-            **{part: _numbers(band[part]) for part in ("x", "lower", "upper")},
+            x=_numbers(band["x"]),
+            lower=_numbers(band["lower"]),
+            upper=_numbers(band["upper"]),
             level=band["level"],
             error=band["error"],
         )
