@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from pydantic import ConfigDict
+from typing import Any, ClassVar
 
 #: Unknown keys, and values of another type, are refused.
-STRICT: ConfigDict = {"extra": "forbid", "strict": True}
+STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")
