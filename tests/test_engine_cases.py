@@ -18,9 +18,9 @@ from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.engines import rare_case_intervals
 from scorereport.evaluation.engines.digest import CASE_KINDS, SCORED_AS
 from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_with_engine
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rare_cases import FEW_CASES, WIDENED, RareOutcomes, RareSkill, WeightedForecasts
-from scorereport.results.evaluation import Evaluation
 from scorereport.results.model_records import EvaluationSettings
 from scorereport.scores.ranking import roc_auc
 
@@ -37,7 +37,7 @@ def digest(frame, *, seed=1, rows=7, settings=SETTINGS, **columns):
     """The evaluation from digests of small pieces."""
     predictions = sr.read_predictions(frame, outcome="y", forecasts=["m"], **columns)
     parts = evaluate_with_engine(ArrayEngine(predictions, rows=rows, seed=seed), settings)
-    return Evaluation(settings=settings, **parts)
+    return assemble_evaluation(parts, settings, software={})
 
 
 def scores_of(evaluation):

@@ -12,7 +12,7 @@ from engine_tools import ArrayEngine
 import scorereport as sr
 from scorereport.evaluation.engines import engine_evaluation
 from scorereport.evaluation.engines.digest_plan import plan_model_digest
-from scorereport.results.evaluation import Evaluation
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 
 
 def evaluate_both(frame, *, seed=1, **columns):
@@ -22,7 +22,7 @@ def evaluate_both(frame, *, seed=1, **columns):
     memory = sr.evaluate(predictions, resamples=40)
     settings = replace(memory.settings, engine="duckdb")
     parts = engine_evaluation.evaluate_with_engine(ArrayEngine(predictions, rows=200, seed=seed), settings)
-    return memory, Evaluation(settings=settings, **parts)
+    return memory, assemble_evaluation(parts, settings, software={})
 
 
 def lines_of(evaluation, model):

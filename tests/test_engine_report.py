@@ -23,6 +23,7 @@ from scorereport.evaluation.engines.digest_scores import score_digest
 from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_with_engine
 from scorereport.evaluation.engines.protocol import MOST_DISTINCT
 from scorereport.evaluation.engines.scans import tally_forecasts
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.inference.mean_errors import ErrorDistribution
@@ -102,7 +103,7 @@ def evaluate(frame, *, engine="duckdb", settings=None, forecasts=("a", "b"), **c
     predictions = sr.read_predictions(frame, outcome="y", forecasts=list(forecasts), **columns)
     requested = replace(settings or EvaluationSettings(cost_interval=(0.2, 0.6)), engine=engine)
     parts = evaluate_with_engine(ArrayEngine(predictions), requested)
-    return Evaluation(settings=requested, software={"scorereport": "1", engine: "2"}, **parts)
+    return assemble_evaluation(parts, requested, software={"scorereport": "1", engine: "2"})
 
 
 def report_on(evaluation, text="", *, certificate=None):

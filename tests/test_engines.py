@@ -23,6 +23,7 @@ from scorereport.evaluation.engines.digest import SUMS
 from scorereport.evaluation.engines.digest_plan import cell_starts, plan_model_digest
 from scorereport.evaluation.engines.jackknife import spread_of_auc, sum_by_bucket
 from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow, DigestPlan
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.blocks import Blocks
 from scorereport.results.evaluation import Evaluation
@@ -255,7 +256,7 @@ def evaluate_both(monkeypatch, most_distinct, **columns):
     monkeypatch.setattr(engine_evaluation, "plan_model_digest", few)
     settings = replace(memory.settings, engine="duckdb")
     parts = engine_evaluation.evaluate_with_engine(ArrayEngine(predictions, rows=500), settings)
-    return memory, Evaluation(settings=settings, **parts)
+    return memory, assemble_evaluation(parts, settings, software={})
 
 
 def assert_same_curves(first, second):

@@ -443,7 +443,7 @@ def digest(y, p, **columns):
 @pytest.mark.parametrize("events", [0, 3, 30])
 def test_engines_allow_for_rare_events_by_the_same_rule(events):
     y, p = make_events(events) if events else (np.zeros(2000), make_events(1)[1])
-    found = digest(y, p)["models"][0].scores
+    found = digest(y, p).models[0].scores
     for name in ("brier", "log_loss"):
         interval = found.score(name).interval
         assert WIDENED in interval.method
@@ -454,29 +454,29 @@ def test_engines_allow_for_rare_events_by_the_same_rule(events):
 def test_engines_leave_many_events_alone():
     p = RNG.random(2000)
     found = digest(RNG.random(2000) < p, p)
-    assert WIDENED not in found["models"][0].scores.score("brier").interval.method
-    independent = found["data"].sample.independent
-    assert (independent.total, independent.events) == (2000, found["data"].sample.events)
+    assert WIDENED not in found.models[0].scores.score("brier").interval.method
+    independent = found.sample.independent
+    assert (independent.total, independent.events) == (2000, found.sample.events)
 
 
 def test_engines_count_independent_events():
     y, p = make_events(30)
     cluster = np.arange(2000)
     cluster[y == 1] = np.arange(30) % 7
-    clustered = digest(y, p, c=cluster)["data"].sample.independent
+    clustered = digest(y, p, c=cluster).sample.independent
     assert clustered.unit == "cluster"
     assert 5 <= clustered.events <= 7  # those of a bucket count once
     weight = np.full(2000, 0.5)
     weight[np.flatnonzero(y)[:2]] = 50.5
-    weighted = digest(y, p, w=weight)["data"].sample.independent
+    weighted = digest(y, p, w=weight).sample.independent
     assert weighted.events < FEWEST_CASES
-    assert digest(y, p)["data"].sample.independent.events == 30
+    assert digest(y, p).sample.independent.events == 30
 
 
 def test_engines_recognise_few_distinct_forecasts():
     x = np.repeat([0.2, 0.5, 0.8], 20)
     y = np.concatenate([np.arange(20) < events for events in (4, 10, 16)])
-    ours = digest(y, x)["models"][0].scores.component("brier", "miscalibration")
+    ours = digest(y, x).models[0].scores.component("brier", "miscalibration")
     theirs = component_intervals(sr.corp(y, x), draws=20, resamples=99)[0]
     assert ours.upper == pytest.approx(theirs.upper, rel=1e-9)
     assert "few distinct forecasts" in ours.method

@@ -18,6 +18,7 @@ from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engin
 from scorereport.evaluation.engines.protocol import BUCKETS
 from scorereport.evaluation.engines.spark import spark_jobs
 from scorereport.evaluation.engines.spark.spark_engine import SparkEngine, open_spark
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.evaluation.subgroups import label_windows
 
 if TYPE_CHECKING:
@@ -162,8 +163,9 @@ def test_groups_and_windows_have_fits_of_their_own(engine: SparkEngine) -> None:
 @pytest.mark.sweep
 def test_an_evaluation_by_spark_is_that_in_memory(engine: SparkEngine, parquet: Path) -> None:
     memory = sr.evaluate(parquet, resamples=40, **ROLES)
-    parts = evaluate_with_engine(engine, replace(memory.settings, engine="spark"))
-    for one, other in zip(memory.models, parts["models"], strict=True):
+    settings = replace(memory.settings, engine="spark")
+    found = assemble_evaluation(evaluate_with_engine(engine, settings), settings, software={})
+    for one, other in zip(memory.models, found.models, strict=True):
         assert np.array_equal(one.curves.reliability.cep, other.curves.reliability.cep)
         assert np.allclose(one.curves.murphy.score.left, other.curves.murphy.score.left, rtol=1e-12)
         assert one.thresholds == other.thresholds
@@ -172,8 +174,8 @@ def test_an_evaluation_by_spark_is_that_in_memory(engine: SparkEngine, parquet: 
             assert same.miscalibration == pytest.approx(part.miscalibration, rel=1e-11, abs=1e-14)
         first, second = one.scores.score("roc_auc").interval, other.scores.score("roc_auc").interval
         assert second.standard_error == pytest.approx(first.standard_error, rel=0.2)
-    assert [group.sample.rows for group in parts["groups"]] == [g.sample.rows for g in memory.groups]
-    assert "The rows have no fixed order, so there is no SHA-256 of them." in parts["notes"]
+    assert [group.sample.rows for group in found.groups] == [g.sample.rows for g in memory.groups]
+    assert "The rows have no fixed order, so there is no SHA-256 of them." in found.notes
 
 
 @pytest.mark.sweep

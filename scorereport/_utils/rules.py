@@ -221,7 +221,7 @@ class NumberList:
 
     rule: str
     arrange: Callable[[list[Any]], tuple[float, ...] | None]
-    items: Mapping[str, Any]
+    item_schema: Mapping[str, Any]
     fewest: int
     most: int | None = None
     shape: Shape = Shape.REPEATED
@@ -242,7 +242,7 @@ class NumberList:
     def schema(self) -> dict[str, Any]:
         """A list of numbers."""
         most = {} if self.most is None else {"maxItems": self.most}
-        return {"type": "array", "items": dict(self.items), "minItems": self.fewest, **most}
+        return {"type": "array", "items": dict(self.item_schema), "minItems": self.fewest, **most}
 
 
 def _are_inside(numbers: Iterable[Any]) -> bool:
@@ -268,20 +268,23 @@ _SHARE = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 COST_INTERVAL = NumberList(
     rule="two numbers inside (0, 1), the smaller one first",
     arrange=_arrange_pair,
-    items=_SHARE,
+    item_schema=_SHARE,
     fewest=2,
     most=2,
     shape=Shape.PAIR,
 )
 #: Numbers inside (0, 1), which are sorted.
 THRESHOLDS = NumberList(
-    rule="a list of one or more numbers inside (0, 1)", arrange=_arrange_thresholds, items=_SHARE, fewest=1
+    rule="a list of one or more numbers inside (0, 1)",
+    arrange=_arrange_thresholds,
+    item_schema=_SHARE,
+    fewest=1,
 )
 #: Numbers that rise from 0.
 FRACTIONS = NumberList(
     rule="a list of two or more increasing numbers in [0, 1), the first of them 0",
     arrange=_arrange_fractions,
-    items={"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+    item_schema={"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     fewest=2,
 )
 

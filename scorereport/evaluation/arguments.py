@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from scorereport._utils.declarations import check_arguments
 from scorereport.data.roles import (
@@ -106,13 +106,13 @@ def refuse_conflicts(
         raise UsageError(sentence)
 
 
-def columns_in(arguments: Mapping[str, Any]) -> Columns:
+def columns_in(arguments: Arguments) -> Columns:
     """The columns among checked arguments."""
     return cast("Columns", {name: value for name, value in arguments.items() if name in COLUMNS})
 
 
-def settings_in(arguments: Mapping[str, Any], engine: str) -> EvaluationSettings:
+def settings_in(arguments: Arguments, engine: str) -> EvaluationSettings:
     """The record of the settings among checked arguments."""
     recorded = {field.name for field in fields(EvaluationSettings)} & SETTINGS.keys()
-    values = {name: value for name, value in arguments.items() if name in recorded}
+    values: dict[str, Any] = {name: value for name, value in arguments.items() if name in recorded}
     return EvaluationSettings(**values | {"engine": engine})

@@ -4,40 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scorereport.evaluation.notes import (
-    describe_groups,
-    describe_missing_recalibration,
-    describe_rows_and_models,
-)
+from scorereport.evaluation.binary_comparisons import compare_model_pairs
+from scorereport.evaluation.binary_measures import choose_measures
+from scorereport.evaluation.decision_thresholds import decide_at_thresholds
+from scorereport.evaluation.evaluated_parts import EvaluatedParts, describe_predictions
+from scorereport.evaluation.forecast_summary import describe_forecasts
+from scorereport.evaluation.model_calibration import adjust_calibration, examine_calibration
+from scorereport.evaluation.model_curves import collect_curves, draw_bands
+from scorereport.evaluation.model_scores import adjust_scores, infer_sample, score_fit
+from scorereport.evaluation.notes import describe_missing_recalibration, describe_rows_and_models
+from scorereport.evaluation.prediction_panels import order_by_forecast, panel_of
+from scorereport.evaluation.sample_summary import describe_sample
 from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
-from scorereport.evaluation.summaries import (
-    adjust_calibration,
-    adjust_scores,
-    choose_measures,
-    collect_curves,
-    decide_at_thresholds,
-    describe_forecasts,
-    describe_sample,
-    panel_of,
-    score_fit,
-)
-from scorereport.evaluation.uncertainty import (
-    compare_model_pairs,
-    draw_bands,
-    examine_calibration,
-    infer_sample,
-    recalibrate,
-)
 from scorereport.inference.decision_tallies import tally_rows
-from scorereport.inference.grades import grade_tests
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.nelson_scale import scale_forecast
+from scorereport.inference.recalibration import try_recalibration
 from scorereport.results.model_records import (
     Comparisons,
-    DataSummary,
-    ModelCalibration,
     ModelResult,
     ModelScores,
 )
@@ -49,12 +35,13 @@ if TYPE_CHECKING:
     from scorereport.data.predictions import Predictions
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
+    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.reliability.fit import Corp
     from scorereport.results.model_records import EvaluationSettings, SampleSummary
 
 
-def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> dict[str, Any]:
-    """Evaluate binary models in memory; returns the fields of `Evaluation` by name."""
+def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> EvaluatedParts:
+    """Evaluate binary models in memory."""
     panel = panel_of(predictions)
     fits = PanelFits(panel)
     measures = choose_measures(settings)
@@ -64,21 +51,20 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> d
         inferred = infer_sample(panel, fits, sample, scores, measures, settings)
         sample, scores = inferred.sample, adjust_scores(inferred.models)
         comparisons = compare_model_pairs(panel, inferred, settings)
-    by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
+    groups = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
     models = [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
-    return {
-        "data": _describe_data(predictions, panel, sample),
-        "models": _adjust_models(models),
-        "comparisons": comparisons,
-        "groups": tuple(group for found in by_column.values() for group in found),
-        "windows": windows,
-        "heterogeneity": compare_groups(predictions, by_column, settings),
-        "notes": (
+    return EvaluatedParts(
+        data=describe_predictions(predictions, panel),
+        sample=sample,
+        models=_adjust_models(models),
+        comparisons=comparisons,
+        groups=groups,
+        heterogeneity=compare_groups(predictions, groups, settings),
+        notes=(
             *describe_rows_and_models(predictions, settings),
             *describe_missing_recalibration(models, settings),
-            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
         ),
-    }
+    )
 
 
 def _score_models(
@@ -122,63 +108,50 @@ def _describe_model(
     scores: ModelScores,
     settings: EvaluationSettings,
 ) -> ModelResult:
-    infers = settings.resamples > 0
+    found = _describe_fit(fits[scores.model], scores, settings)
+    if settings.resamples > 0:
+        found = replace(
+            found,
+            calibration=examine_calibration(predictions, panel, scores.model, settings),
+            recalibration=_recalibrate(panel, scores.model, settings),
+        )
+    scale = scale_forecast(
+        panel,
+        scores.model,
+        n_bins=settings.scale_bins,
+        limit=settings.scale_limit,
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    return replace(found, scale=scale)
+
+
+def _describe_fit(fit: Corp, scores: ModelScores, settings: EvaluationSettings) -> ModelResult:
+    """The results that come from the fit; memory need not hold it afterwards."""
+    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
     return ModelResult(
         model=scores.model,
         scores=scores,
-        **_describe_fit(fits[scores.model], settings),
-        calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
-        recalibration=recalibrate(panel, scores.model, settings) if infers else (),
-        scale=scale_forecast(
-            panel,
-            scores.model,
-            n_bins=settings.scale_bins,
-            limit=settings.scale_limit,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        ),
+        forecasts=describe_forecasts(fit),
+        murphy=fit.murphy(),
+        curves=collect_curves(fit, settings.curve_points, tally=tally),
+        bands=draw_bands(fit, settings) if settings.resamples > 0 else (),
+        thresholds=decide_at_thresholds(fit, settings, tally),
     )
 
 
-def _describe_fit(fit: Corp, settings: EvaluationSettings) -> dict[str, Any]:
-    """The fields of `ModelResult` that come from the fit, which is not needed afterwards."""
-    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
-    return {
-        "forecasts": describe_forecasts(fit),
-        "murphy": fit.murphy(),
-        "curves": collect_curves(fit, settings.curve_points, tally=tally),
-        "bands": draw_bands(fit, settings) if settings.resamples > 0 else (),
-        "thresholds": decide_at_thresholds(fit, settings, tally),
-    }
-
-
-def _calibrate(
-    predictions: Predictions, panel: ForecastPanel, model: str, settings: EvaluationSettings
-) -> ModelCalibration:
-    found = examine_calibration(panel, model, settings)
-    if predictions.grade is None or not panel.units.are_repeated_rows:
-        return found
-    tests = grade_tests(
-        predictions.outcome,
-        predictions.forecasts[model],
-        predictions.grade,
-        sample_weight=predictions.weight,
-        weight_kind=predictions.weight_kind,
-    )
-    return replace(found, grades=tests)
-
-
-def _describe_data(predictions: Predictions, panel: ForecastPanel, sample: SampleSummary) -> DataSummary:
-    return DataSummary(
-        source=predictions.source,
-        outcome=predictions.outcome_name,
-        positive=predictions.positive,
-        weighted=predictions.weight is not None,
-        weight_kind="" if predictions.weight is None else predictions.weight_kind,
-        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
-        row_flow=predictions.row_flow,
-        sample=sample,
-        sha256=predictions.sha256,
-        file_sha256=predictions.file_sha256,
+def _recalibrate(
+    panel: ForecastPanel, name: str, settings: EvaluationSettings
+) -> tuple[RecalibrationTrial, ...]:
+    """Trials of recalibration for one model."""
+    ordered = order_by_forecast(panel, name)
+    return try_recalibration(
+        ordered.outcome,
+        ordered.only,
+        seed=settings.seed,
+        sample_weight=ordered.weight,
+        weight_kind=ordered.weight_kind,
+        cluster=ordered.cluster,
+        level=settings.level,
     )

@@ -25,14 +25,14 @@ from scorereport.inference.component_tests import ScoredModel, is_miscalibrated
 from scorereport.inference.components import (
     COMPONENTS,
     FEW_EVENTS,
+    FewCases,
     component_interval,
-    describe_few_cases,
 )
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.rates import rate_interval
 from scorereport.reliability.draws import Redraw
 from scorereport.reliability.sampling import random_stream
-from scorereport.results.model_records import IndependentCases, ModelScores, SampleSummary, ScoreValue
+from scorereport.results.model_records import ModelScores, ScoreValue
 from scorereport.scores.hard_labels import confusion_table
 
 if TYPE_CHECKING:
@@ -172,25 +172,6 @@ def assess_classes(
     return replace(found, models=inferred)
 
 
-def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
-    """The size of a sample, and the weights of its classes."""
-    units, outcome = panel.units, panel.outcome
-    independent = IndependentCases(
-        unit=units.unit,
-        total=units.count_draws(np.full(len(outcome), True)),
-        events=np.nan,
-        non_events=np.nan,
-        classes=tuple(units.count_draws(outcome == place) for place in range(panel.n_classes)),
-    )
-    return SampleSummary(
-        rows=rows,
-        total=units.total,
-        events=np.nan,
-        classes=tuple(panel.class_weight.tolist()),
-        independent=independent,
-    )
-
-
 def _score(panel: ClassPanel, families: Sequence[Family], measures: ClassMeasures, model: str) -> ModelScores:
     """All measures of a model, in the order of tables in reports, and its decompositions."""
     p, label = panel.forecasts[model], panel.labels[model]
@@ -239,8 +220,8 @@ def _warn_of_rare_class(panel: ClassPanel) -> str:
     fewest = min(count for count in counts if count > 0)
     if fewest >= FEW_EVENTS:
         return ""
-    cases = describe_few_cases(fewest, "case", are_effective=not panel.units.are_repeated_rows)
-    return f"Only {cases} of a class: with fewer than {FEW_EVENTS} this interval says little."
+    few = FewCases(fewest, "case", " of a class", are_effective=not panel.units.are_repeated_rows)
+    return few.warn()
 
 
 def _add_components(found: Assessment, model: str, settings: EvaluationSettings) -> ModelScores:

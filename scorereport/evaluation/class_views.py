@@ -15,8 +15,11 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray
 from scorereport.curves import forecast_histogram, reliability_curve
 from scorereport.evaluation.class_measures import BRIER, RPS
-from scorereport.evaluation.summaries import describe_forecasts, describe_sample, fit_panel, score_fit
-from scorereport.evaluation.uncertainty import infer_sample
+from scorereport.evaluation.forecast_summary import describe_forecasts
+from scorereport.evaluation.model_curves import draw_band
+from scorereport.evaluation.model_scores import infer_sample, score_fit
+from scorereport.evaluation.prediction_panels import fit_panel
+from scorereport.evaluation.sample_summary import describe_sample
 from scorereport.inference.components import CaseLosses
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit import Overfit
@@ -208,13 +211,5 @@ def _describe_view(found: ExaminedView, model: str, settings: EvaluationSettings
 def _draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
     """Consistency bands of a view: pointwise and simultaneous."""
     return tuple(
-        fit.band(
-            "consistency",
-            settings.band_level,
-            coverage=coverage,
-            resamples=settings.resamples,
-            seed=settings.seed,
-            points=settings.curve_points,
-        )
-        for coverage in ("pointwise", "simultaneous")
+        draw_band(fit, "consistency", coverage, settings) for coverage in ("pointwise", "simultaneous")
     )

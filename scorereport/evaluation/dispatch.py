@@ -24,9 +24,9 @@ from scorereport.evaluation.class_evaluation import evaluate_classes
 from scorereport.evaluation.engines.engine_choice import choose_engine, open_engine
 from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.evaluation.engines.scans import tally_forecasts
+from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.evaluation.setting_checks import check_engine_support, check_temporary_folder
 from scorereport.evaluation.subgroups import check_window
-from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scorereport.data.roles import Columns
     from scorereport.evaluation.arguments import Arguments, OtherArguments
     from scorereport.evaluation.engines.protocol import Engine
+    from scorereport.results.evaluation import Evaluation
     from scorereport.results.settings import EvaluationSettings
 
 _SOFTWARE = ("scorereport", "numpy", "scipy")
@@ -162,16 +163,13 @@ def _evaluate_in_memory(
         if isinstance(predictions, Predictions)
         else evaluate_classes(predictions, settings)
     )
-    evaluation = Evaluation(settings=settings, software=_name_software(), **parts)
-    object.__setattr__(evaluation, "_predictions", predictions)
-    return evaluation
+    return assemble_evaluation(parts, settings, software=_name_software(), predictions=predictions)
 
 
 def _evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evaluation:
     parts = evaluate_with_engine(engine, settings)
-    evaluation = Evaluation(settings=settings, software=_name_software(engine.name), **parts)
-    object.__setattr__(evaluation, "_tallies", tally_forecasts(engine))
-    return evaluation
+    software = _name_software(engine.name)
+    return assemble_evaluation(parts, settings, software=software, tallies=tally_forecasts(engine))
 
 
 def _name_software(engine: str = "memory") -> dict[str, str]:

@@ -15,7 +15,7 @@ from scorereport.evaluation.subgroups import (
     label_windows,
     rows_by_label,
 )
-from scorereport.inference.components import warn_of_few_events
+from scorereport.inference.components import find_few_events
 from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.recalibration import FEWEST_EVENTS
 from scorereport.reliability.sampling import SamplingUnits
@@ -148,9 +148,9 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
 
 def describe_few_events(events: float, non_events: float, *, are_effective: bool) -> Iterator[str]:
     """A warning if events or non-events are few; with sampling weights the numbers are effective ones."""
-    warning = warn_of_few_events(events, non_events, are_effective=are_effective)
-    if warning:
-        yield warning.replace("this interval says", "intervals say")
+    few = find_few_events(events, non_events, are_effective=are_effective)
+    if few is not None:
+        yield few.warn(of_all=True)
 
 
 def describe_refuted(model: str, count: int, rows: Sequence[int] | IntArray) -> str:

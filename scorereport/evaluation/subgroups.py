@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,14 @@ _MOST_WINDOWS = 24
 MOST_GROUPS_WITH_INTERVALS = 100
 #: The scores that are compared between groups, of binary models and of K classes.
 _COMPARED = ("brier", "log_loss", "roc_auc", "multiclass_brier", "multiclass_log_loss", "rps")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedResults:
+    """The results of each group of each column, and of each period of the time column."""
+
+    by_column: Mapping[str, tuple[GroupResult, ...]]
+    windows: tuple[GroupResult, ...] = ()
 
 
 def evaluate_groups(
@@ -77,29 +86,29 @@ def _with_adjusted(scores: ModelScores, p_values: list[float]) -> ModelScores:
 
 def evaluate_all_groups(
     predictions: Cases, settings: EvaluationSettings, score_rows: ScoreRows
-) -> tuple[dict[str, tuple[GroupResult, ...]], tuple[GroupResult, ...]]:
+) -> GroupedResults:
     """Evaluate the groups of each column, and the periods of the time column."""
     by_column = {
         column: tuple(evaluate_groups(predictions, column, labels, settings, score_rows))
         for column, labels in predictions.groups.items()
     }
     if predictions.time is None:
-        return by_column, ()
+        return GroupedResults(by_column=by_column)
     labels = label_windows(predictions.time, settings.window)
     windows = evaluate_groups(predictions, predictions.time_name, labels, settings, score_rows)
-    return by_column, tuple(windows)
+    return GroupedResults(by_column=by_column, windows=tuple(windows))
 
 
 def compare_groups(
-    predictions: Cases, by_column: dict[str, tuple[GroupResult, ...]], settings: EvaluationSettings
+    predictions: Cases, groups: GroupedResults, settings: EvaluationSettings
 ) -> tuple[Heterogeneity, ...]:
     """Tests of whether the groups of each column differ; none without resamples."""
     if settings.resamples == 0:
         return ()
     return tuple(
         found
-        for column, groups in by_column.items()
-        for found in examine_heterogeneity(predictions, column, predictions.groups[column], groups)
+        for column, of_column in groups.by_column.items()
+        for found in examine_heterogeneity(predictions, column, predictions.groups[column], of_column)
     )
 
 

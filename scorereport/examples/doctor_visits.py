@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, logit
@@ -27,7 +27,7 @@ REPORT_NAME = "demo-report"
 OUTCOME = "any_visit"
 FORECASTS = ("logit", "poisson", "overconfident")
 GROUP = "plan"
-SETTINGS: dict[str, Any] = {"cost_interval": (0.5, 0.8)}
+SETTINGS = {"cost_interval": (0.5, 0.8)}
 SOURCE = "RAND health insurance experiment, held-out rows"
 _SEED = 20190
 _OVERCONFIDENCE = 2.0

@@ -11,7 +11,7 @@ import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ CLASSES = (
     "strong Republican",
 )
 GROUP = "education"
-SETTINGS: dict[str, Any] = {"resamples": 500}  # half the default: draws for seven classes are slow
+SETTINGS = {"resamples": 500}  # half the default: draws for seven classes are slow
 SOURCE = "American National Election Study 1996, held-out respondents"
 _SEED = 1996
 _FEATURES = ["logpopul", "TVnews", "selfLR", "age", "educ", "income"]

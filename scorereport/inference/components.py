@@ -8,7 +8,7 @@ subtracts the overfit, once by each of its two estimates, and adds a standard er
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -319,16 +319,38 @@ def warn_of_few_events(
 
     Effective numbers, and all that are not whole, are named as effective.
     """
+    few = find_few_events(events, non_events, enough, are_effective=are_effective)
+    return "" if few is None else few.warn()
+
+
+def find_few_events(
+    events: float, non_events: float, enough: int = FEW_EVENTS, *, are_effective: bool = False
+) -> FewCases | None:
+    """Events or non-events, whichever are fewer, if they are too few for an informative interval."""
     fewest = min(events, non_events)
     if fewest >= enough:
-        return ""
-    what = "event" if events <= non_events else "non-event"
-    few = describe_few_cases(fewest, what, are_effective=are_effective)
-    return f"Only {few}: with fewer than {enough} this interval says little."
+        return None
+    noun = "event" if events <= non_events else "non-event"
+    return FewCases(fewest, noun, enough=enough, are_effective=are_effective)
 
 
-def describe_few_cases(cases: float, noun: str, *, are_effective: bool) -> str:
-    """Format a number of cases, rounded down to one decimal, and note if it is effective."""
-    shown = np.floor(10 * cases + _ROUNDING) / 10
-    is_whole = float(shown).is_integer() and not are_effective
-    return format_counted(shown, noun) + ("" if is_whole else " (effective number of weighted rows)")
+class FewCases(NamedTuple):
+    """A number of cases below `enough`; `of_what` follows the noun."""
+
+    cases: float
+    noun: str
+    of_what: str = ""
+    enough: int = FEW_EVENTS
+    are_effective: bool = False
+
+    def warn(self, *, of_all: bool = False) -> str:
+        """The warning about one interval, or about all of an evaluation."""
+        subject = "intervals say" if of_all else "this interval says"
+        return f"Only {self._counted}{self.of_what}: with fewer than {self.enough} {subject} little."
+
+    @property
+    def _counted(self) -> str:
+        """The number, rounded down to one decimal, with a note if it is effective."""
+        shown = np.floor(10 * self.cases + _ROUNDING) / 10
+        is_whole = float(shown).is_integer() and not self.are_effective
+        return format_counted(shown, self.noun) + ("" if is_whole else " (effective number of weighted rows)")

@@ -249,6 +249,7 @@ def compare_cases(
         value, error = panel.units.mean(first - second), mean_error(panel, first - second, settings)
     else:
         value, error = means[0] - means[1], np.nan
+    test = wald_test(value, error, settings.level, distribution_of_mean(panel, settings))
     return Difference(
         first=pair[0],
         second=pair[1],
@@ -256,7 +257,11 @@ def compare_cases(
         first_value=means[0],
         second_value=means[1],
         value=value,
-        **wald_test(value, error, settings.level, distribution_of_mean(panel, settings))._asdict(),
+        standard_error=test.standard_error,
+        lower=test.lower,
+        upper=test.upper,
+        statistic=test.statistic,
+        p_value=test.p_value,
         level=settings.level,
         higher_is_better=higher_is_better,
         null_hypothesis=f"Both models have the same expected {measure}.",
@@ -290,7 +295,11 @@ def _compare_by_auc(panel: ForecastPanel, pair: tuple[str, str], settings: Error
         first_value=mean_placement(panel, first),
         second_value=mean_placement(panel, second),
         value=value,
-        **test._replace(lower=_cut(test.lower), upper=_cut(test.upper))._asdict(),
+        standard_error=test.standard_error,
+        lower=_cut(test.lower),
+        upper=_cut(test.upper),
+        statistic=test.statistic,
+        p_value=test.p_value,
         level=settings.level,
         higher_is_better=True,
         null_hypothesis="Both models have the same AUC.",

@@ -113,6 +113,17 @@ def adjust_by_holm(differences: Sequence[Difference]) -> list[Difference]:
     return [replace(d, p_value_holm=float(p)) for d, p in zip(differences, adjusted, strict=True)]
 
 
+def adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[HypothesisTest, ...]]:
+    """The tests of each model with p-values adjusted over the tests of the same name."""
+    by_name = [holm([test.p_value for test in tests]).tolist() for tests in zip(*by_model, strict=True)]
+    return [
+        tuple(
+            replace(test, p_value_holm=adjusted[place]) for test, adjusted in zip(tests, by_name, strict=True)
+        )
+        for place, tests in enumerate(by_model)
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
     """The rank of a model by one measure, and the models that do not differ from it significantly."""

@@ -131,7 +131,15 @@ def allow_for_fit(
     if not fitted.is_smooth:
         error = hypot(difference.standard_error, fitted.cost * sqrt(2 / fitted.parameters))
         test = wald_test(difference.value, error, difference.level, distribution)
-        return replace(difference, **test._asdict(), method=method)
+        return replace(
+            difference,
+            standard_error=test.standard_error,
+            lower=test.lower,
+            upper=test.upper,
+            statistic=test.statistic,
+            p_value=test.p_value,
+            method=method,
+        )
     lower, upper, p_value = _bound_square(fitted, folds, difference.level, distribution)
     return replace(
         difference,

@@ -66,9 +66,15 @@ class RetentionBand:
         Erratum: the paper must have used this axis, as it prints areas of 13 to 18 under curves that
         do not exceed 1.
         """
-        names = ("value", "standard_error", "lower", "upper")
-        scaled = {name: 100 * getattr(self.area, name) for name in names}
-        return replace(self.area, measure=f"{self.area.measure}, in percent", **scaled)
+        area = self.area
+        return replace(
+            area,
+            measure=f"{area.measure}, in percent",
+            value=100 * area.value,
+            standard_error=100 * area.standard_error,
+            lower=100 * area.lower,
+            upper=100 * area.upper,
+        )
 
 
 def retention_band(  # noqa: PLR0913

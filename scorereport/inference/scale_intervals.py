@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -219,9 +219,21 @@ def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
+class JudgedAngle(TypedDict):
+    """The fields of `ScaleResult` on the angle."""
+
+    angle: float
+    angle_lower: float
+    angle_upper: float
+    calibrated_angle: float
+    calibrated_lower: float
+    calibrated_upper: float
+    verdict: str
+
+
 def judge_angle(
     marks: ScaleMarks, drawn: ScaleDraws, decided: Estimate, request: ScaleRequest, *, is_overall: bool
-) -> dict[str, Any]:
+) -> JudgedAngle:
     """Return the angle with its interval, its range for a calibrated model, and the verdict.
 
     With few cases 45° is not a fair reference: chance spreads the source, even more in CORP blocks, and broad

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -104,18 +105,15 @@ def certify(
 
 def decline(evaluation: Evaluation, reason: str) -> Certificate:
     """The certificate of an evaluation that is not compared with R; `reason` is a sentence."""
-    return _make_certificate(
-        evaluation,
-        rows=evaluation.data.row_flow.kept,
-        sha256=evaluation.data.sha256,
+    findings = _Findings(
         verdict="not certified",
         sentence=f"Not certified on these data. {_ended(reason)}",
         reference="none",
-        software={},
-        comparisons=(),
         left_out=("every number of this evaluation",),
         attempts=(Attempt(reference="R", reason=reason),),
     )
+    data = evaluation.data
+    return _make_certificate(evaluation, findings, rows=data.row_flow.kept, sha256=data.sha256)
 
 
 def _check_data(evaluation: Evaluation, data: AnyPredictions | None) -> AnyPredictions:
@@ -151,6 +149,19 @@ def _kinds(reference: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Findings:
+    """The parts of a certificate that a reference decides; the others follow from the evaluation."""
+
+    verdict: Literal["certified", "failed", "not certified"]
+    sentence: str
+    reference: str
+    software: Mapping[str, str] = field(default_factory=dict)
+    comparisons: tuple[Comparison, ...] = ()
+    left_out: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Certification:
     evaluation: Evaluation
     predictions: AnyPredictions
@@ -167,7 +178,7 @@ class _Certification:
                 attempts.append(Attempt(reference=NAMES[kind], reason=str(error), remedy=error.remedy))
             except ReferenceFailure as failure:
                 attempts.append(Attempt(reference=NAMES[kind], reason=str(failure)))
-        return self._certificate(**_compare_records(tuple(attempts)))
+        return self._certificate(_compare_records(tuple(attempts)))
 
     def _certify_with(self, kind: str, attempts: tuple[Attempt, ...]) -> Certificate:
         if kind == PACKAGE and not are_rows(self.predictions.weight):
@@ -175,7 +186,7 @@ class _Certification:
         with open_reference(kind, self.time_limit) as reference:
             lines = tuple(self._compare_all(reference))
             has_failed = any(line.is_unexpected for line in lines)
-            return self._certificate(
+            findings = _Findings(
                 verdict="failed" if has_failed else "certified",
                 sentence=_describe(lines, reference, _describe_views(self.predictions)),
                 reference=reference.title,
@@ -184,10 +195,11 @@ class _Certification:
                 left_out=_leave_out(self.predictions),
                 attempts=attempts,
             )
+            return self._certificate(findings)
 
-    def _certificate(self, **parts: Any) -> Certificate:
+    def _certificate(self, findings: _Findings) -> Certificate:
         rows, sha256 = len(self.predictions), self.predictions.sha256
-        return _make_certificate(self.evaluation, rows=rows, sha256=sha256, **parts)
+        return _make_certificate(self.evaluation, findings, rows=rows, sha256=sha256)
 
     def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
         """Compare every model, binary or of K classes."""
@@ -208,8 +220,8 @@ class _Certification:
             yield from compare_bands(comparer)
 
 
-def _compare_records(attempts: tuple[Attempt, ...]) -> dict[str, Any]:
-    """The parts of a certificate from recorded answers, which check the software, not these data."""
+def _compare_records(attempts: tuple[Attempt, ...]) -> _Findings:
+    """The findings from recorded answers, which check the software, not these data."""
     why = attempts[-1].reason if attempts else "Only recorded answers were requested."
     try:
         lines, record = tuple(compare_with_record()), describe_recorded_answers()
@@ -218,24 +230,29 @@ def _compare_records(attempts: tuple[Attempt, ...]) -> dict[str, Any]:
     has_failed = any(line.is_unexpected for line in lines)
     relation = "differs from" if has_failed else "agrees with"
     finding = f"The engine {relation} {record}, of other data."
-    return {
-        "verdict": "failed" if has_failed else "not certified",
-        "sentence": f"Not certified on these data. {_ended(why)} {finding}",
-        "reference": record,
-        "software": {},
-        "comparisons": lines,
-        "left_out": ("every number of this evaluation",),
-        "attempts": attempts,
-    }
+    return _Findings(
+        verdict="failed" if has_failed else "not certified",
+        sentence=f"Not certified on these data. {_ended(why)} {finding}",
+        reference=record,
+        comparisons=lines,
+        left_out=("every number of this evaluation",),
+        attempts=attempts,
+    )
 
 
-def _make_certificate(evaluation: Evaluation, *, rows: int, sha256: str, **parts: Any) -> Certificate:
+def _make_certificate(evaluation: Evaluation, findings: _Findings, *, rows: int, sha256: str) -> Certificate:
     return Certificate(
+        verdict=findings.verdict,
+        sentence=findings.sentence,
+        reference=findings.reference,
         time=timestamp(),
         rows=rows,
         sha256=sha256,
         results_sha256=evaluation.sha256,
-        **{**parts, "software": {"scorereport": version("scorereport"), **parts["software"]}},
+        software={"scorereport": version("scorereport"), **findings.software},
+        comparisons=findings.comparisons,
+        left_out=findings.left_out,
+        attempts=findings.attempts,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.data.predictions import ClassPredictions
     from scorereport.reference.binary_views import BinaryView
+    from scorereport.reference.exchange import SentVector
     from scorereport.reference.live_references import Reference, ReferenceClient
     from scorereport.reference.model_comparison import ModelComparer
     from scorereport.results.class_records import ClassModelResult, ViewResult
@@ -137,11 +138,13 @@ def _compare_classes(model: str, evaluation: Evaluation, weights: FloatArray) ->
     return match_numbers(model, "cases of each class", ours, theirs, source=BASE_SOURCE)
 
 
-def _vectors(predictions: ClassPredictions, model: str, settings: EvaluationSettings) -> dict[str, Any]:
+def _vectors(
+    predictions: ClassPredictions, model: str, settings: EvaluationSettings
+) -> dict[str, SentVector]:
     """The arguments of the R operation `classes`; without a cost matrix, R computes the default costs."""
     p, weight, costs = predictions.forecasts[model], predictions.weight, settings.cost_matrix
     return {
-        "y": predictions.outcome + 1.0,
+        "y": (predictions.outcome + 1).astype(np.float64),
         "p": p.T.ravel(),
         "weight": np.ones(len(p)) if weight is None else weight,
         "size": [float(p.shape[1])],

@@ -6,17 +6,21 @@ zero byte, numbers are little-endian float64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+#: A vector that was read.
 Vector = FloatArray | list[str]
+#: A vector to be written.
+SentVector = FloatArray | Sequence[float] | Sequence[str]
 _NUMBER = np.dtype("<f8")
 
 
@@ -24,16 +28,22 @@ class ExchangeError(Exception):
     """A file that is not in the format of vectors."""
 
 
-def write_vectors(path: Path, vectors: Mapping[str, Any]) -> None:
+def write_vectors(path: Path, vectors: Mapping[str, SentVector]) -> None:
     """Write vectors of numbers or texts to a file, which appears only when it is complete."""
     partial = path.with_suffix(f"{path.suffix}.part")
     with partial.open("wb") as file:
         for name, values in vectors.items():
-            is_text = len(values) > 0 and isinstance(values[0], str)
-            file.write(_encode([name, "texts" if is_text else "numbers"]))
+            file.write(_encode([name, "texts" if _are_texts(values) else "numbers"]))
             file.write(np.float64(len(values)).astype(_NUMBER).tobytes())
-            file.write(_encode(values) if is_text else np.ascontiguousarray(values, dtype=_NUMBER).data)
+            if _are_texts(values):
+                file.write(_encode(values))
+            else:
+                file.write(np.ascontiguousarray(values, dtype=_NUMBER).data)
     partial.replace(path)
+
+
+def _are_texts(values: SentVector) -> TypeGuard[Sequence[str]]:
+    return len(values) > 0 and isinstance(values[0], str)
 
 
 def read_vectors(path: Path) -> dict[str, Vector]:

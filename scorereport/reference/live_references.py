@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from platform import platform, python_version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from scorereport.results.model_records import EvaluationSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.reference.exchange import Vector
+    from scorereport.reference.exchange import SentVector, Vector
 
 
 PACKAGE, BASE = "reliabilitydiag", "base"
@@ -72,7 +72,7 @@ class Reference:
         vectors = question.vectors() if self.is_package else question.base_vectors()
         return self.session.ask("certify", **vectors)
 
-    def fetch(self, what: str, **vectors: Any) -> dict[str, Vector]:
+    def fetch(self, what: str, **vectors: SentVector) -> dict[str, Vector]:
         """The raw answer to any other operation of the reference."""
         return self.session.ask(what, **vectors)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.evaluation.summaries import choose_measures
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.reference import deviations
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, compare_arrays
 from scorereport.reference.questions import Answer, Question

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.evaluation.summaries import choose_measures
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.reference.deviations import draws_lone_forecasts
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
@@ -16,7 +16,7 @@ from scorereport.reliability.sampling import SEED
 from scorereport.results.model_records import EvaluationSettings
 
 if TYPE_CHECKING:
-    from scorereport.reference.exchange import Vector
+    from scorereport.reference.exchange import SentVector, Vector
 
 #: The most cases with which bands are resampled by default, here and in R.
 MOST_REDRAWN = 1000
@@ -54,7 +54,7 @@ class Question:
         kept = order[np.linspace(0, n - 1, MOST_REDRAWN).round().astype(np.intp)]
         return self.y_true[kept], self.y_prob[kept]
 
-    def vectors(self) -> dict[str, Any]:
+    def vectors(self) -> dict[str, SentVector]:
         """The arguments of the R function `certify`."""
         redrawn_outcomes, redrawn_forecasts = self.redrawn
         return {
@@ -69,7 +69,7 @@ class Question:
             "seed": [self.seed % _R_SEEDS],
         }
 
-    def base_vectors(self) -> dict[str, Any]:
+    def base_vectors(self) -> dict[str, SentVector]:
         """The arguments for base R, which has weights but no quantile of Chernoff's distribution."""
         extra = {"chernoff": [chernoff_quantile((1 + self.level) / 2)]}
         return {

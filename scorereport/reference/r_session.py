@@ -14,12 +14,12 @@ import subprocess
 from collections import deque
 from contextlib import suppress
 from threading import TIMEOUT_MAX, Event, Timer
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.formatting import one_line
 from scorereport._utils.processes import Stopped, kill_process_group, signals_deferred
-from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
+from scorereport.reference.exchange import ExchangeError, SentVector, Vector, read_vectors, write_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ class Session:
         """The number of the process."""
         return self._process.pid
 
-    def ask(self, what: str, **vectors: Any) -> dict[str, Vector]:
+    def ask(self, what: str, **vectors: SentVector) -> dict[str, Vector]:
         """Request an operation; returns its answer as named vectors."""
         self._requests += 1
         timed_out = Event()
@@ -136,7 +136,7 @@ class Session:
     def _stdout(self) -> IO[bytes]:
         return cast("IO[bytes]", self._process.stdout)
 
-    def _exchange(self, what: str, vectors: Mapping[str, Any]) -> dict[str, Vector]:
+    def _exchange(self, what: str, vectors: Mapping[str, SentVector]) -> dict[str, Vector]:
         request, answer = (self._folder.path / f"{self._requests}.{kind}" for kind in ("request", "answer"))
         write_vectors(request, {"what": [what], **vectors})
         with suppress(BrokenPipeError):  # its last output is still to be read

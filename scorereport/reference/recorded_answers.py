@@ -13,7 +13,7 @@ import numpy as np
 
 from scorereport._utils.files import find_package_folder
 from scorereport.curves.fitted import roc_curve
-from scorereport.evaluation.summaries import choose_measures
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.comparison_records import Comparison, summarise
 from scorereport.reference.model_comparison import ModelComparer
@@ -80,7 +80,9 @@ def read_case(case: dict[str, Any]) -> tuple[Question, Answer]:
     )
     bands = {
         name: BandAnswer(
-            **{part: _numbers(band[part]) for part in ("x", "lower", "upper")},
+            x=_numbers(band["x"]),
+            lower=_numbers(band["lower"]),
+            upper=_numbers(band["upper"]),
             level=band["level"],
             error=band["error"],
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -208,28 +209,24 @@ def _fill_item(
     evidence: Collection[str],
     exception: str,
 ) -> ChecklistLine:
+    line = partial(ChecklistLine, number=item.number, text=item.text)
     if exception:
-        return _line(item, ItemStatus.NOT_APPLICABLE, reason=exception)
+        return line(status=ItemStatus.NOT_APPLICABLE, reason=exception)
     sections = tuple(section for section in item.sections if section in present)
     if item.reason and not sections:
-        return _line(item, ItemStatus.NOT_COVERED, reason=item.reason)
+        return line(status=ItemStatus.NOT_COVERED, reason=item.reason)
     missing_sections = tuple(section for section in item.sections if section not in present)
     missing_keys = tuple(need for need in item.needs if not _is_filled(configuration.find(need)))
     missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in evidence]
     if not (missing_sections or missing_keys or missing_evidence):
-        return _line(item, ItemStatus.COVERED, sections=sections)
-    return _line(
-        item,
-        ItemStatus.INCOMPLETE,
+        return line(status=ItemStatus.COVERED, sections=sections)
+    return line(
+        status=ItemStatus.INCOMPLETE,
         sections=sections,
         missing_sections=missing_sections,
         missing_keys=missing_keys,
         reason="; ".join([*_describe_missing(missing_sections, missing_keys), *missing_evidence]),
     )
-
-
-def _line(item: ChecklistItem, status: ItemStatus, **found: Any) -> ChecklistLine:
-    return ChecklistLine(number=item.number, text=item.text, status=status, **found)
 
 
 def _is_filled(value: object) -> bool:

@@ -58,7 +58,7 @@ def open_signer(
         record = f"{_RECORD}{hashlib.sha256(pdf).hexdigest()}"
         full_reason = f"{reason.rstrip('. ')}. {record}" if reason else record
         with ThreadPoolExecutor(1) as pool:  # a notebook already runs an event loop in its own thread
-            return pool.submit(_sign, pdf, signer, reason=full_reason, name=name, location=location).result()
+            return pool.submit(_sign, pdf, signer, full_reason, name, location).result()
 
     return sign
 
@@ -86,7 +86,7 @@ def read_password(certificate: Path) -> str | None:
     return getpass(f"Password of {certificate}: ") or None
 
 
-def _sign(pdf: bytes, signer: Any, **metadata: str | None) -> bytes:
+def _sign(pdf: bytes, signer: Any, reason: str, name: str | None, location: str | None) -> bytes:
     from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
     from pyhanko.sign import signers
     from pyhanko.sign.fields import MDPPerm, SigSeedSubFilter
@@ -97,7 +97,9 @@ def _sign(pdf: bytes, signer: Any, **metadata: str | None) -> bytes:
         subfilter=SigSeedSubFilter.PADES,
         certify=True,
         docmdp_permissions=MDPPerm.NO_CHANGES,
-        **metadata,  # type: ignore[arg-type]
+        reason=reason,
+        name=name,
+        location=location,
     )
     signed = signers.sign_pdf(IncrementalPdfFileWriter(BytesIO(pdf)), settings, signer=signer)
     return bytes(signed.getvalue())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.evaluation.class_assessment import assess_classes, choose_class_measures
-from scorereport.evaluation.class_evaluation import compare_class_models
+from scorereport.evaluation.class_comparisons import compare_class_models
 from scorereport.evaluation.class_views import make_families
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.results.model_records import EvaluationSettings

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
+from scorereport.evaluation.sample_summary import describe_sample
 from scorereport.evaluation.subgroups import compare_group_scores
-from scorereport.evaluation.summaries import describe_sample
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.component_tests import component_intervals
 from scorereport.inference.delong import auc_interval

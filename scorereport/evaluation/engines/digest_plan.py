@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
+from scorereport.evaluation.decision_thresholds import choose_thresholds
 from scorereport.evaluation.engines.protocol import BUCKETS, DigestPlan
-from scorereport.evaluation.summaries import QUANTILES, choose_thresholds
+from scorereport.evaluation.forecast_summary import QUANTILES
 from scorereport.inference.binned_errors import OTHER_BINS
 from scorereport.inference.few_values import MOST_VALUES
 

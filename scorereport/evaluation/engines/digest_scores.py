@@ -15,7 +15,7 @@ from scorereport.evaluation.engines.rare_case_intervals import (
     widen_score_interval,
     widen_skill_interval,
 )
-from scorereport.evaluation.uncertainty import with_prevalence
+from scorereport.evaluation.sample_summary import with_prevalence
 from scorereport.inference.components import (
     COMPONENTS,
     ComponentEstimate,

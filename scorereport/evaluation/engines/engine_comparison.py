@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.engines.digest_plan import plan_group_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, gain_of, score_digest
 from scorereport.evaluation.engines.jackknife import EFRON_TIBSHIRANI, AucSpread, spread_of_auc
 from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_units_of
 from scorereport.evaluation.subgroups import (
     MOST_GROUPS_WITH_INTERVALS,
+    GroupedResults,
     adjust_heterogeneity,
     compare_group_scores,
     warn_of_groups,
 )
-from scorereport.evaluation.summaries import choose_measures
 from scorereport.inference.components import COMPONENTS, bound_difference, no_difference, overfit_difference
 from scorereport.inference.differences import AUC
 from scorereport.inference.estimates import Difference, adjust_by_holm, rank_models
@@ -25,7 +26,7 @@ from scorereport.inference.mean_errors import wald_test
 from scorereport.results.model_records import Comparisons, GroupResult, Heterogeneity, SampleSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.engines.jackknife import LeaveOneOut
@@ -192,15 +193,16 @@ def _cut(bound: float) -> float:
     return float(np.clip(bound, -1, 1))
 
 
-def evaluate_digested_groups(
-    engine: Engine, settings: EvaluationSettings
-) -> dict[str, tuple[GroupResult, ...]]:
-    """The results of each group of each column; the time column, under its name, has its periods."""
+def evaluate_digested_groups(engine: Engine, settings: EvaluationSettings) -> GroupedResults:
+    """The results of each group of each column, and of each period of the time column."""
     survey = engine.survey
-    columns = dict(survey.groups)
-    if survey.windows:
-        columns[survey.time_name] = survey.windows
-    return {column: _evaluate_column(engine, column, labels, settings) for column, labels in columns.items()}
+    by_column = {
+        column: _evaluate_column(engine, column, labels, settings) for column, labels in survey.groups.items()
+    }
+    if not survey.windows:
+        return GroupedResults(by_column=by_column)
+    windows = _evaluate_column(engine, survey.time_name, survey.windows, settings)
+    return GroupedResults(by_column=by_column, windows=windows)
 
 
 def _evaluate_column(
@@ -242,14 +244,12 @@ def _count_label(label: LabelCount) -> SampleSummary:
     return SampleSummary(rows=label.rows, total=float(label.total), events=float(label.events))
 
 
-def compare_digested_groups(
-    by_column: Mapping[str, Sequence[GroupResult]], *, clustered: bool
-) -> tuple[Heterogeneity, ...]:
+def compare_digested_groups(groups: GroupedResults, *, clustered: bool) -> tuple[Heterogeneity, ...]:
     """Tests of whether each model has the same scores in all groups of a column."""
     return tuple(
         found
-        for column, groups in by_column.items()
-        for found in adjust_heterogeneity(list(_compare_column(column, groups, clustered=clustered)))
+        for column, of_column in groups.by_column.items()
+        for found in adjust_heterogeneity(list(_compare_column(column, of_column, clustered=clustered)))
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport.curves.fitted import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
+from scorereport.evaluation.binary_measures import choose_measures
+from scorereport.evaluation.decision_thresholds import decide_at_thresholds
 from scorereport.evaluation.engines.digest_plan import case_weight, plan_model_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
 from scorereport.evaluation.engines.engine_calibration import (
@@ -24,26 +26,21 @@ from scorereport.evaluation.engines.engine_comparison import (
 )
 from scorereport.evaluation.engines.scans import count_at
 from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_units_of
+from scorereport.evaluation.evaluated_parts import DataDescription, EvaluatedParts
+from scorereport.evaluation.forecast_summary import QUANTILES, count_weighted_cases
+from scorereport.evaluation.model_calibration import adjust_calibration
+from scorereport.evaluation.model_curves import collect_curves
 from scorereport.evaluation.notes import (
     CLUSTERS_INDEPENDENT_IN_TIME,
     INDEPENDENT_IN_TIME,
     describe_few_events,
-    describe_groups,
     describe_refuted,
     describe_weightless,
-)
-from scorereport.evaluation.summaries import (
-    QUANTILES,
-    adjust_calibration,
-    choose_measures,
-    collect_curves,
-    count_weighted_cases,
-    decide_at_thresholds,
 )
 from scorereport.inference.decision_tallies import tally_counts
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.reliability.decomposition import MurphyDecomposition
-from scorereport.results.model_records import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
+from scorereport.results.model_records import Comparisons, ForecastSummary, ModelResult, Quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +53,6 @@ if TYPE_CHECKING:
         ModelCalibration,
         ModelCurves,
         ModelScores,
-        SampleSummary,
     )
 
 
@@ -136,34 +132,32 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
         yield "The tests by grade are left out: they need the rows in memory."
 
 
-def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> dict[str, Any]:
-    """Evaluate binary models with an engine; returns the fields of `Evaluation` by name."""
+def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> EvaluatedParts:
+    """Evaluate binary models with an engine."""
     survey, infers = engine.survey, settings.resamples > 0
     models = digest_models(engine, settings)
     calibration = _adjust(examine_models(engine, models)) if infers else {}
     scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
     sample = describe_digest_sample(models[0], survey.row_flow.kept, infers=infers)
     models = _count_after_fit(engine, models)
-    by_column = evaluate_digested_groups(engine, settings)
-    windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
-    return {
-        "data": _describe_data(survey, sample),
-        "models": tuple(
+    groups = evaluate_digested_groups(engine, settings)
+    return EvaluatedParts(
+        data=describe_survey(survey),
+        sample=sample,
+        models=tuple(
             _describe_model(model, scores[model.name], calibration.get(model.name), survey, settings)
             for model in models
         ),
-        "comparisons": compare_digests(models) if infers else Comparisons(),
-        "groups": tuple(group for found in by_column.values() for group in found),
-        "windows": windows,
-        "heterogeneity": compare_digested_groups(by_column, clustered=survey.clusters is not None)
+        comparisons=compare_digests(models) if infers else Comparisons(),
+        groups=groups,
+        heterogeneity=compare_digested_groups(groups, clustered=survey.clusters is not None)
         if infers
         else (),
-        "notes": (
+        notes=(
             *describe_engine(engine, settings),
             *describe_surveyed_rows(survey, settings, models[0].effective_buckets),
-            *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
         ),
-    }
+    )
 
 
 def _adjust(known: Mapping[str, ModelCalibration]) -> dict[str, ModelCalibration]:
@@ -261,16 +255,17 @@ def _collect_curves(fit: DigestedFit, points: int, tally: DecisionTally | None) 
     return replace(curves, roc=replace(curves.roc, auc=fit.auc))
 
 
-def _describe_data(survey: Survey, sample: SampleSummary) -> DataSummary:
-    return DataSummary(
+def describe_survey(survey: Survey) -> DataDescription:
+    """The description of rows that an engine has surveyed."""
+    return DataDescription(
         source=survey.source,
         outcome=survey.outcome_name,
         positive=survey.positive,
+        time_name=survey.time_name,
         weighted=survey.weighted,
-        weight_kind=survey.weight_kind if survey.weighted else "",
+        weight_kind=survey.weight_kind,
         clusters=survey.clusters,
         row_flow=survey.row_flow,
-        sample=sample,
         sha256=survey.sha256,
         file_sha256=survey.file_sha256,
     )

@@ -176,7 +176,13 @@ def sum_by_bucket(digest: Digest, measures: list[Measure]) -> BucketSums:
     n, events = counts[..., 0], counts[..., 1]
     rate, prevalence = digest.blocks.mean, sums["events"].sum() / sums["n"].sum()
     return BucketSums(
-        **sums,
+        n=sums["n"],
+        events=sums["events"],
+        events_win=sums["events_win"],
+        non_events_win=sums["non_events_win"],
+        forecast=sums["forecast"],
+        spiegelhalter=sums["spiegelhalter"],
+        surprises=sums["surprises"],
         score=by_bucket[used, len(SUMS) :],
         recalibrated=np.column_stack([_score_at(m, rate, n, events) for m in measures]),
         constant=np.column_stack(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -85,6 +85,13 @@ def score_predictions(
     )
 
 
+class _SharedColumns(TypedDict):
+    outcome: str
+    weight: str | None
+    group: str
+    missing: str
+
+
 def _read_cases(
     source: Any,
     checkpoint: str,
@@ -99,7 +106,7 @@ def _read_cases(
     if isinstance(forecasts, Mapping):
         raise UsageError("`forecasts` must list the columns of the one model whose checkpoints these are.")
     columns = [forecasts] if isinstance(forecasts, str) else list(forecasts or [])
-    shared: dict[str, Any] = {"outcome": outcome, "weight": weight, "group": checkpoint, "missing": "drop"}
+    shared: _SharedColumns = {"outcome": outcome, "weight": weight, "group": checkpoint, "missing": "drop"}
     if len(columns) == 1:
         positive = None if classes is None else _name_event(classes)
         if normalize:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -96,8 +96,16 @@ def _stop_early(track: ScoreTrack, found: Checkpoints, patience: int) -> EarlySt
     return EarlyStop(at=None, kept=found.labels[best], **_values_at(track, found, best))
 
 
-def _values_at(track: ScoreTrack, found: Checkpoints, place: int) -> dict[str, float]:
+class _Values(TypedDict):
     """The fields of `CheckpointValue` at a checkpoint."""
+
+    value: float
+    macro_f1: float
+    accuracy: float
+    macro_f1_loss: float
+
+
+def _values_at(track: ScoreTrack, found: Checkpoints, place: int) -> _Values:
     n = len(found.labels)
     f1, accuracy = (values_of(found.tracks, name, n) for name in (F1, ACCURACY))
     return {

@@ -180,11 +180,13 @@ def compare_shares(
             value=share,
             reference=old,
             difference=share - old,
-            **dict(zip(("lower", "upper"), _newcombe((share, old), sizes, z), strict=True)),
+            lower=lower,
+            upper=upper,
             statistic=copysign(sqrt(statistic), share - old) if len(now) == _TWO_GROUPS else statistic,
             p_value=p_value,
         )
         for share, old in shares
+        for lower, upper in [_newcombe((share, old), sizes, z)]
     ]
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.data.predictions import Predictions
 from scorereport.errors import UsageError
-from scorereport.evaluation.class_evaluation import class_panel_of
-from scorereport.evaluation.summaries import panel_of
+from scorereport.evaluation.prediction_panels import class_panel_of, panel_of
 from scorereport.history.trend.drift_records import Distribution, Number, Snapshot
 from scorereport.history.trend.drift_tests import group_bins
 from scorereport.results.tallies import find_bins

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 #: From this number on, floats do not represent all whole numbers.
 _FLOATS_ARE_EXACT = 2**53
-#: Sums of weights of a survey, and of a label.
-_SUMMED = ("total", "events", "event_squares", "other_squares")
 
 
 def survey_rows(
@@ -170,16 +168,24 @@ def _with_fractions(workspace: Workspace, layout: SqlLayout, survey: Survey) -> 
 
     sums, *by_label = reduce_rows(workspace, layout, survey.rows, add, "adding weights")
     of_column = dict(zip(sizes, by_label, strict=True))
+    total, events, event_squares, other_squares = sums.tolist()
     return replace(
         survey,
-        **dict(zip(_SUMMED, sums.tolist(), strict=True)),
+        total=total,
+        events=events,
+        event_squares=event_squares,
+        other_squares=other_squares,
         groups={column: _with_sums(of, of_column[column]) for column, of in survey.groups.items()},
         windows=_with_sums(survey.windows, of_column[survey.time_name]) if survey.windows else (),
     )
 
 
 def _with_sums(counts: tuple[LabelCount, ...], sums: Any) -> tuple[LabelCount, ...]:
-    return tuple(replace(c, **dict(zip(_SUMMED, sums[:, c.code].tolist(), strict=True))) for c in counts)
+    return tuple(
+        replace(label, total=total, events=events, event_squares=event_squares, other_squares=other_squares)
+        for label in counts
+        for total, events, event_squares, other_squares in [sums[:, label.code].tolist()]
+    )
 
 
 class DuckEngine:

@@ -127,10 +127,16 @@ def _merge_keys(rows: Sequence[Any], texts: Sequence[str], short: str, *, counte
 
 
 def _count(label: str, code: int, rows: Sequence[Any], *, counted: bool) -> LabelCount:
-    number = int if counted else float
+    def add(name: str) -> int | float:
+        total = fsum(row[name] for row in rows)
+        return int(total) if counted else total
+
     return LabelCount(
         label=label,
         code=code,
         rows=sum(row["all"] for row in rows),
-        **{name: number(fsum(row[name] for row in rows)) for name in _SUMMED},
+        total=add("total"),
+        events=add("events"),
+        event_squares=add("event_squares"),
+        other_squares=add("other_squares"),
     )

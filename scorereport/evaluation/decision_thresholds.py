@@ -1,0 +1,44 @@
+"""The thresholds of the decision table, and the decisions of a binary model at each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.curves import threshold_table
+from scorereport.inference.decisions import add_threshold_intervals
+
+if TYPE_CHECKING:
+    from scorereport.curves import ThresholdResult
+    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.inference.decision_tallies import DecisionTally
+    from scorereport.results.model_records import EvaluationSettings
+
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_THRESHOLDS_OF_INTERVAL = 5
+
+
+def decide_at_thresholds(
+    fit: IsotonicFit, settings: EvaluationSettings, tally: DecisionTally | None = None
+) -> tuple[ThresholdResult, ...]:
+    """Decisions at the thresholds of the settings, else at those of `choose_thresholds`.
+
+    With a tally of decisions, each number has an interval.
+    """
+    chosen = settings.thresholds or choose_thresholds(settings.cost_interval)
+    found = threshold_table(fit, thresholds=chosen)
+    return found if tally is None else add_threshold_intervals(found, tally)
+
+
+def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float, ...]:
+    """Five thresholds, evenly spaced over an interval of costs with both its ends; without one, the tenths.
+
+    >>> choose_thresholds((0.1, 0.4))
+    (0.1, 0.175, 0.25, 0.325, 0.4)
+    """
+    if cost_interval is None:
+        return _THRESHOLDS
+    lower, upper = cost_interval
+    between = np.linspace(lower, upper, _THRESHOLDS_OF_INTERVAL)[1:-1]
+    return (lower, *between.round(12).tolist(), upper)  # rounded, so that 0.3 equals a forecast of 0.3

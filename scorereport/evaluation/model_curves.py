@@ -1,0 +1,75 @@
+"""`ModelCurves`: the curves of a binary model, and the bands of its reliability curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.curves import (
+    decision_curve,
+    forecast_histogram,
+    murphy_curves,
+    regret_curve,
+    reliability_curve,
+    roc_curve,
+    roc_hull,
+)
+from scorereport.curves.murphy import kinks_of
+from scorereport.curves.thinning import choose_knots, thin_roc
+from scorereport.inference.decisions import add_decision_band
+from scorereport.results.model_records import ModelCurves
+
+if TYPE_CHECKING:
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.inference.decision_tallies import DecisionTally
+    from scorereport.reliability.bands import Band
+    from scorereport.reliability.fit import Corp
+    from scorereport.results.model_records import EvaluationSettings
+
+
+def collect_curves(
+    fit: IsotonicFit, points: int, knots: FloatArray | None = None, tally: DecisionTally | None = None
+) -> ModelCurves:
+    """All curves of a fit, with about `points` points each, or at the given knots.
+
+    With a tally of decisions, the decision curve has a band.
+    """
+    kinks = kinks_of(fit)
+    regret = regret_curve(fit, theta=choose_knots(fit, points) if knots is None else knots)
+    of_murphy = choose_knots(fit, points, kinks) if knots is None else np.union1d(knots, kinks)
+    decision = decision_curve(fit, thresholds=regret.theta[regret.theta < 1])
+    return ModelCurves(
+        reliability=reliability_curve(fit),
+        histogram=forecast_histogram(fit),
+        roc=thin_roc(roc_curve(fit), points),
+        roc_hull=roc_hull(fit),
+        murphy=murphy_curves(fit, theta=of_murphy),
+        regret=regret,
+        decision=decision if tally is None else add_decision_band(decision, tally),
+    )
+
+
+def draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
+    """Bands for the reliability diagram: consistency and confidence, pointwise and simultaneous."""
+    bands = [
+        draw_band(fit, "consistency", "pointwise", settings),
+        draw_band(fit, "consistency", "simultaneous", settings),
+        draw_band(fit, "confidence", "pointwise", settings),
+    ]
+    if fit.cluster is None and fit.sample.units.are_repeated_rows:  # the honest band needs independent rows
+        bands.append(fit.band("confidence", settings.band_level, coverage="simultaneous"))
+    return tuple(bands)
+
+
+def draw_band(fit: Corp, kind: str, coverage: str, settings: EvaluationSettings) -> Band:
+    """A band of the reliability curve from as many draws, with as many points, as the settings ask for."""
+    return fit.band(
+        kind,
+        settings.band_level,
+        coverage=coverage,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        points=settings.curve_points,
+    )

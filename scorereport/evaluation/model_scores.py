@@ -1,0 +1,213 @@
+"""`ModelScores`: scores, decompositions and components of binary models, with intervals and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.evaluation.prediction_panels import select_model
+from scorereport.evaluation.sample_summary import infer_prevalence
+from scorereport.inference.bootstrap_resamples import bootstrap_panel
+from scorereport.inference.calibration_in_time import needs_time, note_independence
+from scorereport.inference.component_tests import ScoredModel, is_miscalibrated, judge_miscalibration
+from scorereport.inference.components import COMPONENTS, FittedLosses, component_interval, warn_of_few_events
+from scorereport.inference.delong import estimate_auc
+from scorereport.inference.estimates import adjust_tests
+from scorereport.inference.few_values import allow_for_few_values, find_few_values
+from scorereport.inference.overfit import Overfit, estimate_overfit
+from scorereport.inference.rare_cases import FEW_CASES
+from scorereport.inference.rates import rate_interval
+from scorereport.reliability.blocks import Blocks
+from scorereport.results.model_records import ModelScores, SampleSummary, ScoreValue
+from scorereport.scores.ranking import area_under_roc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from scorereport.inference.bootstrap_results import Bootstrap
+    from scorereport.inference.estimates import Estimate, HypothesisTest
+    from scorereport.inference.few_values import FewValues
+    from scorereport.inference.losses import Measure
+    from scorereport.inference.panel import ForecastPanel
+    from scorereport.reliability.fit import Corp
+    from scorereport.results.model_records import EvaluationSettings
+
+#: Draws from the smoothed curve that estimate the overfit of a fit.
+_OVERFIT_DRAWS = 100
+
+
+def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
+    """All scores of a model, with their decompositions, and its AUC."""
+    parts = [fit.decompose(measure.name, **measure.options) for measure in measures]
+    events = fit.distinct.events.astype(np.float64)
+    auc = area_under_roc(events, fit.distinct.n - events)
+    values = [ScoreValue(name=part.name, value=part.score, skill=part.skill) for part in parts]
+    return ModelScores(
+        model=name,
+        scores=(*values, ScoreValue(name="roc_auc", value=auc, skill=2 * auc - 1)),
+        decompositions=tuple(parts),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleInference:
+    """A sample and its models with intervals and tests; `overfits` has those of each model by each measure.
+
+    Only the blocks of each fit are kept, which are few.
+    """
+
+    sample: SampleSummary
+    models: dict[str, ModelScores]
+    overfits: dict[str, list[Overfit]]
+    blocks: dict[str, Blocks]
+
+
+def infer_sample(
+    panel: ForecastPanel,
+    fits: Mapping[str, Corp],
+    sample: SampleSummary,
+    models: Mapping[str, ModelScores],
+    measures: list[Measure],
+    settings: EvaluationSettings,
+) -> SampleInference:
+    """Compute intervals for every number of a sample, and tests of calibration by miscalibration."""
+    overfits, inferred, blocks = {}, {}, {}
+    for name, known in _bootstrap_scores(panel, models, measures, settings).items():
+        fit = fits[name]
+        blocks[name] = fit.blocks
+        overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
+        tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
+        note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
+        few = find_few_values(fit.sample, settings.level)
+        tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
+        del fit  # with many rows, memory holds one fit at a time
+        scored = score_cases(name, blocks[name], panel, measures, overfits[name])
+        found = _add_components(known, scored, tests, note, panel, settings)
+        inferred[name] = _correct_few_values(found, few, measures)
+    sample = infer_prevalence(sample, panel, measures, settings)
+    return SampleInference(sample=sample, models=inferred, overfits=overfits, blocks=blocks)
+
+
+def _bootstrap_scores(
+    panel: ForecastPanel,
+    models: Mapping[str, ModelScores],
+    measures: list[Measure],
+    settings: EvaluationSettings,
+) -> dict[str, ModelScores]:
+    """Intervals of all mean scores and skills; the bootstrap is not kept, because it holds every score."""
+    boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
+    return {
+        name: replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
+        for name, known in models.items()
+    }
+
+
+def score_cases(
+    name: str, blocks: Blocks, panel: ForecastPanel, measures: list[Measure], overfits: list[Overfit]
+) -> Iterator[ScoredModel]:
+    """A model under one measure after the other, to save memory."""
+    for measure, overfit in zip(measures, overfits, strict=True):
+        losses = FittedLosses(measure, panel.outcome, panel.forecasts[name], blocks)
+        yield ScoredModel(name=name, losses=losses, overfit=overfit)
+
+
+def _add_components(
+    known: ModelScores,
+    scored: Iterator[ScoredModel],
+    tests: Sequence[HypothesisTest],
+    note: str,
+    panel: ForecastPanel,
+    settings: EvaluationSettings,
+) -> ModelScores:
+    components = [
+        component_interval(
+            model.losses,
+            component,
+            model.overfit,
+            panel.units,
+            level=settings.level,
+            is_shown=is_miscalibrated(test, settings.level, settings.resamples),
+            note=note,
+        )
+        for model, test in zip(scored, tests, strict=True)
+        for component in COMPONENTS
+    ]
+    return replace(known, components=tuple(components), miscalibration_tests=tuple(tests))
+
+
+def _correct_few_values(
+    known: ModelScores, few: FewValues | None, measures: Sequence[Measure]
+) -> ModelScores:
+    """Scores whose component intervals allow for few distinct forecasts."""
+    named = {measure.label: measure for measure in measures}
+    components = [allow_for_few_values(bound, few, named[bound.measure]) for bound in known.components]
+    return replace(known, components=tuple(components))
+
+
+def _add_intervals(
+    known: ModelScores, panel: ForecastPanel, boot: Bootstrap, settings: EvaluationSettings
+) -> Iterator[ScoreValue]:
+    for score in known.scores:
+        if score.name == "roc_auc":
+            interval = estimate_auc(select_model(panel, known.model), settings.level)
+            yield replace(score, interval=interval, skill_interval=_skill_of_auc(interval))
+            continue
+        interval, skill = (
+            boot.interval(known.model, measure, level=settings.level, method=settings.interval_method)
+            for measure in (score.name, f"{score.name} skill")
+        )
+        yield replace(
+            score,
+            interval=_as_rate(score, panel, known.model, settings) or interval,
+            skill_interval=_note_few(skill, panel) if score.name == "misclassification" else skill,
+        )
+
+
+def _note_few(skill: Estimate, panel: ForecastPanel) -> Estimate:
+    """Add a warning of few events to the skill of misclassification.
+
+    This skill has a kink at a prevalence of 1/2, so its interval is not widened for few events.
+    """
+    events, others = (panel.units.count(panel.outcome == outcome) for outcome in (1, 0))
+    few = warn_of_few_events(
+        events, others, enough=FEW_CASES, are_effective=not panel.units.are_repeated_rows
+    )
+    return replace(skill, note=skill.note or few)
+
+
+def _as_rate(
+    score: ScoreValue, panel: ForecastPanel, model: str, settings: EvaluationSettings
+) -> Estimate | None:
+    """The binomial interval of misclassification; None for other scores, or if some forecasts are 1/2.
+
+    A forecast of 1/2 counts as half an error, so that the score is not a rate.
+    """
+    forecast = panel.forecasts[model]
+    if score.name != "misclassification" or (forecast == 0.5).any():
+        return None
+    wrong = ((forecast > 0.5) != (panel.outcome == 1)).astype(np.float64)
+    return rate_interval(score.name, wrong, panel.units, settings.level)
+
+
+def _skill_of_auc(auc: Estimate) -> Estimate:
+    return replace(
+        auc,
+        measure="roc_auc skill",
+        value=2 * auc.value - 1,
+        standard_error=2 * auc.standard_error,
+        lower=2 * auc.lower - 1,
+        upper=2 * auc.upper - 1,
+    )
+
+
+def adjust_scores(scores: Mapping[str, ModelScores]) -> dict[str, ModelScores]:
+    """Adjust the p-values of tests of miscalibration over the models, by Holm; not for one model."""
+    if len(scores) < 2:
+        return dict(scores)
+    tests = adjust_tests([of_model.miscalibration_tests for of_model in scores.values()])
+    return {
+        name: replace(of_model, miscalibration_tests=adjusted)
+        for (name, of_model), adjusted in zip(scores.items(), tests, strict=True)
+    }
