@@ -396,13 +396,13 @@ def make_graded_report(folder: Path) -> Report:
     make_epochs().to_csv(folder / "epochs.csv", index=False)
     (folder / "graded.toml").write_bytes(GRADED_CONFIGURATION.encode())
     configuration = read_configuration(folder / "graded.toml")
-    evaluation = sr.evaluate(folder / "patients.csv", time="visit", **configuration.evaluation.arguments)
+    evaluation = sr.evaluate(folder / "patients.csv", time="visit", **configuration.arguments)
     return build_report(
         evaluation,
         Provenance(time=TIME, command=GRADED_COMMAND, templates_sha256=hash_templates(None)),
         certificate=make_certificate(evaluation),
         configuration=configuration,
-        selection=select_checkpoint(configuration, classes=configuration.evaluation.classes),
+        selection=select_checkpoint(configuration, classes=configuration.evaluation.given.get("classes")),
     )
 
 

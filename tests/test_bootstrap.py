@@ -18,9 +18,10 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
+from scorereport._utils.choices import INTERVAL_METHODS
 from scorereport.inference import bootstrap
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
-from scorereport.inference.bootstrap_results import METHODS, _bounds
+from scorereport.inference.bootstrap_results import _bounds
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval
@@ -234,7 +235,7 @@ def test_bounds_agree_with_scipy_on_the_same_replicates(result):
         assert (estimate.lower, estimate.upper) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", INTERVAL_METHODS)
 def test_bounds_agree_with_scipy_by_resamples_of_its_own(method):
     """The 5 % quantile of 2000 draws has the error √(.05·.95/2000)/φ(z) = .047 standard errors; two have √2.
 
@@ -274,7 +275,7 @@ def test_a_skewed_statistic_has_a_skewed_interval():
     y = np.repeat([0.0, 1.0], [80, 5])
     result = bootstrap(y, {"never": np.zeros(85)}, scores=["brier"], resamples=2000)
     bca, plain = (
-        result.interval("never", "brier", method=method, allow_for_rare=False) for method in METHODS
+        result.interval("never", "brier", method=method, allow_for_rare=False) for method in INTERVAL_METHODS
     )
     assert bca.lower >= plain.lower
     assert bca.upper > plain.upper
@@ -348,7 +349,7 @@ def test_the_same_model_twice_does_not_differ():
 
 
 @pytest.mark.sweep(after=1)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", INTERVAL_METHODS)
 @pytest.mark.parametrize("events", [60, 59, 55])
 def test_the_uncertainty_near_one_half_has_an_interval(method, events):
     """At 60 of 120 events no replicate lies above 1/4; the interval of the prevalence holds 1/2."""

@@ -142,33 +142,41 @@ def test_row_numbers_are_those_of_the_source_if_rows_were_dropped(frame):
     ("options", "sentence"),
     [
         ({"classes": ["low"]}, "`classes` must be a list of at least two labels; got ['low']."),
-        ({"classes": ["low", "low"]}, "`classes` must differ; got 'low' twice."),
+        ({"classes": ["low", "low"]}, "`classes` must differ; got 'low' 2 times."),
         ({"classes": "ab"}, "`classes` must be a list of at least two labels; got 'ab'."),
         ({"classes": 4}, "`classes` must be a list of at least two labels; got 4."),
         ({"classes": ["", "a"]}, "`classes` must be labels that are not empty; got an empty text."),
-        ({"ordered": "no"}, "`ordered` must be True or False; got 'no'."),
-        ({"normalize": 1}, "`normalize` must be True or False; got 1."),
+        ({"ordered": "no"}, "`ordered` must be true or false; got 'no'."),
+        ({"normalize": 1}, "`normalize` must be true or false; got 1."),
         (
             {"forecasts": {1: "a_low"}},
-            "`forecasts` must name a column for each of the 4 classes; got 'a_low' for 1.",
+            "`forecasts` must name a column for each class; got 'a_low' for 1.",
         ),
         (
             {"classes": None},
-            "`classes` must name the classes, in the order of their columns, where a model has several.",
+            "`ordered` is for models of several classes: name these in `classes`, or leave it out.",
         ),
-        ({"positive": "low"}, "`positive` is for two outcomes; `classes` names all of them."),
-        ({"grade": "site"}, "`grade` is for rating grades of a binary outcome, not for classes."),
+        ({"positive": "low"}, "`positive` is for binary models, not for several classes: leave it out."),
+        ({"grade": "site"}, "`grade` is for binary models, not for several classes: leave it out."),
         (
             {"forecasts": {"a": ["a_low", "a_mid"]}},
             "`forecasts` must name a column for each of the 4 classes; got 2 for a.",
         ),
         (
             {"cost_interval": (0.1, 0.2)},
-            "`cost_interval` is for binary models; for several classes use `cost_matrix`.",
+            "`cost_interval` is for binary models, not for several classes: leave it out, or use "
+            "`cost_matrix`.",
         ),
-        ({"thresholds": [0.5]}, "`thresholds` is for binary models; for several classes use `cost_matrix`."),
-        ({"cost_matrix": [[0, 1], [1, 0]]}, "`cost_matrix` must have shape (4, 4); got (2, 2)."),
-        ({"retention_fractions": [0.1, 0.2]}, "`retention_fractions` must rise from 0; got [0.1, 0.2]."),
+        ({"thresholds": [0.5]}, "`thresholds` is for binary models, not for several classes: leave it out."),
+        (
+            {"cost_matrix": [[0, 1], [1, 0]]},
+            "`cost_matrix` must have 4 rows of 4 numbers, one for each class; got 2 of 2.",
+        ),
+        (
+            {"retention_fractions": [0.1, 0.2]},
+            "`retention_fractions` must be a list of two or more increasing numbers in [0, 1), the first of "
+            "them 0; got [0.1, 0.2].",
+        ),
         ({"scale_bins": 0}, "`scale_bins` must be a whole number of at least 1; got 0."),
     ],
 )
@@ -179,7 +187,7 @@ def test_wrong_use_is_refused(frame, options, sentence):
 
 def test_a_cost_matrix_is_for_classes():
     table = pd.DataFrame({"y": [0, 1], "p": [0.2, 0.8]})
-    sentence = "`cost_matrix` is for models of several classes; for an event use `cost_interval`."
+    sentence = "`cost_matrix` is for models of several classes: name these in `classes`, or leave it out."
     with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
         sr.evaluate(table, outcome="y", forecasts=["p"], cost_matrix=[[0, 1], [1, 0]])
 

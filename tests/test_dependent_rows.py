@@ -504,11 +504,11 @@ def test_without_resamples_nothing_is_drawn(frame, plain):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"resamples": 17}, "`resamples` must be 0, or at least 18 for bands of level 0.9."),
-        ({"resamples": 1}, "`resamples` must be 0, or at least 18 for bands of level 0.9."),
+        ({"resamples": 17}, "`resamples` must be 0, or at least 18 for bands of level 0.9; got 17."),
+        ({"resamples": 1}, "`resamples` must be 0, or at least 18 for bands of level 0.9; got 1."),
         (
             {"resamples": 37, "band_level": 0.95},
-            "`resamples` must be 0, or at least 38 for bands of level 0.95.",
+            "`resamples` must be 0, or at least 38 for bands of level 0.95; got 37.",
         ),
         ({"resamples": -1}, "`resamples` must be a whole number of at least 0; got -1."),
         ({"resamples": 99.0}, "`resamples` must be a whole number of at least 0; got 99.0."),

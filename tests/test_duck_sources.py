@@ -22,7 +22,7 @@ COLUMNS = {
     "outcome": "y",
     "forecasts": ["a", "b"],
     "weight": "w",
-    "group": "g",
+    "groups": "g",
     "cluster": "c",
     "time": "t",
     "missing": "drop",
@@ -137,7 +137,7 @@ def test_the_hash_of_a_folder_is_that_of_the_output_of_sha256sum(sources):
 
 
 def test_folders_named_like_columns_make_columns(sources):
-    columns = {"outcome": "y", "forecasts": ["b"], "group": "part"}
+    columns = {"outcome": "y", "forecasts": ["b"], "groups": "part"}
     source = sources["folder"][0]
     with open_duckdb(source, **columns) as engine:
         assert [(label.label, label.rows) for label in engine.survey.groups["part"]] == [

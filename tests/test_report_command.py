@@ -683,7 +683,7 @@ def test_the_configuration_of_the_demonstration_fits():
     )
     report = build_report(evaluation, Provenance(time=TIME), configuration=configuration)
     assert set(configuration.model.descriptions) == set(doctor_visits.FORECASTS)
-    assert configuration.evaluation.groups == (doctor_visits.GROUP,)
+    assert configuration.evaluation.given["groups"] == (doctor_visits.GROUP,)
     assert {judgement.measure for judgement in report.judgements} == {
         "brier",
         "brier_miscalibration",

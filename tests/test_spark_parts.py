@@ -134,5 +134,5 @@ def test_batches_are_joined_into_chunks() -> None:
 
 
 def test_a_forecast_named_twice_is_refused_before_spark_starts():
-    with pytest.raises(UsageError, match="`x` is named 2 times; a column has one role"):
+    with pytest.raises(UsageError, match="`forecasts` must differ; got 'x' 2 times"):
         open_spark("nowhere.parquet", outcome="y", forecasts=["x", "x"])

@@ -143,7 +143,7 @@ def test_an_interrupt_and_an_error_of_the_system_end_as_before(monkeypatch, call
 
 def test_in_python_errors_stay_what_they_are(monkeypatch):
     monkeypatch.setattr(
-        "scorereport.evaluation.dispatch.read_predictions", stumble_with(ZeroDivisionError("division"))
+        "scorereport.evaluation.dispatch.read_checked", stumble_with(ZeroDivisionError("division"))
     )
     with pytest.raises(ZeroDivisionError, match=r"^division$"):
         scorereport.evaluate(make_scored("2026-09-01", 2), outcome="y", forecasts=["logit"])

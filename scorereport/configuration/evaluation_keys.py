@@ -23,12 +23,12 @@ def read_evaluation(raw: Mapping[str, Any]) -> tuple[EvaluationTable, list[str]]
     """The table `[evaluation]`, and a sentence for each problem; with any, the table may lack values."""
     given: dict[str, Any] = {}
     problems = [describe_unknown(("evaluation", key)) for key in raw if key not in EVALUATION_KEYS]
-    for name in EVALUATION_KEYS.keys() & raw.keys():
+    for name in (key for key in raw if key in EVALUATION_KEYS):
         try:
             given[name] = EVALUATION_KEYS[name].rule.check(raw[name], name_key(name))
         except UsageError as error:
             problems.append(str(error))
-    arguments = cast("Arguments", {name: given[name] for name in raw if name in given})
+    arguments = cast("Arguments", given)
     if not problems:
         n_classes = count_classes(columns_in(arguments))
         problems += find_conflicts(arguments, n_classes, name_key, are_complete=False)

@@ -88,7 +88,7 @@ def score_predictions(
 class _SharedColumns(TypedDict):
     outcome: str
     weight: str | None
-    group: str
+    groups: str
     missing: str
 
 
@@ -106,7 +106,7 @@ def _read_cases(
     if isinstance(forecasts, Mapping):
         raise UsageError("`forecasts` must list the columns of the one model whose checkpoints these are.")
     columns = [forecasts] if isinstance(forecasts, str) else list(forecasts or [])
-    shared: _SharedColumns = {"outcome": outcome, "weight": weight, "group": checkpoint, "missing": "drop"}
+    shared: _SharedColumns = {"outcome": outcome, "weight": weight, "groups": checkpoint, "missing": "drop"}
     if len(columns) == 1:
         positive = None if classes is None else _name_event(classes)
         if normalize:
