@@ -29,6 +29,7 @@ ROOMS = {
     "evaluation": ["selection"],
     "reference": [],
     "configuration": [],
+    "channels": [],
     "history": ["trend", "."],
     "plots": [],
     "report": [],

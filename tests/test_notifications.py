@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scorereport._utils.redaction import Redactor, expand_variables
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.delivery import send_notifications, summarize_outcome
-from scorereport.audit.channels.webhook import is_same_server
+from scorereport.audit.delivery import send_notifications, summarize_outcome
+from scorereport.channels import notification
+from scorereport.channels.webhook import is_same_server
 from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
 from scorereport.configuration.periods import Period

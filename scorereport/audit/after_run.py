@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport.audit.channels.delivery import open_pending_notification, send_notifications
+from scorereport.audit.delivery import open_pending_notification, send_notifications
 from scorereport.audit.record_rules import find_exit_code
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.errors import ExitCode, ScoreReportError

@@ -9,13 +9,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.notification import describe_channel_error
+from scorereport.channels import notification
+from scorereport.channels.notification import describe_channel_error
 from scorereport.configuration.audit_rules import check_encryption
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from scorereport.audit.channels.notification import Notification, SecretReader
+    from scorereport.channels.notification import Notification, SecretReader
     from scorereport.configuration.audit_tables import WebhookTable
 
 

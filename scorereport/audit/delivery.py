@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.files import make_folder, write_text
 from scorereport._utils.formatting import one_line
 from scorereport._utils.processes import kill_process_group
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.mail import send_email
-from scorereport.audit.channels.notification import Notification, SecretReader, describe_channel_error
-from scorereport.audit.channels.webhook import call_webhook
+from scorereport.channels import notification
+from scorereport.channels.mail import send_email
+from scorereport.channels.notification import Notification, SecretReader, describe_channel_error
+from scorereport.channels.webhook import call_webhook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

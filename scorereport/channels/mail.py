@@ -6,8 +6,8 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.notification import describe_channel_error
+from scorereport.channels import notification
+from scorereport.channels.notification import describe_channel_error
 
 if TYPE_CHECKING:
     import smtplib
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from scorereport.audit.channels.notification import Notification, SecretReader
+    from scorereport.channels.notification import Notification, SecretReader
     from scorereport.configuration.audit_tables import EmailTable
 
 
