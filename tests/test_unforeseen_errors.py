@@ -386,9 +386,8 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
 
 
 def test_an_email_about_a_failure_without_a_record_can_be_written():
-    from scorereport.channels.mail import compose_email
+    from scorereport.channels.mail import EmailTable, compose_email
     from scorereport.channels.notification import Notification, SecretReader
-    from scorereport.configuration.audit_tables import EmailTable
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import Record
 

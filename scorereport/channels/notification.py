@@ -19,18 +19,24 @@ SILENCE_LIMIT = 10.0
 TOTAL_LIMIT = 90.0
 #: Pauses between the attempts to reach a webhook, in seconds.
 RETRY_PAUSES = (1.0, 4.0)
+#: Formats of the report of an audit; its files may be attached.
+FORMATS = ("pdf", "html", "json")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretReader:
-    """Reads values of the configuration, and collects those that are secret."""
+    """Reads values of a channel's table, and collects those that are secret.
+
+    `table` is the key of the table, to which the keys in calls are added for messages.
+    """
 
     expand: Callable[[str, str], str]
+    table: str = ""
     secrets: list[str] = field(default_factory=list, repr=False)
 
     def read(self, text: str, key: str) -> str:
         """Return a value; only its environment variables are secret."""
-        value = self.expand(text, key)
+        value = self.expand(text, f"{self.table}.{key}")
         self.secrets.extend(os.environ.get(name, "") for name in find_variables(text))
         return value
 
@@ -43,10 +49,11 @@ class SecretReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """The outcome of an audit, and the files that may be attached."""
+    """The outcome of an audit, the files that may be attached, and the folder of its configuration."""
 
     outcome: dict[str, Any]
     files: Sequence[Path]
+    folder: Path | None = None
 
     @property
     def body(self) -> bytes:
