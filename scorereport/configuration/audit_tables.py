@@ -15,8 +15,6 @@ STRICT = channel.STRICT
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")
-#: Endings of files that are databases, from which a table is read.
-DATABASE_FILES = (".duckdb", ".ddb")
 CATCH_UP = ("latest", "all", "none")
 #: Outcomes of an audit, for `audit.notify.on`.
 OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed", "failed")

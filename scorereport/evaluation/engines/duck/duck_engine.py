@@ -260,9 +260,9 @@ def open_duckdb(  # noqa: PLR0913  # a parameter for each role of a column
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
     check_window(window, roles)
     place = locate_source(source, table)
-    workspace, is_over = Workspace(memory_limit, temporary_folder, place.parquet), Event()
+    workspace, is_over = Workspace(memory_limit, temporary_folder, place.scanned), Event()
     try:
-        rows = open_rows(workspace, place, source, table, roles)
+        rows = open_rows(workspace, place, roles)
         wait_for_hash = _begin_hash(source, table, is_over)
         layout, survey = survey_rows(
             workspace, rows, roles, positive=positive, drop=missing == "drop", window=window
