@@ -97,12 +97,13 @@ def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str
 
 
 def select_batches(
-    connection: DuckDBPyConnection, relation: str, columns: Sequence[str], rows: int
+    connection: DuckDBPyConnection, relation: str, columns: Sequence[str], rows: int, *, name: str, what: str
 ) -> Iterator[dict[str, Any]]:
-    """Iterate over columns of a relation in batches of Arrow arrays."""
+    """Iterate over columns of a relation in batches of Arrow arrays; errors name the source and its kind."""
     names = ", ".join(map(quote_name, columns))
-    for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(rows):
-        yield dict(zip(columns, batch.columns, strict=True))
+    with explain_read_errors(name, what):
+        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(rows):
+            yield dict(zip(columns, batch.columns, strict=True))
 
 
 @contextmanager

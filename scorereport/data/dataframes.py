@@ -6,8 +6,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import refuse_longdouble
+from scorereport.data import source_kind
 from scorereport.data.roles import check_columns
-from scorereport.data.source_kind import BATCH_ROWS, SourceKind
+from scorereport.data.source_kind import SourceKind
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def _cut(place: SourceLocation, columns: Sequence[str]) -> RawBatches:
     """Slices of a frame: Arrow arrays if these can hold the values, otherwise lists."""
     frame = as_pandas(place.source)
     check_columns(columns, list(frame.columns), place.name)
-    for start in range(0, len(frame), BATCH_ROWS):
-        part = frame.iloc[start : start + BATCH_ROWS]
+    rows = source_kind.ROWS_PER_BATCH
+    for start in range(0, len(frame), rows):
+        part = frame.iloc[start : start + rows]
         yield {name: _as_arrow(part[name], name) for name in columns}
 
 

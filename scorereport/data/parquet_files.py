@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from scorereport.data import source_kind
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import (
     columns_of,
@@ -16,7 +17,7 @@ from scorereport.data.database_tables import (
 )
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_memory, check_parquet_size, check_relation, check_texts
-from scorereport.data.source_kind import BATCH_ROWS, SourceKind, unreadable_file
+from scorereport.data.source_kind import SourceKind, unreadable_file
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _stream_file(path: Path, columns: Sequence[str]) -> RawBatches:
 
     check_parquet_texts(path, columns)
     with explain_parquet_errors(path), pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+        for batch in file.iter_batches(source_kind.ROWS_PER_BATCH, columns=list(columns)):
             yield {name: batch.column(name) for name in columns}
 
 
@@ -137,12 +138,8 @@ def _open_files(
     with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
         with explain_read_errors(place.name, "Parquet"):
             check_relation(connection, place.scan, columns)
-        yield _explained(select_batches(connection, place.scan, columns, BATCH_ROWS), place.name)
-
-
-def _explained(batches: RawBatches, name: str) -> RawBatches:
-    with explain_read_errors(name, "Parquet"):
-        yield from batches
+        rows = source_kind.ROWS_PER_BATCH
+        yield select_batches(connection, place.scan, columns, rows, name=place.name, what="Parquet")
 
 
 def _count_rows(place: SourceLocation) -> int:

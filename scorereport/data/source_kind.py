@@ -19,8 +19,8 @@ EngineName = Literal["auto", "memory", "duckdb", "spark"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
 #: Rows of a source in batches: the values of each column, as Arrow arrays or lists.
 RawBatches = Iterator[Mapping[str, Any]]
-#: Rows of a batch.
-BATCH_ROWS = 1 << 17
+#: Rows of a batch, except of those from SQLAlchemy.
+ROWS_PER_BATCH = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

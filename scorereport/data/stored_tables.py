@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from scorereport.data import source_kind
 from scorereport.data.database_tables import (
     columns_of,
     count_duckdb_rows,
@@ -20,7 +21,7 @@ from scorereport.data.database_tables import (
 )
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_memory, check_relation
-from scorereport.data.source_kind import BATCH_ROWS, SourceKind
+from scorereport.data.source_kind import SourceKind
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
@@ -61,13 +62,8 @@ def _stream_duckdb(
     place: SourceLocation, columns: Sequence[str], settings: Mapping[str, str | int]
 ) -> Iterator[RawBatches]:
     with _open_checked(place, columns, settings) as (connection, relation, _):
-        batches = select_batches(connection, relation, columns, BATCH_ROWS)
-        yield _explained(batches, place.name)
-
-
-def _explained(batches: RawBatches, name: str) -> RawBatches:
-    with explain_read_errors(name, _TABLE):
-        yield from batches
+        rows = source_kind.ROWS_PER_BATCH
+        yield select_batches(connection, relation, columns, rows, name=place.name, what=_TABLE)
 
 
 def _count_duckdb(place: SourceLocation) -> int:

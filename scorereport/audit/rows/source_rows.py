@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scorereport.data import source_kind
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import explain_read_errors, scannable, select_batches
 from scorereport.data.parquet_files import check_footers, check_parquet_files
 from scorereport.data.reader import read_columns
 from scorereport.data.size_limits import check_relation
-from scorereport.data.source_kind import BATCH_ROWS
 from scorereport.data.sources import describe_source, hash_file, locate_source
 from scorereport.errors import DataError
 
@@ -121,7 +121,8 @@ def _scan_batches(place: SourceLocation, columns: Sequence[str]) -> Iterator[Raw
         connect_duckdb(files=scannable(place.files)) as connection,
     ):
         check_relation(connection, place.scan, columns)
-        yield select_batches(connection, place.scan, columns, BATCH_ROWS)
+        rows = source_kind.ROWS_PER_BATCH
+        yield select_batches(connection, place.scan, columns, rows, name=place.name, what="Parquet")
 
 
 def _make_table(batch: Mapping[str, Any]) -> pa.Table:

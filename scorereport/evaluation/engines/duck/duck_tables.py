@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.progress import report_progress
+from scorereport.data import source_kind
 from scorereport.data.database_tables import quote_name
 from scorereport.data.parquet_files import (
     PARQUET,
@@ -19,7 +20,6 @@ from scorereport.data.parquet_files import (
 )
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_texts
-from scorereport.data.source_kind import BATCH_ROWS
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck.column_conversion import Converter, InvalidValues, columns_in_order
 
@@ -171,7 +171,7 @@ def _join_batches(batches: RawBatches, converter: Converter, name: str) -> Itera
     waiting: list[pa.Table] = []
     for batch in batches:
         waiting.append(converter.convert(batch))
-        if sum(map(len, waiting)) >= BATCH_ROWS:
+        if sum(map(len, waiting)) >= source_kind.ROWS_PER_BATCH:
             report_progress(f"reading {name}", converter.rows, 0, unit="rows")
             yield pa.concat_tables(waiting)
             waiting = []
