@@ -71,11 +71,13 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md and the tables of docs/configuration.md
+docs: ## write docs/scores.md and the generated tables of docs/configuration.md and docs/audits.md
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
 	$(BIN)/python -m validation.configuration_page
+	$(BIN)/python -m validation.channel_rows > build/audits.md
+	mv build/audits.md docs/audits.md
 
 schema: ## write the JSON Schemas of all documents
 	@.ci/setup test

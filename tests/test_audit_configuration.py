@@ -12,10 +12,13 @@ import pytest
 
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
+from scorereport.channels import CHANNELS
+from scorereport.channels.channel import STRICT
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.configuration.audit_tables import AuditTable
 from scorereport.configuration.toml_reader import parse_toml
 from scorereport.errors import UsageError
+from validation.channel_rows import write_channel_rows
 
 DOCUMENTATION = (Path(__file__).parents[1] / "docs" / "audits.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[1]
@@ -45,6 +48,48 @@ def test_every_key_is_documented():
     missing = set(list_keys(AuditTable)) - documented
     assert len(set(list_keys(AuditTable))) > 30
     assert not missing
+
+
+def test_the_rows_on_channels_are_current():
+    rows = [f"| `{name}` | {channel.help} |" for name, channel in CHANNELS.items()]
+    assert DOCUMENTATION.count("\n".join(rows) + "\n\n") == 1, "run `make docs`"
+    older = DOCUMENTATION.replace(rows[1], "| `pigeon` | a bird |")
+    assert write_channel_rows(older) == write_channel_rows(DOCUMENTATION) == DOCUMENTATION
+
+
+@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
+def test_a_channel_is_strict_and_its_options_are_keys(channel):
+    keys = [key.name for key in fields(channel.table)] if is_dataclass(channel.table) else []
+    assert getattr(channel.table, "__pydantic_config__", STRICT) == STRICT
+    assert channel.options.keys() <= set(keys)
+    properties = configuration_schema()["$defs"]["NotifyTable"]["properties"]
+    assert list(properties) == ["on", *CHANNELS]
+    with pytest.raises(UsageError, match=rf"`audit\.notify\.{channel.name}` must be a (table|list); got 1\."):
+        parse_configuration(f"[audit.notify]\n{channel.name} = 1")
+
+
+def test_an_unknown_channel_is_refused_with_the_known_ones():
+    with pytest.raises(UsageError) as refused:
+        parse_configuration("[audit.notify.pigeon]", "audit.toml")
+    known = ", ".join(f"`{name}`" for name in ("on", *CHANNELS))
+    assert known.startswith("`on`, `command`, `webhook`, `email`")
+    assert str(refused.value) == f"audit.toml: `audit.notify.pigeon` is not known; its keys are {known}."
+    with pytest.raises(UsageError, match=r"`audit\.notify\.emial` is not known; did you mean `email`\?"):
+        parse_configuration("[audit.notify.emial]")
+
+
+def test_variables_in_any_text_of_a_channel_are_redacted(tmp_path, monkeypatch):
+    for name in ("HOST", "FROM", "TEAM", "HOOK", "KEY"):
+        monkeypatch.setenv(f"{name}_VALUE", f"value-of-{name}")
+    path = tmp_path / "audit.toml"
+    path.write_text(
+        NEEDED
+        + '[audit.notify.webhook]\nurl = "${HOOK_VALUE}"\nheaders = {Key = "${KEY_VALUE}"}\n'
+        + '[audit.notify.email]\nhost = "${HOST_VALUE}"\nsender = "${FROM_VALUE}"\n'
+        + 'recipients = ["a@b", "${TEAM_VALUE}"]\n'
+    )
+    text = "value-of-HOST value-of-FROM value-of-TEAM value-of-HOOK value-of-KEY"
+    assert read_plan(path).redactor.redact(text) == "*** *** *** *** ***"
 
 
 def test_the_example_is_accepted_by_us_and_by_the_schema():

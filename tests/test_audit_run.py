@@ -19,11 +19,11 @@ from audit_tools import BRIEF, make_scored, write_audit
 from scorereport._utils.clock import fixed_time
 from scorereport._utils.json_documents import encode
 from scorereport.audit import after_run, audit_report
-from scorereport.audit.channels import notification
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.report_folder import ReportFolder
 from scorereport.audit.run import AuditRun, run_audit
+from scorereport.channels import notification
 from scorereport.configuration.periods import find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import CHAIN_START, AuditStatus, RecordedFile

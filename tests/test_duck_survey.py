@@ -214,7 +214,7 @@ def test_forecasts_of_any_number_type_are_widened_exactly(tmp_path, dtype):
 @pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("zeros", [[-0.0, 0.0], [0.0, -0.0]])
 def test_zeros_of_both_signs_are_one_label(written, zeros, monkeypatch):
-    monkeypatch.setattr("scorereport.evaluation.engines.duck.duck_tables._ROWS_PER_BATCH", 2)
+    monkeypatch.setattr("scorereport.data.source_kind.ROWS_PER_BATCH", 2)
     source = written(FRAME.assign(g=[1.5, *zeros, 1.5], c=[*zeros, *reversed(zeros)]))
     columns = NAMED | {"groups": "g", "cluster": "c"}
     expected = sr.read_predictions(source, **columns)

@@ -15,13 +15,14 @@ import pandas as pd
 import pytest
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit.rows import source_reference, source_rows
+from scorereport.audit.rows import source_reference
 from scorereport.audit.rows.loaded_rows import load_rows
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.audit.run import run_audit
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period
+from scorereport.data import source_kind
 from scorereport.data.sources import hash_file
 from scorereport.errors import DataError, ExitCode
 from scorereport.evaluation.dispatch import evaluate
@@ -98,7 +99,7 @@ SOURCES = {
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_the_rows_of_a_period_are_those_that_memory_holds(tmp_path, frame, kind, monkeypatch):
-    monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
+    monkeypatch.setattr(source_kind, "ROWS_PER_BATCH", 64)
     write_all(tmp_path, frame)
     loaded = load(tmp_path, **SOURCES[kind])
     reference = load(tmp_path, work=LARGE, **SOURCES[kind])
@@ -149,7 +150,7 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
 )
 @pytest.mark.parametrize("kind", ["csv", "folder", "query"])
 def test_refusals_are_those_of_memory(tmp_path, frame, monkeypatch, kind, spoil, period):
-    monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
+    monkeypatch.setattr(source_kind, "ROWS_PER_BATCH", 64)
     write_all(tmp_path, spoil(frame))
     messages = []
     for work in ({"engine": "memory"}, LARGE):

@@ -28,6 +28,7 @@ ROOMS = {
     "results": [],
     "evaluation": ["selection"],
     "reference": [],
+    "channels": [],
     "configuration": [],
     "history": ["trend", "."],
     "plots": [],
@@ -42,6 +43,7 @@ ROOMS = {
 #: Modules that import names computed at run time, and what these are.
 DYNAMIC = {
     "__init__": "public names, which _HOMES lists",
+    "channels": "the modules of its own folder",
     "cli.application": "one of the examples",
     "study.installation_checks": "packages of others",
     "study.peers.peer_comparison": "packages of others",

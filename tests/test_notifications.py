@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scorereport._utils.redaction import Redactor, expand_variables
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.delivery import send_notifications, summarize_outcome
-from scorereport.audit.channels.webhook import is_same_server
-from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
+from scorereport.audit.delivery import send_notifications, summarize_outcome
+from scorereport.channels import notification
+from scorereport.channels.mail import EmailTable
+from scorereport.channels.webhook import WebhookTable, is_same_server
+from scorereport.configuration.audit_tables import NotifyTable
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.history.audit_record import AuditStatus, Record

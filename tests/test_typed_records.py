@@ -14,7 +14,7 @@ SCORE_OPTIONS = "options of a score go to its function, which may be a user's ow
 LOOSE = {
     "report.templates.render_html": "the template decides which values its context has",
     "history.chain_check.ChainLink": "a stored row, which may be damaged",
-    "configuration.audit_tables.STRICT": "keywords of pydantic",
+    "channels.channel.STRICT": "keywords of pydantic",
     "configuration.toml_reader.parse_toml": "a TOML file as it was read; checks follow",
     "scores.skills.skill": SCORE_OPTIONS,
     "reliability.decomposition.resolve_score": SCORE_OPTIONS,

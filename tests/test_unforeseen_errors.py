@@ -18,9 +18,9 @@ from scorereport._utils import exits
 from scorereport._utils.formatting import visible, visible_lines
 from scorereport.audit import after_run, audit_report
 from scorereport.audit import run as running
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.delivery import summarize_outcome
+from scorereport.audit.delivery import summarize_outcome
 from scorereport.audit.run import run_audit
+from scorereport.channels import notification
 from scorereport.errors import DataError, ExitCode, InternalError, ScoreReportError
 from scorereport.history.audit_record import AuditStatus
 
@@ -386,9 +386,8 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
 
 
 def test_an_email_about_a_failure_without_a_record_can_be_written():
-    from scorereport.audit.channels.mail import compose_email
-    from scorereport.audit.channels.notification import Notification, SecretReader
-    from scorereport.configuration.audit_tables import EmailTable
+    from scorereport.channels.mail import EmailTable, compose_email
+    from scorereport.channels.notification import Notification, SecretReader
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import Record
 

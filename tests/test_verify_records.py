@@ -20,7 +20,7 @@ from audit_tools import BRIEF, make_scored, write_audit
 
 from scorereport._utils.clock import fixed_time
 from scorereport.audit import run
-from scorereport.audit.channels.delivery import open_pending_notification
+from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import RecordExaminer, verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.record_agreement import check_agreement, read_results

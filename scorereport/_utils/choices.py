@@ -1,11 +1,14 @@
-"""Choices and defaults that several rooms share; nothing is imported, so that the program starts fast."""
+"""Choices and defaults that several rooms share; light, so that the program starts fast."""
 
 from __future__ import annotations
+
+from typing import Literal, get_args
 
 #: The default seed of all resampling.
 SEED = 2021
 #: Engines of an evaluation: chosen by size, in memory, on disk, on a cluster.
-ENGINES = ("auto", "memory", "duckdb", "spark")
+EngineName = Literal["auto", "memory", "duckdb", "spark"]
+ENGINES: tuple[str, ...] = get_args(EngineName)
 #: Kinds of weights: of rows that were drawn once, or how often each row was observed.
 WEIGHT_KINDS = ("sampling", "frequency")
 #: Bootstrap intervals of mean scores.

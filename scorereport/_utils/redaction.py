@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 #: The text that replaces a secret.
 MASK = "***"
+#: The rule for a value of the configuration that holds a secret, after the name of its key.
+SECRET_REFUSED = (
+    "must not hold a password or a token, because reports contain their configuration: "
+    "write ${NAME} instead, and set the environment variable NAME."
+)
 #: Shorter values are not treated as secrets: hiding them would spoil every text and give them away.
 SHORTEST_SECRET = 4
 _SHORTEST_LINE = 8

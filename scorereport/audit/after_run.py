@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport.audit.channels.delivery import open_pending_notification, send_notifications
+from scorereport.audit.delivery import open_pending_notification, send_notifications
 from scorereport.audit.record_rules import find_exit_code
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.errors import ExitCode, ScoreReportError
@@ -164,12 +164,10 @@ def _notify(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]
     If no channel worked, the runs of the next two days try again, and then no more: the channel may never
     work.
     """
-    notify = plan.audit.notify
     problems = notify_by_plan(plan, record, alarms)
-    channels = sum(map(bool, (notify.command, notify.webhook, notify.email)))
     failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its channel
     pending = open_pending_notification(plan)
-    if len(failed) < channels or not problems or pending.age > _RETRY_SECONDS:
+    if len(failed) < len(plan.audit.notify.channels) or not problems or pending.age > _RETRY_SECONDS:
         pending.remove()
     return problems
 

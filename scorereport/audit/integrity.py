@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_words
-from scorereport.audit.channels.delivery import open_pending_notification
+from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.record_agreement import check_agreement, describe_snapshot
 from scorereport.audit.record_rules import (
     AuditRequest,

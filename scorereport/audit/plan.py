@@ -15,6 +15,7 @@ from uuid import uuid4
 from scorereport._utils.clock import read_clock
 from scorereport._utils.files import make_folder, write_text
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_variables
+from scorereport.channels.channel import list_texts
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import raise_problems
@@ -216,9 +217,5 @@ def _selects_period(query: str) -> bool:
 def _list_texts(audit: AuditTable) -> Iterator[str]:
     """List the texts of the configuration that may name environment variables."""
     yield from (audit.source.database, audit.history.database)
-    if audit.notify.webhook:
-        yield audit.notify.webhook.url
-        yield from audit.notify.webhook.headers.values()
-    if audit.notify.email:
-        email = audit.notify.email
-        yield from (email.host, email.user, email.password)
+    for value in audit.notify.channels.values():
+        yield from list_texts(value)

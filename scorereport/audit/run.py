@@ -28,7 +28,7 @@ from scorereport.audit.after_run import (
     notify_by_plan,
 )
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
-from scorereport.audit.channels.delivery import open_pending_notification
+from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder

@@ -4,44 +4,34 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
-from scorereport._utils.redaction import find_literal_secret, find_variables
+from scorereport._utils.redaction import SECRET_REFUSED, find_literal_secret
+from scorereport.channels import CHANNELS
+from scorereport.channels.notification import FORMATS
 from scorereport.configuration.audit_tables import (
     CATCH_UP,
     CERTIFY,
-    DATABASE_FILES,
-    FORMATS,
     NEWEST,
     OUTCOMES,
-    SECURITY,
     AuditTable,
 )
 from scorereport.configuration.messages import find_failure, join_key
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
+from scorereport.data.sources import DATABASE_ENDINGS
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.configuration.audit_tables import EmailTable, NotifyTable, SourceTable, WebhookTable
+    from scorereport.configuration.audit_tables import NotifyTable, SourceTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-#: Headers that hold no secrets.
-_PLAIN_HEADERS = ("accept", "content-type", "user-agent")
-#: Long parts of an address, and values in its query, are likely secrets.
-_SECRET_PLACE = re.compile(
-    r"://[^/?#]*/.*([A-Za-z0-9_-]{16}|\?.*=)|://[^/?#]*(slack|discord|office|azure)\.com(:[0-9]+)?/."
-)
-#: Text that precedes a secret in an argument of a command.
-_SECRET_WORD = re.compile(r"(?i)bearer\s|basic\s|(?:password|passwd|token|secret|api[_-]?key)\s*[=:]")
 #: Names that no folder may have on Windows, with or without an ending.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10))}
-_LARGEST_PORT = 65_535
 
 #: Checks of single values, by key.
 _CHECKS: dict[str, Callable[[Any, str], object]] = {
@@ -71,7 +61,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_lists(table)
     yield from _check_source(table.source)
     yield from _check_secrets(table)
-    yield from _check_notify(table.notify)
+    yield from _check_channels(table.notify)
 
 
 def check_audit_name(name: str, key: str) -> str:
@@ -117,26 +107,25 @@ def _check_cron(table: AuditTable) -> Iterator[str]:
         )
 
 
+def _check_options(value: str | tuple[str, ...], known: tuple[str, ...], key: str) -> Iterator[str]:
+    """Check an option, or a list of options: only known options, each once."""
+    chosen = (value,) if isinstance(value, str) else value
+    for option in chosen:
+        yield from find_failure(partial(check_option, allowed=known), option, key)
+    if len(set(chosen)) < len(chosen):
+        yield f"`{key}` must differ; got {', '.join(map(repr, chosen))}."
+
+
 def _check_lists(table: AuditTable) -> Iterator[str]:
-    """Check lists of options: only known options, each once."""
-    email = table.notify.email
-    lists = {
-        "output.formats": (table.output.formats, FORMATS),
-        "notify.on": (table.notify.on, OUTCOMES),
-        "notify.email.attach": (email.attach if email else (), FORMATS),
-    }
-    for key, (options, known) in lists.items():
-        for option in options:
-            yield from find_failure(partial(check_option, allowed=known), option, f"audit.{key}")
-        if len(set(options)) < len(options):
-            yield f"`audit.{key}` must differ; got {', '.join(map(repr, options))}."
+    yield from _check_options(table.output.formats, FORMATS, "audit.output.formats")
+    yield from _check_options(table.notify.on, OUTCOMES, "audit.notify.on")
     if not table.output.formats:
         yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
 
 
 def _check_source(source: SourceTable) -> Iterator[str]:
     """Check that rows have a single source, and that a query or table has a database."""
-    if source.file.lower().endswith(DATABASE_FILES):
+    if source.file.lower().endswith(DATABASE_ENDINGS):
         yield from _check_stored(source)
         return
     used = [key for key in ("file", "query", "table") if getattr(source, key)]
@@ -162,84 +151,19 @@ def _check_stored(source: SourceTable) -> Iterator[str]:
 
 def _check_secrets(table: AuditTable) -> Iterator[str]:
     """Refuse secrets in the configuration, which reports contain; they belong in the environment."""
-    webhook = table.notify.webhook
     addresses = {
         "audit.source.database": table.source.database,
         "audit.history.database": table.history.database,
-        "audit.notify.webhook.url": webhook.url if webhook else "",
     }
     for key, address in addresses.items():
-        is_hook = key.endswith(".url") and not find_variables(address)
-        if find_literal_secret(address) or (is_hook and _SECRET_PLACE.search(address)):
-            yield (
-                f"`{key}` must not hold a password or a token, because reports contain their configuration: "
-                "write ${NAME} instead, and set the environment variable NAME."
-            )
-    if webhook:
-        yield from _check_headers(webhook)
-        yield from find_failure(
-            lambda url, _: check_encryption(url, webhook), webhook.url, "audit.notify.webhook.url"
-        )
+        if find_literal_secret(address):
+            yield f"`{key}` {SECRET_REFUSED}"
 
 
-def check_encryption(url: str, webhook: WebhookTable) -> None:
-    """Refuse to send secrets over http, except to this machine.
-
-    The address may hold variables or their values; a host that is a variable is checked later.
-    """
-    host = re.match(r"(?i)http://(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)", url)
-    is_secret = bool(find_variables(webhook.url)) or any(map(find_variables, webhook.headers.values()))
-    if host and is_secret and not find_variables(host[1]) and not _is_loopback(host[1].strip("[]")):
-        raise UsageError(
-            "`audit.notify.webhook.url` must begin with https:// if the address or a header holds a secret; "
-            "got http://, which is not encrypted. Only localhost may be reached by http://."
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
-def _check_headers(webhook: WebhookTable) -> Iterator[str]:
-    for name, value in webhook.headers.items():
-        if name.lower() not in _PLAIN_HEADERS and not find_variables(value):
-            key = join_key(("audit", "notify", "webhook", "headers", name))
-            yield f"`{key}` must take its secret from the environment, as ${{NAME}}; got plain text."
-
-
-def _check_notify(notify: NotifyTable) -> Iterator[str]:
-    if notify.command and not notify.command[0].strip():
-        yield "`audit.notify.command` must begin with a program; got an empty text."
-    for argument in notify.command:
-        if find_variables(argument):
-            yield (
-                "`audit.notify.command` is run without substitution of variables, in the whole environment; "
-                f"got {argument!r}: read the variable in the program."
-            )
-        elif _SECRET_WORD.search(argument):
-            yield (
-                "`audit.notify.command` must hold no secrets, because reports contain their configuration: "
-                "read them from the environment in the program."
-            )
-    if notify.webhook and not re.match(r"(?i)https?://|\$\{", notify.webhook.url):
-        yield f"`audit.notify.webhook.url` must begin with https:// or http://; got {notify.webhook.url!r}."
-    if notify.email:
-        yield from _check_email(notify.email)
-
-
-def _check_email(email: EmailTable) -> Iterator[str]:
-    key = "audit.notify.email"
-    yield from find_failure(partial(check_option, allowed=SECURITY), email.security, f"{key}.security")
-    if not email.recipients:
-        yield f"`{key}.recipients` must name at least one recipient; got an empty list."
-    if email.port is not None and not 1 <= email.port <= _LARGEST_PORT:
-        yield f"`{key}.port` must be a whole number from 1 to {_LARGEST_PORT}; got {email.port}."
-    if email.password and email.password != f"${{{''.join(find_variables(email.password))}}}":
-        yield f"`{key}.password` must come from the environment, as ${{NAME}}; got plain text."
-    if bool(email.user) != bool(email.password):
-        yield f"`{key}` must have both `user` and `password`, or neither."
-    if email.password and email.security == "none":
-        yield f'`{key}.security` must be "starttls" or "tls" if there is a password; got "none".'
+def _check_channels(notify: NotifyTable) -> Iterator[str]:
+    for name, value in notify.channels.items():
+        channel = CHANNELS[name]
+        for key, options in channel.options.items():
+            yield from _check_options(getattr(value, key), options, f"audit.notify.{name}.{key}")
+        for path, rule in channel.find_problems(value):
+            yield f"`{join_key(('audit', 'notify', name, *path))}` {rule}"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
+
+from scorereport.channels import CHANNELS, channel
+from scorereport.channels.notification import FORMATS
+
+_T = TypeVar("_T")
 
 #: Unknown keys, and values of another type, are refused.
-STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+STRICT = channel.STRICT
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")
-#: Endings of files that are databases, from which a table is read.
-DATABASE_FILES = (".duckdb", ".ddb")
 CATCH_UP = ("latest", "all", "none")
-FORMATS = ("pdf", "html", "json")
-SECURITY = ("starttls", "tls", "none")
 #: Outcomes of an audit, for `audit.notify.on`.
 OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed", "failed")
 
@@ -97,42 +98,27 @@ class HistoryTable:
     database: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookTable:
-    """`[audit.notify.webhook]`: an address to which the outcome of an audit is sent as JSON."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    url: str
-    headers: dict[str, str] = field(default_factory=dict)
+def _add_channels(table: type[_T]) -> type[_T]:
+    """Add a key for each channel to a class, before it becomes a dataclass."""
+    for name, added in CHANNELS.items():
+        table.__annotations__[name] = added.annotation
+        setattr(table, name, added.default)
+    return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmailTable:
-    """`[audit.notify.email]`: the recipients of an e-mail, and the server that sends it."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    host: str
-    sender: str
-    recipients: tuple[str, ...]
-    port: int | None = None
-    security: str = "starttls"
-    user: str = ""
-    password: str = ""
-    attach: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_add_channels
 class NotifyTable:
     """`[audit.notify]`: the outcomes that are notified, and the channels."""
 
     __pydantic_config__: ClassVar = STRICT
 
     on: tuple[str, ...] = ("warn", "inconclusive", "fail", "certificate failed", "failed")
-    command: tuple[str, ...] = ()
-    webhook: WebhookTable | None = None
-    email: EmailTable | None = None
+
+    @property
+    def channels(self) -> dict[str, object]:
+        """The channels that are used: their values in the configuration, by key."""
+        return {name: value for name in CHANNELS if (value := getattr(self, name))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
+from scorereport.channels import CHANNELS
+from scorereport.channels.notification import FORMATS
+from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, NEWEST, OUTCOMES
 from scorereport.configuration.configuration_tables import SECTION_NAMES, Tables
 from scorereport.configuration.evaluation_keys import describe_keys
 from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
@@ -18,7 +20,7 @@ _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "OutputTable": {"formats": FORMATS},
     "ScheduleTable": {"catch_up": CATCH_UP},
     "NotifyTable": {"on": OUTCOMES},
-    "EmailTable": {"security": SECURITY, "attach": FORMATS},
+    **{channel.table.__name__: dict(channel.options) for channel in CHANNELS.values()},
 }
 _NUMBER = {"type": "number"}
 

@@ -6,24 +6,31 @@ import csv
 import gzip
 import re
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count, takewhile
 from typing import IO, TYPE_CHECKING
 
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import LONGEST_LINE, check_memory, check_unpacked
-from scorereport.data.sources import unreadable_file
+from scorereport.data.source_kind import SourceKind, unreadable_file
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import pandas as pd
     import pyarrow as pa
 
+    from scorereport.data.source_kind import RawBatches, SourceLocation
+
 #: Text that stands for a missing number or outcome.
 MISSING_WORDS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
+#: Bytes of a cell on average, to estimate the rows of a file.
+_CELL = 8
+#: Bytes of a compressed file that are decompressed to estimate its compression ratio.
+_SAMPLE = 1 << 16
 
 
 def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
@@ -222,3 +229,38 @@ def _is_packed(path: Path) -> bool:
 
 def _open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
     return gzip.open(path, "rb") if _is_packed(path) else path.open("rb")
+
+
+def _open_batches(
+    place: SourceLocation, columns: Sequence[str], _: Mapping[str, str | int]
+) -> AbstractContextManager[RawBatches]:
+    batches = stream_csv(place.files[0], list(columns))
+    return nullcontext(dict(zip(columns, batch.columns, strict=True)) for batch in batches)
+
+
+def _estimate_rows(place: SourceLocation) -> int:
+    """Estimate the rows of a file from its size and the number of columns of its header."""
+    path = place.files[0]
+    size = path.stat().st_size * (_compression_ratio(path) if _is_packed(path) else 1)
+    return int(size // (_CELL * max(len(read_header(path)), 1)))
+
+
+def _compression_ratio(path: Path) -> float:
+    """Decompressed bytes per byte at the beginning of a gzip file."""
+    with path.open("rb") as file:
+        packed = file.read(_SAMPLE)
+    try:
+        return len(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(packed)) / len(packed)
+    except zlib.error:
+        return 1  # the reader reports why it cannot be read
+
+
+CSV = SourceKind(
+    name="CSV",
+    endings=(".csv", ".csv.gz"),
+    read=lambda place, numbers, labels: read_csv(place.files[0], numbers, labels),
+    open_batches=_open_batches,
+    count_rows=_estimate_rows,
+    list_columns=lambda place: read_header(place.files[0]),
+    engines=("memory", "duckdb", "spark"),
+)

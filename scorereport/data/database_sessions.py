@@ -1,16 +1,20 @@
-"""Read-only sessions of databases, which can do nothing but read the tables named.
+"""Sessions of databases: every connection of SQLAlchemy, SQLite and DuckDB is opened here.
 
-Every connection to a source, and every connection of DuckDB, is opened here. The database itself refuses what
-is not allowed: no SQL text is searched for forbidden statements.
+Sessions of sources can do nothing but read the tables named. The database itself refuses what is not allowed:
+no SQL text is searched for forbidden statements. Only a history is opened for writing.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
+
+from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +24,11 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for a server to answer, and for a locked SQLite file to become free.
 TIMEOUT_SECONDS = 15
+SQLITE, POSTGRESQL = "sqlite+pysqlite", "postgresql+psycopg"
+#: The driver of an address that names none; for SQLAlchemy before 2.1, `postgresql` alone means psycopg2.
+DRIVERS = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "postgres": POSTGRESQL}
+#: Options of an address whose names contain one of these words are secret.
+_SECRET_WORDS = ("pass", "secret", "token", "key")
 #: Why a role of PostgreSQL is refused, as the end of a sentence.
 ROLE_REFUSED = (
     "its role is a superuser or may use files and programs of the server, which a session that only reads "
@@ -85,6 +94,25 @@ def connect_duckdb(
     return connection
 
 
+class UnreachableError(UsageError):
+    """A history that cannot be read, though nothing is known to be wrong with it."""
+
+
+def name_driver(url: URL) -> URL:
+    """Return an address with the driver that we use, if it names none."""
+    return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
+
+
+def hide_login(text: str, url: URL) -> str:
+    """Replace the password of an address, and options that are secret, by ***, however short they are."""
+    hidden = [value for key, value in url.query.items() if any(word in key for word in _SECRET_WORDS)]
+    for secret in map(str, filter(None, [url.password, *hidden])):
+        forms = {secret, quote(secret, safe=""), quote_plus(secret)}
+        for form in sorted(forms, key=len, reverse=True):  # a form may begin with another one
+            text = text.replace(form, "***")
+    return text
+
+
 def create_reader(url: URL, timeout: float = TIMEOUT_SECONDS) -> Engine:
     """Create an engine for reading; sessions of SQLite and PostgreSQL cannot write.
 
@@ -93,13 +121,12 @@ def create_reader(url: URL, timeout: float = TIMEOUT_SECONDS) -> Engine:
     """
     from sqlalchemy import QueuePool, create_engine
 
-    if url.drivername in ("sqlite", "sqlite+pysqlite"):
+    url = name_driver(url)
+    if url.drivername == SQLITE:
         creator = partial(_connect_sqlite, Path(url.database or ""), timeout)
         return create_engine("sqlite://", creator=creator, poolclass=QueuePool, hide_parameters=True)
     if url.get_backend_name() != "postgresql":
         return create_engine(url, hide_parameters=True)
-    if url.drivername == "postgresql":  # for SQLAlchemy before 2.1 this means psycopg2
-        url = url.set(drivername="postgresql+psycopg")
     return create_engine(
         url,
         connect_args=_name_session(url, timeout),
@@ -153,3 +180,70 @@ def may_leave_session(connection: Connection) -> bool:
     if connection.dialect.name != "postgresql":
         return False
     return bool(connection.exec_driver_sql(_ROLE).scalar_one())
+
+
+def create_writer(url: URL, *, timeout: float) -> Engine:
+    """Create the engine of a history, without connecting yet; it cannot write where the user may not.
+
+    Transactions of SQLite begin as `BEGIN IMMEDIATE` with the execution option `writes`; `timeout` is the
+    number of seconds that they wait for another writer.
+    """
+    from sqlalchemy import create_engine, event
+
+    if url.get_backend_name() != "sqlite":
+        return create_engine(
+            url,
+            isolation_level="READ COMMITTED",  # a writer that waited for the lock must see what was committed
+            connect_args={"connect_timeout": TIMEOUT_SECONDS},
+            pool_pre_ping=True,
+        )
+    file = Path(url.database or "")
+    if file.is_file() and not may_write(file):
+        engine = create_engine("sqlite://", creator=partial(_connect_history_reader, file, timeout))
+    else:
+        engine = create_engine(url, connect_args={"timeout": timeout})
+    event.listen(engine, "connect", _set_up_connection)
+    event.listen(engine, "begin", _begin_transaction)
+    return engine
+
+
+def create_scratch() -> Engine:
+    """Create the engine of an empty SQLite database in memory."""
+    from sqlalchemy import create_engine
+
+    return create_engine("sqlite://")
+
+
+def may_write(file: Path) -> bool:
+    """Whether this user may write to a SQLite database, which requires write access to its folder too."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def _connect_history_reader(file: Path, timeout: float) -> sqlite3.Connection:
+    """Connect without write access, for example as an auditor or on a read-only disk.
+
+    Changes that are still in the write-ahead log can be read only if the index of the log exists. A log
+    without an index can be read by a writer only, because the index has to be created. Without a log the
+    database file is complete.
+    """
+    log, index = (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))
+    has_log = log.is_file() and log.stat().st_size > 0
+    if has_log and not index.is_file():
+        raise UnreachableError(
+            f"The history {file} has a log, {log.name}, that only a user with write access to the folder can "
+            "read. To fix: open the history once as such a user, or copy both files to a folder of your own."
+        )
+    how = "mode=ro" if has_log else "mode=ro&immutable=1"
+    return sqlite3.connect(
+        f"{file.resolve().as_uri()}?{how}", uri=True, timeout=timeout, check_same_thread=False
+    )
+
+
+def _set_up_connection(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # `_begin_transaction` begins transactions, not the driver
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_transaction(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

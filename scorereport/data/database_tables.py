@@ -96,6 +96,16 @@ def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str
     return connection.sql(f"SELECT {names} FROM {relation}").to_arrow_table()
 
 
+def select_batches(
+    connection: DuckDBPyConnection, relation: str, columns: Sequence[str], rows: int, *, name: str, what: str
+) -> Iterator[dict[str, object]]:
+    """Iterate over columns of a relation in batches of Arrow arrays; errors name the source and its kind."""
+    names = ", ".join(map(quote_name, columns))
+    with explain_read_errors(name, what):
+        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(rows):
+            yield dict(zip(columns, batch.columns, strict=True))
+
+
 @contextmanager
 def open_duckdb_table(
     path: Path, table: str, name: str, settings: Mapping[str, str | int] | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from scorereport.data import source_kind
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import (
     columns_of,
@@ -12,20 +13,22 @@ from scorereport.data.database_tables import (
     read_relation,
     scan_parquet,
     scannable,
+    select_batches,
 )
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_memory, check_parquet_size, check_relation, check_texts
-from scorereport.data.sources import unreadable_file
+from scorereport.data.source_kind import SourceKind, unreadable_file
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import pandas as pd
     import pyarrow.parquet as pq
 
-    from scorereport.data.sources import SourceLocation
+    from scorereport.data.source_kind import RawBatches, SourceLocation
 
 
 def read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
@@ -111,3 +114,69 @@ def check_parquet_files(place: SourceLocation, columns: Sequence[str]) -> dict[s
         there = columns_of(connection, place.scan)
     check_columns(columns, list(there), place.name)
     return there
+
+
+def _open_file(
+    place: SourceLocation, columns: Sequence[str], _: Mapping[str, str | int]
+) -> AbstractContextManager[RawBatches]:
+    return nullcontext(_stream_file(place.files[0], columns))
+
+
+def _stream_file(path: Path, columns: Sequence[str]) -> RawBatches:
+    import pyarrow.parquet as pq
+
+    check_parquet_texts(path, columns)
+    with explain_parquet_errors(path), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(source_kind.ROWS_PER_BATCH, columns=list(columns)):
+            yield {name: batch.column(name) for name in columns}
+
+
+@contextmanager
+def _open_files(
+    place: SourceLocation, columns: Sequence[str], settings: Mapping[str, str | int]
+) -> Iterator[RawBatches]:
+    with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
+        with explain_read_errors(place.name, "Parquet"):
+            check_relation(connection, place.scan, columns)
+        rows = source_kind.ROWS_PER_BATCH
+        yield select_batches(connection, place.scan, columns, rows, name=place.name, what="Parquet")
+
+
+def _count_rows(place: SourceLocation) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return sum(pq.read_metadata(file).num_rows for file in place.files)
+    except (pa.ArrowInvalid, OSError):
+        return 0  # the reader reports why it cannot be read
+
+
+def list_parquet_columns(path: Path) -> list[str]:
+    """Return the names of the columns of a file."""
+    import pyarrow.parquet as pq
+
+    with explain_parquet_errors(path):
+        return list(pq.read_schema(path).names)
+
+
+PARQUET = SourceKind(
+    name="Parquet",
+    endings=(".parquet",),
+    signature=b"PAR1",
+    read=lambda place, numbers, labels: read_parquet(place.files[0], [*numbers, *labels]),
+    open_batches=_open_file,
+    count_rows=_count_rows,
+    list_columns=lambda place: list_parquet_columns(place.files[0]),
+    is_scanned=True,
+    engines=("memory", "duckdb", "spark"),
+)
+PARQUET_FILES = SourceKind(
+    name="Parquet files",
+    read=lambda place, numbers, labels: read_parquet_files(place, [*numbers, *labels]),
+    open_batches=_open_files,
+    count_rows=_count_rows,
+    list_columns=lambda place: list(check_parquet_files(place, [])),
+    is_scanned=True,
+    engines=("memory", "duckdb", "spark"),
+)

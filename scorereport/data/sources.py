@@ -1,36 +1,42 @@
-"""Sources of tables: frames, files, folders and databases; their kind, location, address and SHA-256."""
+"""Sources of tables: their kinds, and how the location, address and SHA-256 of a source are found."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
-from scorereport.data.database_tables import scan_parquet
+from scorereport.data.csv_files import CSV
+from scorereport.data.dataframes import FRAME
+from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
+from scorereport.data.source_kind import SourceLocation
+from scorereport.data.stored_tables import DUCKDB, SQL
 from scorereport.errors import DataError, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import Event
 
-    TableKind = Literal["CSV", "Parquet"]
+    from scorereport.data.source_kind import SourceKind
 
-_ENDINGS: dict[str, TableKind] = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
+#: Kinds of sources that are a single file. A new kind is added here; frames, several Parquet files and the
+#: addresses of databases are recognised by other means than an ending.
+FILE_KINDS = (CSV, PARQUET, DUCKDB)
+#: Endings of files that are one table, and of databases, of which a table is read.
+TABLE_ENDINGS = tuple(ending for kind in FILE_KINDS if not kind.takes_table for ending in kind.endings)
+DATABASE_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.takes_table for ending in kind.endings)
 _GZIP = b"\x1f\x8b"
 #: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
-    b"PAR1": "Parquet",
+    **{kind.signature: kind.name for kind in FILE_KINDS if kind.signature},
     b"PK\x03\x04": "a zip archive or spreadsheet",
     _GZIP: "gzip",
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
-#: Files with these endings are databases, of which a table is read.
-_DATABASES = (".duckdb", ".ddb")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 #: A text that begins like an address, or takes all of it from the environment.
 _COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
@@ -40,59 +46,33 @@ _WILD = re.compile(r"[*?\[]")
 _CHUNK = 1 << 20
 
 
-def check_table_file(path: Path) -> TableKind:
+def check_table_file(path: Path) -> SourceKind:
     """Return the kind of a table file; refuse one that is absent, empty, or not what its ending says."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
     if path.stat().st_size == 0:
         raise DataError(f"{path.name} is empty.")
-    kind, found = _kind_by_ending(path), _kind_by_content(path)
-    if kind != found:
-        raise DataError(f"{path.name} is named like {kind} but holds {found}.")
+    kind, found = find_file_kind(path), _kind_by_content(path)
+    if kind is None or kind.takes_table:
+        raise UsageError(f"{path.name} must end in {', '.join(TABLE_ENDINGS)}.")
+    if kind.name != found:
+        raise DataError(f"{path.name} is named like {kind.name} but holds {found}.")
     return kind
 
 
-def _kind_by_ending(path: Path) -> TableKind:
-    kind = next((kind for ending, kind in _ENDINGS.items() if path.name.lower().endswith(ending)), None)
-    if kind is None:
-        raise UsageError(f"{path.name} must end in {', '.join(_ENDINGS)}.")
-    return kind
+def find_file_kind(path: str | Path) -> SourceKind | None:
+    """Return the kind of a file by its ending; None if no kind has it."""
+    name = Path(path).name.lower()
+    return next((kind for kind in FILE_KINDS if name.endswith(kind.endings)), None)
 
 
 def _kind_by_content(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4096)
     if path.name.lower().endswith(".gz"):
-        return "CSV" if head.startswith(_GZIP) else "no gzip data"
+        return CSV.name if head.startswith(_GZIP) else "no gzip data"
     known = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
-    return known or ("binary data" if b"\0" in head else "CSV")
-
-
-def unreadable_file(path: Path, kind: TableKind, error: Exception) -> DataError:
-    """Return the error for a file that cannot be read as its kind, with the first line of the cause."""
-    reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").rstrip(".")
-    return DataError(f"{path.name} cannot be read as {kind}: {reason}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceLocation:
-    """Where a table is: the kind of source, its name for messages, and its files below a folder."""
-
-    kind: Literal["frame", "CSV", "Parquet", "folder", "duckdb", "sql"]
-    name: str
-    files: tuple[Path, ...] = ()
-    folder: Path = Path()
-
-    @property
-    def parquet(self) -> tuple[Path, ...]:
-        """The files that `scan` reads, if they are Parquet."""
-        return self.files if self.kind in ("Parquet", "folder") else ()
-
-    @property
-    def scan(self) -> str:
-        """SQL that scans the Parquet files."""
-        below = (file.relative_to(self.folder) for file in self.files) if self.kind == "folder" else ()
-        return scan_parquet(self.files, hive=any("=" in part for path in below for part in path.parts[:-1]))
+    return known or ("binary data" if b"\0" in head else CSV.name)
 
 
 def describe_source(source: Any, table: str | None = None) -> str:
@@ -116,38 +96,42 @@ def locate_source(source: Any, table: str | None = None) -> SourceLocation:
     is_path = isinstance(source, (str, Path))
     if isinstance(source, str) and not source.strip():
         raise UsageError(f"Predictions must be a DataFrame or a file; got {source!r}.")
-    if is_address(source) or (is_path and Path(source).suffix.lower() in _DATABASES):
-        return _locate_database(source, table)
+    kind = SQL if is_address(source) else find_file_kind(source) if is_path else FRAME
+    if kind is not None and kind.takes_table:
+        return _locate_database(source, table, kind)
     if table is not None:
         raise UsageError(
-            f"`table` is for a database file ({', '.join(_DATABASES)}) or the address of a database; "
+            f"`table` is for a database file ({', '.join(DATABASE_ENDINGS)}) or the address of a database; "
             f"{describe_source(source)} is neither."
         )
     if not is_path:
-        return SourceLocation(kind="frame", name="The frame")
+        return SourceLocation(kind=FRAME, name=describe_source(source), source=source)
     path = Path(source)
     if path.is_dir():
         files = sorted(_visible_parquet(path), key=lambda file: file.relative_to(path).as_posix())
         return _locate_several(path.name or str(path), files, path, f"{path} holds no .parquet file.")
     if _WILD.search(str(path)) and not path.exists():
         return _locate_pattern(path)
-    return SourceLocation(kind=check_table_file(path), name=path.name, files=(path,))
+    return SourceLocation(
+        kind=check_table_file(path), name=path.name, source=source, files=(path,), folder=path.parent
+    )
 
 
-def _locate_database(source: Any, table: str | None) -> SourceLocation:
+def _locate_database(source: Any, table: str | None, kind: SourceKind) -> SourceLocation:
     if table is None:
         raise UsageError("`table` must name the table or view of the database that is to be read.")
+    name = describe_source(source, table)
     if is_address(source):
-        return SourceLocation(kind="sql", name=describe_source(source, table))
+        return SourceLocation(kind=kind, name=name, source=source, table=table)
     path = Path(source)
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
-    return SourceLocation(kind="duckdb", name=describe_source(path, table), files=(path,))
+    return SourceLocation(kind=kind, name=name, source=source, table=table, files=(path,), folder=path.parent)
 
 
 def _visible_parquet(folder: Path) -> Iterator[Path]:
     """Parquet files at any depth; names that begin with a dot or underscore mean work in progress."""
-    for file in folder.rglob("*.parquet"):
+    for file in (found for ending in PARQUET.endings for found in folder.rglob(f"*{ending}")):
         if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts):
             yield file
 
@@ -166,9 +150,9 @@ def _locate_several(name: str, files: list[Path], folder: Path, if_none: str) ->
     if not files:
         raise UsageError(if_none)
     for file in files:
-        if check_table_file(file) != "Parquet":
+        if check_table_file(file) is not PARQUET:
             raise UsageError(f"Several files must all be Parquet; got {file.name}.")
-    return SourceLocation(kind="folder", name=name, files=tuple(files), folder=folder)
+    return SourceLocation(kind=PARQUET_FILES, name=name, source=folder, files=tuple(files), folder=folder)
 
 
 def is_command_address(text: str) -> bool:

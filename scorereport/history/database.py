@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from scorereport.data.database_sessions import POSTGRESQL, SQLITE, create_writer, hide_login, name_driver
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
@@ -24,11 +22,6 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 60
 #: Key of the PostgreSQL advisory lock that every writer to a history takes.
 LOCK_KEY = 7_365_317_233
-_SECRET_WORDS = ("pass", "secret", "token", "key")
-
-
-class UnreachableError(UsageError):
-    """A history that cannot be read, though nothing is known to be wrong with it."""
 
 
 def read_url(url: str | URL) -> URL:
@@ -43,10 +36,11 @@ def read_url(url: str | URL) -> URL:
             "The database of a history must be an address such as sqlite:///audits/history.db or "
             "postgresql://user:password@host/database; the given value is not such an address."
         ) from None
-    if address.drivername in ("sqlite", "sqlite+pysqlite"):
+    named = name_driver(address)
+    if named.drivername == SQLITE:
         return _check_file(address)
-    if address.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
-        return _check_driver(address.set(drivername="postgresql+psycopg"))
+    if named.drivername == POSTGRESQL:
+        return _check_driver(named)
     raise UsageError(
         f"The database of a history must begin with sqlite:// or postgresql://; got {address.drivername}://."
     )
@@ -98,79 +92,10 @@ def translate_errors(address: URL) -> Iterator[None]:
     ) as error:  # the last if SQLite quotes damaged text
         cause = error.orig if isinstance(error, DBAPIError) else error
         message = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
-        reason = " ".join(message.split("\n[SQL")[0].split()) or type(cause).__name__
+        reason = hide_login(" ".join(message.split("\n[SQL")[0].split()) or type(cause).__name__, address)
+        end = "" if reason.endswith((".", "?", "!")) else "."
         # Not chained to its cause: the traceback would show the address, with its password.
-        raise UsageError(
-            f"The history {describe_url(address)} cannot be used: {_redact(reason, address)}"
-        ) from None
-
-
-def _redact(reason: str, address: URL) -> str:
-    from urllib.parse import quote, quote_plus
-
-    hidden = [value for key, value in address.query.items() if any(word in key for word in _SECRET_WORDS)]
-    for secret in map(str, filter(None, [address.password, *hidden])):
-        for form in {secret, quote(secret, safe=""), quote_plus(secret)}:
-            reason = reason.replace(form, "***")
-    return reason if reason.endswith((".", "?", "!")) else f"{reason}."
-
-
-def may_write(file: Path) -> bool:
-    """Whether this user may write to a SQLite database, which requires write access to its folder too."""
-    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
-
-
-def open_history_engine(address: URL) -> Engine:
-    """Create the SQLAlchemy engine of a history, without connecting to the database yet."""
-    from sqlalchemy import create_engine, event
-
-    file = find_database_file(address)
-    if file is None:
-        return create_engine(
-            address,
-            isolation_level="READ COMMITTED",  # a writer that waited for the lock must see what was committed
-            connect_args={"connect_timeout": 15},
-            pool_pre_ping=True,
-        )
-    if file.is_file() and not may_write(file):
-        engine = create_engine("sqlite://", creator=partial(_connect_reader, file))
-    else:
-        engine = create_engine(address, connect_args={"timeout": LOCK_SECONDS})
-    event.listen(engine, "connect", _set_up_connection)
-    event.listen(engine, "begin", _begin_transaction)
-    return engine
-
-
-def _connect_reader(file: Path) -> sqlite3.Connection:
-    """Connect without write access, for example as an auditor or on a read-only disk.
-
-    Changes that are still in the write-ahead log can be read only if the index of the log exists. A log
-    without an index can be read by a writer only, because the index has to be created. Without a log the
-    database file is complete.
-    """
-    import sqlite3
-
-    log, index = (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))
-    has_log = log.is_file() and log.stat().st_size > 0
-    if has_log and not index.is_file():
-        raise UnreachableError(
-            f"The history {file} has a log, {log.name}, that only a user with write access to the folder can "
-            "read. To fix: open the history once as such a user, or copy both files to a folder of your own."
-        )
-    how = "mode=ro" if has_log else "mode=ro&immutable=1"
-    return sqlite3.connect(
-        f"{file.resolve().as_uri()}?{how}", uri=True, timeout=LOCK_SECONDS, check_same_thread=False
-    )
-
-
-def _set_up_connection(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # `_begin_transaction` begins transactions, not the driver
-    connection.execute("PRAGMA synchronous = FULL")
-
-
-def _begin_transaction(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        raise UsageError(f"The history {describe_url(address)} cannot be used: {reason}{end}") from None
 
 
 @contextmanager
@@ -201,7 +126,7 @@ class HistoryDatabase:
         self.address = address
         self.name = describe_url(address)
         self.file = find_database_file(address)
-        self.engine: Engine = open_history_engine(address)
+        self.engine: Engine = create_writer(address, timeout=LOCK_SECONDS)
 
     def __enter__(self) -> Self:
         return self

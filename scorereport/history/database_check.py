@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import LargeBinary, cast, create_engine, func, inspect, select, text
+from sqlalchemy import LargeBinary, cast, func, inspect, select, text
 
+from scorereport.data.database_sessions import create_scratch
 from scorereport.errors import UsageError
 from scorereport.history.database_schema import CURRENT, GUARDED, METADATA, MIGRATIONS, VERSIONS
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding
@@ -217,7 +218,7 @@ def _check_objects(history: History, connection: Connection) -> Iterator[Integri
 
 @cache
 def _expected_objects(version: int) -> frozenset[tuple[Any, ...]]:
-    engine = create_engine("sqlite://")
+    engine = create_scratch()
     try:
         with engine.connect() as connection:
             for _, apply in MIGRATIONS[:version]:

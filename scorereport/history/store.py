@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scorereport._utils.files import make_folder, only_owner
+from scorereport.data.database_sessions import may_write
 from scorereport.errors import DataError, UsageError
 from scorereport.history.chain_head import (
     ChainHead,
@@ -17,7 +18,7 @@ from scorereport.history.chain_head import (
     hold_chain_head,
     read_chain_head,
 )
-from scorereport.history.database import LOCK_SECONDS, HistoryDatabase, may_write, read_url, translate_errors
+from scorereport.history.database import LOCK_SECONDS, HistoryDatabase, read_url, translate_errors
 from scorereport.history.record_rows import (
     CONFIRMED_COLUMNS,
     check_document_hashes,

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from scorereport._utils.clock import read_clock
+from scorereport.data.database_sessions import UnreachableError
 from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import ChainLink, check_chain, read_chain_link
 from scorereport.history.chain_head import read_chain_head
-from scorereport.history.database import UnreachableError
 from scorereport.history.document_check import check_anchors
 from scorereport.history.expiry import Removal, check_removals
 from scorereport.history.filed_reports import (

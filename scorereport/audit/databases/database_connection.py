@@ -10,7 +10,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted
-from scorereport.data.database_sessions import ROLE_REFUSED, TIMEOUT_SECONDS, create_reader, may_leave_session
+from scorereport.data.database_sessions import (
+    DRIVERS,
+    ROLE_REFUSED,
+    TIMEOUT_SECONDS,
+    create_reader,
+    may_leave_session,
+)
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -27,12 +33,6 @@ _STEPS_BETWEEN_CHECKS = 100_000
 _MAX_MILLISECONDS = 2**31 - 1
 DATABASE_KEY = "audit.source.database"
 TIME_LIMIT_KEY = "audit.source.seconds"
-#: The driver of each kind of database.
-_DRIVERS = {
-    "sqlite": "sqlite+pysqlite",
-    "postgresql": "postgresql+psycopg",
-    "postgres": "postgresql+psycopg",
-}
 _WRITES = "the query tries to write, and an audit only reads."
 _DOES_MORE = "the query, or a view it reads, does more than read tables of the file, and an audit only reads."
 _NO_SERVER = f"no server answers at the address of `{DATABASE_KEY}`."
@@ -219,9 +219,9 @@ def _read_url(text: str) -> URL:
             f"`{DATABASE_KEY}` must be an address such as sqlite:///scores.db or "
             f"postgresql://${{USER}}:${{PASSWORD}}@host/database; this one cannot be read as an address."
         ) from None
-    if url.get_backend_name() not in _DRIVERS:
+    if url.get_backend_name() not in DRIVERS:
         raise UsageError(f"`{DATABASE_KEY}` must begin with sqlite: or postgresql:, the supported databases.")
-    return url.set(drivername=_DRIVERS[url.get_backend_name()])
+    return url.set(drivername=DRIVERS[url.get_backend_name()])
 
 
 def _find_sqlite_file(url: URL, folder: Path) -> Path:

@@ -17,10 +17,9 @@ from scorereport.audit.rows.source_reference import (
     copy_file_rows,
 )
 from scorereport.audit.rows.source_rows import read_source_database, read_source_file
-from scorereport.configuration.audit_tables import DATABASE_FILES
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.roles import Roles, columns_of_models
-from scorereport.data.sources import describe_source, hash_file
+from scorereport.data.sources import DATABASE_ENDINGS, describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 
@@ -155,10 +154,10 @@ def _check_source(source: SourceTable) -> None:
         raise UsageError("`audit.source.database` needs either a `query` or a `table`, and not both.")
     if source.file and source.query:
         raise UsageError("`audit.source.file` has no `query`, which needs a `database`.")
-    if source.file and bool(source.table) != source.file.lower().endswith(DATABASE_FILES):
+    if source.file and bool(source.table) != source.file.lower().endswith(DATABASE_ENDINGS):
         raise UsageError(
             "`audit.source.table` is for a `database`, or for a `file` that ends in "
-            f"{' or '.join(DATABASE_FILES)}, which needs one."
+            f"{' or '.join(DATABASE_ENDINGS)}, which needs one."
         )
 
 

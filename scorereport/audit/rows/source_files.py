@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import join_words
-from scorereport.configuration.audit_tables import DATABASE_FILES
-from scorereport.data.sources import locate_source
+from scorereport.data.parquet_files import PARQUET
+from scorereport.data.sources import DATABASE_ENDINGS, TABLE_ENDINGS, locate_source
 from scorereport.errors import DataError, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
 
 
-TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 #: The folder of unfinished files that Spark and similar programs write.
 _IN_PROGRESS = "_temporary"
 _UNFINISHED = (".tmp", ".part", "~")
@@ -38,7 +37,7 @@ def is_table_file(name: str, endings: tuple[str, ...] = TABLE_ENDINGS) -> bool:
 
 def is_table_folder(path: Path, name: str) -> bool:
     """Whether a pattern matches a folder, by a final slash or its name, with complete Parquet files."""
-    is_meant = name.endswith("/") or is_table_file(name, (".parquet",))
+    is_meant = name.endswith("/") or is_table_file(name, PARQUET.endings)
     return is_meant and path.is_dir() and not (path / _IN_PROGRESS).exists() and bool(_list_files(path))
 
 
@@ -108,7 +107,8 @@ def find_source_file(pattern: str, period: Period, folder: Path, *, newest: str,
     filled = _fill_placeholders(pattern, period)
     found = glob.glob(filled, root_dir=folder, recursive=True)
     matches = [name for name in found if os.path.isfile(folder / name)]
-    candidates = [name for name in matches if is_table_file(name, DATABASE_FILES if table else TABLE_ENDINGS)]
+    endings = DATABASE_ENDINGS if table else TABLE_ENDINGS
+    candidates = [name for name in matches if is_table_file(name, endings)]
     if not table:
         candidates += [name for name in found if is_table_folder(folder / name, name)]
     if not candidates:

@@ -5,38 +5,27 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scorereport.data.csv_files import stream_csv
+from scorereport.data import source_kind
 from scorereport.data.database_sessions import connect_duckdb
-from scorereport.data.database_tables import (
-    columns_of,
-    explain_read_errors,
-    open_duckdb_table,
-    quote_name,
-    scannable,
-)
+from scorereport.data.database_tables import explain_read_errors, scannable, select_batches
 from scorereport.data.parquet_files import check_footers, check_parquet_files
 from scorereport.data.reader import read_columns
-from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_relation
 from scorereport.data.sources import describe_source, hash_file, locate_source
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
     import pyarrow as pa
-    from duckdb import DuckDBPyConnection
 
     from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.configuration.audit_tables import WindowTable
     from scorereport.configuration.periods import Period
     from scorereport.data.roles import Roles
-
-
-#: How many rows are in memory at a time.
-BATCH_ROWS = 1 << 17
+    from scorereport.data.source_kind import RawBatches, SourceLocation
 
 
 class SourceRows(NamedTuple):
@@ -115,40 +104,28 @@ def list_label_columns(roles: Roles, column: str) -> list[str]:
 def open_batches(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
     """Yield batches of the rows in their order, with values as they are stored; those of CSV are texts."""
     place = locate_source(path, table or None)
-    if place.kind == "CSV":
-        yield _read_csv(path, columns)
-    elif place.kind == "duckdb":
-        with open_duckdb_table(path, table, place.name) as (connection, relation):
-            with explain_read_errors(place.name, "a table"):
-                available = list(columns_of(connection, relation))
-            check_columns(columns, available, place.name)
-            with explain_read_errors(place.name, "a table"):
-                check_relation(connection, relation, columns)
-                yield _select_batches(connection, relation, columns)
+    if place.kind.is_scanned:
+        with _scan_batches(place, columns) as batches:
+            yield map(_make_table, batches)
     else:
-        check_parquet_files(place, columns)
-        check_footers(place.files, columns, place.name)
-        with (
-            explain_read_errors(place.name, "Parquet"),
-            connect_duckdb(files=scannable(place.files)) as connection,
-        ):
-            check_relation(connection, place.scan, columns)
-            yield _select_batches(connection, place.scan, columns)
+        with place.kind.open_batches(place, columns, {}) as batches:
+            yield map(_make_table, batches)
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
+@contextmanager
+def _scan_batches(place: SourceLocation, columns: Sequence[str]) -> Iterator[RawBatches]:
+    check_parquet_files(place, columns)
+    check_footers(place.files, columns, place.name)
+    with (
+        explain_read_errors(place.name, "Parquet"),
+        connect_duckdb(files=scannable(place.files)) as connection,
+    ):
+        check_relation(connection, place.scan, columns)
+        rows = source_kind.ROWS_PER_BATCH
+        yield select_batches(connection, place.scan, columns, rows, name=place.name, what="Parquet")
+
+
+def _make_table(batch: Mapping[str, Any]) -> pa.Table:
     import pyarrow as pa
 
-    for batch in stream_csv(path, list(columns)):
-        yield pa.Table.from_batches([batch])
-
-
-def _select_batches(
-    connection: DuckDBPyConnection, relation: str, columns: Sequence[str]
-) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
-    names = ", ".join(map(quote_name, columns))
-    reader = connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(BATCH_ROWS)
-    for batch in reader:
-        yield pa.Table.from_batches([batch])
+    return pa.table(dict(batch))

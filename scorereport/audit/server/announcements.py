@@ -151,7 +151,7 @@ class Notifier:
 def wants_failure_notifications(plan: Plan) -> bool:
     """Whether a configuration asks for notifications of failed audits, by any channel."""
     notify = plan.audit.notify
-    return "failed" in notify.on and any((notify.command, notify.webhook, notify.email))
+    return "failed" in notify.on and bool(notify.channels)
 
 
 def notify_missed(plan: Plan, moment: datetime, reason: str) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_option
 from scorereport._utils.choices import ENGINES
 from scorereport._utils.machine import physical_memory
-from scorereport.data.sources import is_address, locate_source
-from scorereport.errors import DataError, UsageError
+from scorereport.data.sources import locate_source
+from scorereport.errors import UsageError
 from scorereport.evaluation.setting_checks import check_memory_limit
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.data.roles import Columns
-    from scorereport.data.sources import SourceLocation
     from scorereport.evaluation.engines.protocol import Engine
     from scorereport.results.settings import EvaluationSettings
 
@@ -26,10 +24,6 @@ if TYPE_CHECKING:
 _COPIES, _WORK = 3, 12
 #: Bytes of a number.
 _NUMBER = 8
-#: Bytes of a cell of a CSV file on average.
-_CELL = 8
-#: Bytes of a compressed file that are decompressed to estimate its compression ratio.
-_SAMPLE = 1 << 16
 
 
 def choose_engine(
@@ -77,51 +71,7 @@ def estimate_memory(source: Any, columns: int, table: str | None = None) -> int:
 def estimate_rows(source: Any, table: str | None = None) -> int:
     """The number of rows of a file, folder or table; for CSV files an estimate."""
     place = locate_source(source, table)
-    if place.kind in ("Parquet", "folder"):
-        return _count_parquet(place)
-    if place.kind == "CSV":
-        return _estimate_csv(place)
-    return _count_table(source, place, table or "")
-
-
-def _count_parquet(place: SourceLocation) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return sum(pq.read_metadata(file).num_rows for file in place.files)
-    except (pa.ArrowInvalid, OSError):
-        return 0  # the reader reports why it cannot be read
-
-
-def _estimate_csv(place: SourceLocation) -> int:
-    """Estimate the rows of a CSV file from its size and the number of columns of its header."""
-    from scorereport.data.csv_files import read_header
-
-    path = place.files[0]
-    size = path.stat().st_size * (_compression_ratio(path) if path.name.lower().endswith(".gz") else 1)
-    return int(size // (_CELL * max(len(read_header(path)), 1)))
-
-
-def _compression_ratio(path: Path) -> float:
-    """Decompressed bytes per byte at the beginning of a gzip file."""
-    with path.open("rb") as file:
-        packed = file.read(_SAMPLE)
-    try:
-        return len(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(packed)) / len(packed)
-    except zlib.error:
-        return 1  # the reader reports why it cannot be read
-
-
-def _count_table(source: Any, place: SourceLocation, table: str) -> int:
-    from scorereport.data.database_tables import count_duckdb_rows, count_sql_rows
-
-    try:
-        if is_address(source):
-            return count_sql_rows(str(source), table)
-        return count_duckdb_rows(place.files[0], table, place.name)
-    except DataError:
-        return 0  # the reader reports why it cannot be read
+    return place.kind.count_rows(place)
 
 
 def open_engine(

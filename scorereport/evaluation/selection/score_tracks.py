@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import name_some, refuse_rows
 from scorereport.data.columns import label_texts
-from scorereport.data.csv_files import read_header
 from scorereport.data.reader import read_columns
+from scorereport.data.sources import locate_source
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import REGISTRY, Direction
 
@@ -88,11 +87,12 @@ def read_scores(
     """Read the columns with names of known scores, and those that `directions` names."""
     labels = label_texts(read_columns(source, [], [str(checkpoint)])[str(checkpoint)], str(checkpoint))
     _check_each_once(labels, str(checkpoint))
-    found = _find_scores(_list_columns(source), score, str(checkpoint), directions or {})
+    place = locate_source(source)
+    found = _find_scores(place.kind.list_columns(place), score, str(checkpoint), directions or {})
     frame = read_columns(source, list(found), [])
     ordered = order_checkpoints(labels.tolist())
-    place = {label: row for row, label in enumerate(labels.tolist())}
-    rows = [place[label] for label in ordered]
+    row_of = {label: row for row, label in enumerate(labels.tolist())}
+    rows = [row_of[label] for label in ordered]
     return Checkpoints(
         labels=ordered,
         tracks=tuple(
@@ -144,18 +144,6 @@ def _parse_direction(name: str, text: str) -> Direction:
             f"`directions` contradicts the direction of the score `{name}`: {REGISTRY[name].direction}."
         )
     return known[text]
-
-
-def _list_columns(source: Any) -> list[str]:
-    """The names of all columns of a table."""
-    if not isinstance(source, (str, Path)):
-        return [str(name) for name in getattr(source, "column_names", None) or source.columns]
-    path = Path(source)
-    if path.name.lower().endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        return list(pq.read_schema(path).names)
-    return read_header(path)
 
 
 def _read_values(column: pd.Series[Any], name: str) -> FloatArray:

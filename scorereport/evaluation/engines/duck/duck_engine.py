@@ -254,9 +254,9 @@ def open_duckdb(
     check_window(window, roles)
     table = named.get("table")
     place = locate_source(source, table)
-    workspace, is_over = Workspace(memory_limit, temporary_folder, place.parquet), Event()
+    workspace, is_over = Workspace(memory_limit, temporary_folder, place.scanned), Event()
     try:
-        rows = open_rows(workspace, place, source, table, roles)
+        rows = open_rows(workspace, place, roles)
         wait_for_hash = _begin_hash(source, table, is_over)
         layout, survey = survey_rows(
             workspace, rows, roles, positive=named.get("positive"), drop=drop, window=window

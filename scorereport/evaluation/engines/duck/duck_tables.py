@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.checks import refuse_longdouble
 from scorereport._utils.progress import report_progress
-from scorereport.data.csv_files import stream_csv
-from scorereport.data.database_sessions import connect_duckdb
-from scorereport.data.database_tables import (
-    columns_of,
-    explain_read_errors,
-    open_duckdb_table,
-    open_sql,
-    quote_name,
-    scannable,
-    sql_columns,
-    stream_sql,
-)
+from scorereport.data import source_kind
+from scorereport.data.database_tables import quote_name
 from scorereport.data.parquet_files import (
+    PARQUET,
     check_footers,
     check_parquet_files,
-    check_parquet_texts,
     explain_parquet_errors,
+    list_parquet_columns,
 )
-from scorereport.data.reader import as_pandas
 from scorereport.data.roles import check_columns
-from scorereport.data.size_limits import check_relation, check_texts
+from scorereport.data.size_limits import check_texts
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck.column_conversion import Converter, InvalidValues, columns_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
     from scorereport.data.roles import Roles
-    from scorereport.data.sources import SourceLocation
+    from scorereport.data.source_kind import RawBatches, SourceLocation
     from scorereport.evaluation.engines.duck.workspace import Workspace
-
-    RawBatches = Iterator[Mapping[str, Any]]
 
 _WHOLE = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG")}
 _WHOLE = _WHOLE - {"INT", "UINT"} | {"INTEGER", "UINTEGER"}
@@ -55,8 +40,6 @@ _LABELS = {*_NUMBERS, "VARCHAR"}
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
 #: Names of columns that DuckDB adds to a file; a column of the source with such a name would hide it.
 _OWN_NAMES = {"file_row_number", "file_index", "filename"}
-#: Rows that are written at a time.
-_ROWS_PER_BATCH = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,32 +60,24 @@ class ScannableRows:
     shown: Mapping[str, object] = field(default_factory=dict)
 
 
-def open_rows(
-    workspace: Workspace, place: SourceLocation, source: Any, table: str | None, roles: Roles
-) -> ScannableRows:
+def open_rows(workspace: Workspace, place: SourceLocation, roles: Roles) -> ScannableRows:
     """The rows of a source: scanned in place if possible, otherwise copied."""
-    if place.kind in ("Parquet", "folder"):
+    if place.kind.is_scanned:
         types = _parquet_types(place, [*roles.numbers, *roles.labels])
         check_footers(place.files, [*roles.numbers, *roles.labels], place.name)
         if _can_be_scanned(types, roles):
             return _scan(workspace, place, types, roles)
-    rows = _copy(workspace, place, source, table or "", roles)
+    rows = _copy(workspace, place, roles)
     if rows.count == 0:
         raise DataError(f"{place.name} holds no rows.")
     return rows
 
 
 def _parquet_types(place: SourceLocation, columns: Sequence[str]) -> dict[str, str]:
-    if place.kind == "Parquet":
-        check_columns(columns, _schema(place.files[0]).names, place.name)
-    return check_parquet_files(place, columns if place.kind == "folder" else [])
-
-
-def _schema(path: Path) -> pa.Schema:
-    import pyarrow.parquet as pq
-
-    with explain_parquet_errors(path):
-        return pq.read_schema(path)
+    if place.kind is not PARQUET:
+        return check_parquet_files(place, columns)
+    check_columns(columns, list_parquet_columns(place.files[0]), place.name)
+    return check_parquet_files(place, [])
 
 
 def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
@@ -167,9 +142,7 @@ def _short_names(roles: Roles) -> dict[str, str]:
     return {name: f"c{place}" for place, name in enumerate(columns_in_order(roles))}
 
 
-def _copy(
-    workspace: Workspace, place: SourceLocation, source: Any, table: str, roles: Roles
-) -> ScannableRows:
+def _copy(workspace: Workspace, place: SourceLocation, roles: Roles) -> ScannableRows:
     """Copy the cleaned columns into a table of the workspace; its row identifiers count rows from 0."""
     converter, columns = Converter(roles), _short_names(roles)
     kinds = dict.fromkeys(columns, "VARCHAR") | dict.fromkeys(roles.numbers, "DOUBLE")
@@ -177,7 +150,7 @@ def _copy(
     fields = ", ".join(f"{short} {types[name]}" for name, short in columns.items())
     workspace.execute(f"CREATE TABLE source_rows ({fields})")
     wanted, settings = [*roles.numbers, *roles.labels], workspace.settings("source")
-    with _open_batches(place, source, table, wanted, settings) as batches:
+    with place.kind.open_batches(place, wanted, settings) as batches:
         workspace.fill("source_rows", _join_batches(batches, converter, place.name))
     return ScannableRows(
         name=place.name,
@@ -198,79 +171,9 @@ def _join_batches(batches: RawBatches, converter: Converter, name: str) -> Itera
     waiting: list[pa.Table] = []
     for batch in batches:
         waiting.append(converter.convert(batch))
-        if sum(map(len, waiting)) >= _ROWS_PER_BATCH:
+        if sum(map(len, waiting)) >= source_kind.ROWS_PER_BATCH:
             report_progress(f"reading {name}", converter.rows, 0, unit="rows")
             yield pa.concat_tables(waiting)
             waiting = []
     if waiting:
         yield pa.concat_tables(waiting)
-
-
-@contextmanager
-def _open_batches(
-    place: SourceLocation, source: Any, table: str, columns: list[str], settings: Mapping[str, str | int]
-) -> Iterator[RawBatches]:
-    """The rows of a source in batches of raw columns; `settings` are those of DuckDB, which may sort."""
-    if place.kind == "sql":
-        with open_sql(str(source)) as engine:
-            check_columns(columns, sql_columns(engine, table, place.name), place.name)
-            yield stream_sql(engine, table, columns)
-    elif place.kind == "duckdb":
-        with open_duckdb_table(place.files[0], table, place.name, settings) as (connection, relation):
-            with explain_read_errors(place.name, "a table"):
-                there = list(columns_of(connection, relation))
-            check_columns(columns, there, place.name)
-            with explain_read_errors(place.name, "a table"):
-                check_relation(connection, relation, columns)
-            yield _select_batches(connection, relation, columns, place.name, "a table")
-    elif place.kind == "folder":
-        with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
-            with explain_read_errors(place.name, "Parquet"):
-                check_relation(connection, place.scan, columns)
-            yield _select_batches(connection, place.scan, columns, place.name, "Parquet")
-    else:
-        read: dict[str, Callable[[], RawBatches]] = {
-            "CSV": partial(_csv_batches, place.files[:1], columns),
-            "Parquet": partial(_parquet_batches, place.files[:1], columns),
-            "frame": partial(_frame_batches, source, columns),
-        }
-        yield read[place.kind]()
-
-
-def _select_batches(connection: Any, relation: str, columns: list[str], name: str, what: str) -> RawBatches:
-    names = ", ".join(map(quote_name, columns))
-    with explain_read_errors(name, what):
-        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_ROWS_PER_BATCH):
-            yield dict(zip(columns, batch.columns, strict=True))
-
-
-def _csv_batches(files: Sequence[Path], columns: list[str]) -> RawBatches:
-    return (dict(zip(columns, batch.columns, strict=True)) for batch in stream_csv(files[0], columns))
-
-
-def _parquet_batches(files: Sequence[Path], columns: list[str]) -> RawBatches:
-    import pyarrow.parquet as pq
-
-    check_parquet_texts(files[0], columns)
-    with explain_parquet_errors(files[0]), pq.ParquetFile(files[0]) as file:
-        for batch in file.iter_batches(_ROWS_PER_BATCH, columns=columns):
-            yield {name: batch.column(name) for name in columns}
-
-
-def _frame_batches(source: Any, columns: list[str]) -> RawBatches:
-    """Slices of a frame: Arrow arrays if these can hold the values, otherwise lists."""
-    frame = as_pandas(source)
-    check_columns(columns, list(frame.columns), "The frame")
-    for start in range(0, len(frame), _ROWS_PER_BATCH):
-        part = frame.iloc[start : start + _ROWS_PER_BATCH]
-        yield {name: _as_arrow(part[name], name) for name in columns}
-
-
-def _as_arrow(column: Any, name: str) -> Any:
-    import pyarrow as pa
-
-    refuse_longdouble(column.dtype, name)
-    if column.dtype.kind not in "biuf":
-        return column.astype(object).where(column.notna(), None).tolist()
-    found = pa.array(column, from_pandas=True)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

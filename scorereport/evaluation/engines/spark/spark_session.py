@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.files import TemporaryFolder
+from scorereport.data.csv_files import CSV
 from scorereport.data.roles import check_columns
-from scorereport.data.sources import describe_source
+from scorereport.data.sources import FILE_KINDS, describe_source, find_file_kind
 from scorereport.errors import DataError, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ _ROWS_AT_A_TIME = 100_000
 _SECONDS_TO_EXIT = 30
 #: The error that a column raises if it holds a text too long for a label.
 _LONG_TEXT = re.compile(r"`.*` must hold texts of at most [\d,]+ characters; got one of [\d,]+ characters\.")
-_CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
+#: Spark unpacks more than we do.
+_CSV_ENDINGS = (*CSV.endings, ".csv.bz2", ".csv.zst")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +228,7 @@ def _open_path(session: SparkSession, path: str) -> SparkTable:
     from pyspark.errors import PySparkException
 
     name = describe_source(path.rstrip("/"))
+    _check_kind(path, name)
     try:
         with quiet():
             if "://" not in path and not Path(path).exists():
@@ -237,6 +240,14 @@ def _open_path(session: SparkSession, path: str) -> SparkTable:
             return SparkTable(frame=frame, name=name, columns=frame.columns, has_places=True)
     except PySparkException as error:
         raise DataError(f"{name} cannot be read by Spark: {first_line(error)}") from error
+
+
+def _check_kind(path: str, name: str) -> None:
+    """Refuse a file of a kind that Spark does not read."""
+    kind = find_file_kind(path)
+    if kind is not None and "spark" not in kind.engines and Path(path).is_file():
+        known = " or ".join(kind.name for kind in FILE_KINDS if "spark" in kind.engines)
+        raise DataError(f"{name} cannot be read by Spark: it must be {known}.")
 
 
 def _open_by_name(session: SparkSession, name: str) -> DataFrame:

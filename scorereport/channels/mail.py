@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.notification import describe_channel_error
+from scorereport._utils.redaction import find_variables
+from scorereport.channels import notification
+from scorereport.channels.channel import STRICT, Channel
+from scorereport.channels.notification import FORMATS, describe_channel_error
 
 if TYPE_CHECKING:
     import smtplib
@@ -15,12 +17,41 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from scorereport.audit.channels.notification import Notification, SecretReader
-    from scorereport.configuration.audit_tables import EmailTable
-
+    from scorereport.channels.channel import Problem
+    from scorereport.channels.notification import Notification, Outcome, SecretReader
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
+_LARGEST_PORT = 65_535
 _MEDIA_TYPES = {".pdf": ("application", "pdf"), ".html": ("text", "html"), ".json": ("application", "json")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmailTable:
+    """`[audit.notify.email]`: the recipients of an e-mail, and the server that sends it."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    host: str
+    sender: str
+    recipients: tuple[str, ...]
+    port: int | None = None
+    security: str = "starttls"
+    user: str = ""
+    password: str = ""
+    attach: tuple[str, ...] = ()
+
+
+def _find_problems(email: EmailTable) -> Iterator[Problem]:
+    if not email.recipients:
+        yield ("recipients",), "must name at least one recipient; got an empty list."
+    if email.port is not None and not 1 <= email.port <= _LARGEST_PORT:
+        yield ("port",), f"must be a whole number from 1 to {_LARGEST_PORT}; got {email.port}."
+    if email.password and email.password != f"${{{''.join(find_variables(email.password))}}}":
+        yield ("password",), "must come from the environment, as ${NAME}; got plain text."
+    if bool(email.user) != bool(email.password):
+        yield (), "must have both `user` and `password`, or neither."
+    if email.password and email.security == "none":
+        yield ("security",), 'must be "starttls" or "tls" if there is a password; got "none".'
 
 
 def compose_email(
@@ -35,8 +66,8 @@ def compose_email(
     email = EmailMessage(policy=SMTP)
     subject = f"scorereport: {outcome['audit']} {outcome['period']['label']}: {outcome['status']}"
     email["Subject"] = one_line(subject)
-    email["From"] = reader.read(table.sender, "audit.notify.email.sender")
-    recipients = [reader.read(each, "audit.notify.email.recipients") for each in table.recipients]
+    email["From"] = reader.read(table.sender, "sender")
+    recipients = [reader.read(each, "recipients") for each in table.recipients]
     email["To"] = ", ".join(recipients)
     email["Date"] = format_datetime(localtime())
     email["Auto-Submitted"] = "auto-generated"
@@ -47,7 +78,7 @@ def compose_email(
     return email, [problem for problem in problems if problem]
 
 
-def _list_paragraphs(outcome: dict[str, Any]) -> Iterator[str]:
+def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
     label = outcome["period"]["label"]
     yield f"The audit {outcome['audit']} of the period {label} has the status: {outcome['status']}."
     if outcome["reason"]:
@@ -76,9 +107,9 @@ def _attach(email: EmailMessage, file: Path) -> str:
 
 def send_email(table: EmailTable, message: Notification, reader: SecretReader) -> list[str]:
     """Send an e-mail with the outcome and the report files that the table attaches; return problems."""
-    host = reader.read(table.host, "audit.notify.email.host")
-    user = reader.read(table.user, "audit.notify.email.user")
-    password = reader.read_secret(table.password, "audit.notify.email.password") if table.password else ""
+    host = reader.read(table.host, "host")
+    user = reader.read(table.user, "user")
+    password = reader.read_secret(table.password, "password") if table.password else ""
     email, problems = compose_email(table, message, reader)
     with _connect(host, table.port or _PORTS[table.security], table.security) as server:
         if user:
@@ -89,6 +120,7 @@ def send_email(table: EmailTable, message: Notification, reader: SecretReader) -
 
 def _connect(host: str, port: int, security: str) -> smtplib.SMTP:
     import smtplib
+    import ssl
 
     if security == "tls":
         context = ssl.create_default_context()
@@ -101,3 +133,17 @@ def _connect(host: str, port: int, security: str) -> smtplib.SMTP:
             server.close()
             raise
     return server
+
+
+CHANNEL = Channel(
+    name="email",
+    help=(
+        'a table: `host`, `port`, `security` ("starttls" by default, "tls", "none"), `user`, `password`, '
+        "`sender`, `recipients`, and `attach` for the formats of the report to attach"
+    ),
+    table=EmailTable,
+    options={"security": tuple(_PORTS), "attach": FORMATS},
+    find_problems=_find_problems,
+    send=send_email,
+    rank=3,
+)

@@ -1,4 +1,4 @@
-"""Delivery of notifications to all channels, with the command channel and pending notifications.
+"""Delivery of notifications to all channels, and pending notifications.
 
 A failed notification does not fail the audit: it is returned as a sentence, without secrets.
 """
@@ -6,29 +6,24 @@ A failed notification does not fail the audit: it is returned as a sentence, wit
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.files import make_folder, write_text
-from scorereport._utils.formatting import one_line
-from scorereport._utils.processes import kill_process_group
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.mail import send_email
-from scorereport.audit.channels.notification import Notification, SecretReader, describe_channel_error
-from scorereport.audit.channels.webhook import call_webhook
+from scorereport.channels import CHANNELS, notification
+from scorereport.channels.notification import Notification, SecretReader, describe_channel_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from scorereport._utils.redaction import Redactor
     from scorereport.audit.plan import Plan
+    from scorereport.channels.notification import Outcome
     from scorereport.configuration.audit_tables import NotifyTable
     from scorereport.history.audit_record import Record
 
@@ -36,56 +31,10 @@ if TYPE_CHECKING:
 _MAX_PROBLEM_LENGTH = 1000
 
 
-def run_command(command: Sequence[str], message: Notification, folder: Path | None) -> list[str]:
-    """Run a program, without a shell, that reads the outcome from its standard input; return problems."""
-    # Files rather than pipes: a process that the program leaves behind could hold a pipe open for ever.
-    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
-        stdin.write(message.body)
-        stdin.seek(0)
-        process = subprocess.Popen(
-            command,
-            stdin=stdin,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            env={**os.environ, **_list_environment(message.outcome)},
-            cwd=folder,
-            start_new_session=True,
-        )
-        try:
-            code = process.wait(notification.COMMAND_LIMIT)
-        except subprocess.TimeoutExpired:
-            kill_process_group(process)
-            process.wait()
-            return [f"the command took longer than {notification.COMMAND_LIMIT:g} seconds and was stopped."]
-        stderr.seek(0)
-        return [] if code == 0 else [_describe_exit(code, stderr.read())]
-
-
-def _list_environment(outcome: dict[str, Any]) -> dict[str, str]:
-    values = {
-        "AUDIT": outcome["audit"],
-        "STATUS": outcome["status"],
-        "PERIOD": outcome["period"]["label"],
-        "RECORD": str(outcome["record"]["id"]) if outcome["record"] else "",
-        "EXIT_CODE": str(outcome["exit_code"]),
-    }
-    return {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in values.items()}
-
-
-def _describe_exit(code: int, output: bytes) -> str:
-    lines = [line for line in map(one_line, output.decode("utf-8", "replace").splitlines()) if line]
-    ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-    return f"the command {ending}" + (f": {lines[-1]}" if lines else " without an error message.")
-
-
-def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the outcome of an audit as plain JSON, with a sentence for each limit not met and each drift.
-
-    `record` is None for a failure that could not be recorded; `alarms` is present only if the history needs
-    attention.
-    """
+def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> Outcome:
+    """Return the outcome of an audit, with a sentence for each limit not met and each drift."""
     period = record.period
-    outcome = {
+    outcome: Outcome = {
         "audit": record.audit,
         "period": {"label": period.label, "start": period.start, "end": period.end},
         "as_of": record.as_of,
@@ -137,25 +86,14 @@ def send_notifications(
     if str(record.status) not in table.on and not alarms:
         return []
     outcome = _redact_all(summarize_outcome(record, files=files, alarms=alarms), redactor)
-    message = Notification(outcome=outcome, files=files)
+    message = Notification(outcome=outcome, files=files, folder=folder)
     problems: list[str] = []
-    for key, send in _list_channels(table, message, folder):
-        reader = SecretReader(expand)
-        found = _send_in_thread(send, reader)
+    for key, value in table.channels.items():
+        reader = SecretReader(expand, f"audit.notify.{key}")
+        found = _send_in_thread(partial(CHANNELS[key].send, value, message, reader))
         redact = redactor.adding(*reader.secrets).redact
         problems += [redact(f"`audit.notify.{key}`: {problem}")[:_MAX_PROBLEM_LENGTH] for problem in found]
     return problems
-
-
-def _list_channels(
-    table: NotifyTable, message: Notification, folder: Path | None
-) -> Iterator[tuple[str, Callable[[SecretReader], list[str]]]]:
-    if table.command:
-        yield "command", lambda _: run_command(table.command, message, folder)
-    if (webhook := table.webhook) is not None:
-        yield "webhook", lambda reader: call_webhook(webhook, message, reader)
-    if (email := table.email) is not None:
-        yield "email", lambda reader: send_email(email, message, reader)
 
 
 def _redact_all(value: Any, redactor: Redactor) -> Any:
@@ -167,13 +105,13 @@ def _redact_all(value: Any, redactor: Redactor) -> Any:
     return redactor.redact(value) if isinstance(value, str) else value
 
 
-def _send_in_thread(send: Callable[[SecretReader], list[str]], reader: SecretReader) -> list[str]:
+def _send_in_thread(send: Callable[[], list[str]]) -> list[str]:
     """Send a notification and return the problems; in a thread, because a server may answer endlessly."""
     results: list[list[str]] = []
 
     def work() -> None:
         try:
-            results.append(send(reader))
+            results.append(send())
         except Exception as error:
             results.append([describe_channel_error(error)])
 

@@ -3,28 +3,83 @@
 from __future__ import annotations
 
 import re
-import ssl
 import time
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
-from scorereport.audit.channels import notification
-from scorereport.audit.channels.notification import describe_channel_error
-from scorereport.configuration.audit_rules import check_encryption
+from scorereport._utils.redaction import SECRET_REFUSED, find_literal_secret, find_variables
+from scorereport.channels import notification
+from scorereport.channels.channel import STRICT, Channel
+from scorereport.channels.notification import describe_channel_error
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from scorereport.audit.channels.notification import Notification, SecretReader
-    from scorereport.configuration.audit_tables import WebhookTable
+    from collections.abc import Iterator
 
+    from scorereport.channels.channel import Problem
+    from scorereport.channels.notification import Notification, SecretReader
 
 _REDIRECT_CODES = (301, 302, 307, 308)
 _MAX_REDIRECTS = 3
+#: Headers that hold no secrets.
+_PLAIN_HEADERS = ("accept", "content-type", "user-agent")
+#: Long parts of an address, and values in its query, are likely secrets.
+_SECRET_PLACE = re.compile(
+    r"://[^/?#]*/.*([A-Za-z0-9_-]{16}|\?.*=)|://[^/?#]*(slack|discord|office|azure)\.com(:[0-9]+)?/."
+)
+_NOT_ENCRYPTED = (
+    "must begin with https:// if the address or a header holds a secret; "
+    "got http://, which is not encrypted. Only localhost may be reached by http://."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookTable:
+    """`[audit.notify.webhook]`: an address to which the outcome of an audit is sent as JSON."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def _find_problems(webhook: WebhookTable) -> Iterator[Problem]:
+    is_plain = not find_variables(webhook.url)
+    if find_literal_secret(webhook.url) or (is_plain and _SECRET_PLACE.search(webhook.url)):
+        yield ("url",), SECRET_REFUSED
+    for name, value in webhook.headers.items():
+        if name.lower() not in _PLAIN_HEADERS and not find_variables(value):
+            yield ("headers", name), "must take its secret from the environment, as ${NAME}; got plain text."
+    if not _is_encrypted(webhook.url, webhook):
+        yield ("url",), _NOT_ENCRYPTED
+    if not re.match(r"(?i)https?://|\$\{", webhook.url):
+        yield ("url",), f"must begin with https:// or http://; got {webhook.url!r}."
+
+
+def _is_encrypted(url: str, webhook: WebhookTable) -> bool:
+    """Whether no secret is sent over http, except to this machine.
+
+    The address may hold variables or their values; a host that is a variable is checked later.
+    """
+    host = re.match(r"(?i)http://(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)", url)
+    is_secret = bool(find_variables(webhook.url)) or any(map(find_variables, webhook.headers.values()))
+    if not (host and is_secret):
+        return True
+    return bool(find_variables(host[1])) or _is_loopback(host[1].strip("[]"))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def post_body(url: str, headers: dict[str, str], body: bytes) -> tuple[str, bool]:
     """Post the body; return the problem, empty if there is none, and whether another attempt may help."""
+    import ssl
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
 
@@ -52,6 +107,7 @@ def post_body(url: str, headers: dict[str, str], body: bytes) -> tuple[str, bool
 
 
 def _open_connection(url: str, headers: dict[str, str], body: bytes) -> None:
+    import ssl
     from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
     class NotFollowing(HTTPRedirectHandler):
@@ -78,18 +134,21 @@ def is_same_server(url: str, target: str) -> bool:
 
 
 def _describe_status_code(code: int) -> str:
+    from http import HTTPStatus
+
     known = {status.value for status in HTTPStatus}
     return f"{code} ({HTTPStatus(code).phrase})" if code in known else str(code)
 
 
 def call_webhook(table: WebhookTable, message: Notification, reader: SecretReader) -> list[str]:
     """Post the outcome to an address and return problems; retry if the server is unreachable or busy."""
-    url = _check_url(reader.read_secret(table.url, "audit.notify.webhook.url"))
-    check_encryption(url, table)
+    url = _check_url(reader.read_secret(table.url, "url"))
+    if not _is_encrypted(url, table):
+        raise UsageError(f"`{reader.table}.url` {_NOT_ENCRYPTED}")
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "scorereport"}
     for name, value in table.headers.items():
-        key = f"audit.notify.webhook.headers.{name}"
-        headers[name] = _check_header(reader.read_secret(value, key), name, key)
+        key = f"headers.{name}"
+        headers[name] = _check_header(reader.read_secret(value, key), name, f"{reader.table}.{key}")
     problem = ""
     for pause in (0.0, *notification.RETRY_PAUSES):
         time.sleep(pause)
@@ -120,3 +179,16 @@ def _check_header(value: str, name: str, key: str) -> str:
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not re.fullmatch(r"[\x20-\x7e]*", value):
         raise UsageError(f"`{key}` must be a name and a value of ASCII characters on one line.")
     return value
+
+
+CHANNEL = Channel(
+    name="webhook",
+    help=(
+        "a table: `url`, and `headers` if any; the same JSON is posted to it. If the address or a header "
+        "contains a secret, the address must begin with `https://`, except for localhost"
+    ),
+    table=WebhookTable,
+    find_problems=_find_problems,
+    send=call_webhook,
+    rank=2,
+)

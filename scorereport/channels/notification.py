@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from scorereport._utils.formatting import one_line
 from scorereport._utils.redaction import find_variables
@@ -19,18 +19,24 @@ SILENCE_LIMIT = 10.0
 TOTAL_LIMIT = 90.0
 #: Pauses between the attempts to reach a webhook, in seconds.
 RETRY_PAUSES = (1.0, 4.0)
+#: Formats of the report of an audit; its files may be attached.
+FORMATS = ("pdf", "html", "json")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretReader:
-    """Reads values of the configuration, and collects those that are secret."""
+    """Reads values of a channel's table, and collects those that are secret.
+
+    `table` is the key of the table, to which the keys in calls are added for messages.
+    """
 
     expand: Callable[[str, str], str]
+    table: str = ""
     secrets: list[str] = field(default_factory=list, repr=False)
 
     def read(self, text: str, key: str) -> str:
         """Return a value; only its environment variables are secret."""
-        value = self.expand(text, key)
+        value = self.expand(text, f"{self.table}.{key}")
         self.secrets.extend(os.environ.get(name, "") for name in find_variables(text))
         return value
 
@@ -41,12 +47,48 @@ class SecretReader:
         return value
 
 
+class OutcomePeriod(TypedDict):
+    """The period of an audit: its label, its first day, None if it has none, and the day after its last."""
+
+    label: str
+    start: str | None
+    end: str
+
+
+class OutcomeRecord(TypedDict):
+    """The record of an audit in the history."""
+
+    id: int
+    sha256: str
+
+
+class Outcome(TypedDict):
+    """The outcome of an audit, as it is sent: a sentence for each limit not met and for each drift.
+
+    `record` is None for a failure that could not be recorded; `alarms` is present only if the history needs
+    attention.
+    """
+
+    audit: str
+    period: OutcomePeriod
+    as_of: str
+    status: str
+    exit_code: int
+    reason: str
+    judgements: list[str]
+    drifts: list[str]
+    record: OutcomeRecord | None
+    files: list[str]
+    alarms: NotRequired[list[str]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """The outcome of an audit, and the files that may be attached."""
+    """The outcome of an audit, the files that may be attached, and the folder of its configuration."""
 
-    outcome: dict[str, Any]
+    outcome: Outcome
     files: Sequence[Path]
+    folder: Path | None = None
 
     @property
     def body(self) -> bytes:

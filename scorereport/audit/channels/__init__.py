@@ -1,1 +1,0 @@
-"""Channels by which people are notified of audits: e-mail, webhook, command."""
