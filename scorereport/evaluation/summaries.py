@@ -36,6 +36,7 @@ from scorereport.results.model_records import (
     ScoreValue,
 )
 from scorereport.scores.ranking import area_under_roc
+from scorereport.scores.registry import Kind, Reported, list_reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import Corp
     from scorereport.results.model_records import EvaluationSettings, ModelCalibration
 
-_SCORES = ("brier", "log_loss", "misclassification", "spherical")
-_BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 #: Levels of the quantiles of forecasts that are reported.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -119,10 +118,11 @@ def _adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[
 
 def choose_measures(settings: EvaluationSettings) -> list[Measure]:
     """The scores of an evaluation: over all costs and, if one is set, over an interval of costs."""
-    measures = [resolve_measure(name, {}) for name in _SCORES]
+    measures = [resolve_measure(name, {}) for name in list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])]
     if settings.cost_interval is not None:
         costs = dict(zip(("lower", "upper"), settings.cost_interval, strict=True))
-        measures += [replace(resolve_measure(name, costs), label=name) for name in _BOUNDED_SCORES]
+        bounded = list_reported(Reported.WITH_COSTS, kinds=[Kind.BINARY])
+        measures += [replace(resolve_measure(name, costs), label=name) for name in bounded]
     return measures
 
 
