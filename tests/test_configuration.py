@@ -14,6 +14,7 @@ from configuration_tools import (
     DOCUMENTATION,
     EXAMPLE,
     ORDINAL_EXAMPLE,
+    SCORE_PAGE,
     evaluation_fixture,
     frame_fixture,
 )
@@ -94,7 +95,7 @@ def test_the_documented_example_is_read_and_fills_every_table():
 
 
 def test_every_key_is_documented():
-    keys = set(re.findall(r"`(\w+)`", DOCUMENTATION))
+    keys = set(re.findall(r"`(\w+)`", DOCUMENTATION + SCORE_PAGE))
     for table in fields(Tables):
         if table.name == "audit":  # on another page, see tests/test_audit_configuration.py
             continue

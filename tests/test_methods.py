@@ -23,7 +23,7 @@ from scorereport.report.report_record import build_report
 from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.tables.overview import evaluation_tables
 from scorereport.report.templates import render_html
-from scorereport.scores import REGISTRY
+from scorereport.scores.registry import REGISTRY, Kind, Reported, list_reported
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -115,10 +115,7 @@ def render(report):
 # ---- What is listed ----
 
 ALWAYS = [
-    "Brier score",
-    "Log score",
-    "Misclassification",
-    "Spherical score",
+    *(REGISTRY[name].label for name in list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])),
     "AUC",
     "Skill",
     "Reliability curve (CORP)",
