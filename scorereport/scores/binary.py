@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     formula="S = (p − y)²",
     convention="The mean squared error of a probability.",
     meaning="The mean squared difference between forecast and outcome.",
+    r_formula="(x - y)^2",
     reported=Reported.ALWAYS,
     overfit_weight=lambda p, _: p * (1 - p),
     counterpart="multiclass_brier",
@@ -61,6 +62,7 @@ def brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     formula="S = −log p if y = 1, else −log(1 − p)",
     convention="Natural logarithm. −log 0 = ∞ stays visible; no forecast is clipped.",
     meaning="The mean of minus the logarithm of the probability of the observed outcome.",
+    r_formula="-log(outcome_probability(y, x))",
     reported=Reported.ALWAYS,
     overfit_weight=lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),
     counterpart="multiclass_log_loss",
@@ -95,6 +97,7 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> Flo
     convention=(
         "The half at p = 1/2 keeps the score proper; elsewhere decisions count p ≥ threshold as positive."
     ),
+    r_formula="(x > 0.5) * (y == 0) + (x < 0.5) * (y == 1) + (x == 0.5) / 2",
     reported=Reported.ALWAYS,
     is_smooth=False,
     is_rate=True,
@@ -122,6 +125,7 @@ def misclassification(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     references=(GNEITING_RAFTERY_2007,),
     formula="S = 1 − q / √(p² + (1 − p)²), q = p if y = 1, else 1 − p",
     convention="Reversed from the usual orientation, so that 0 is perfect.",
+    r_formula="1 - outcome_probability(y, x) / sqrt(x^2 + (1 - x)^2)",
     reported=Reported.ALWAYS,
     overfit_weight=lambda p, _: p * (1 - p) / (2 * np.hypot(p, 1 - p) ** 3),
     counterpart="multiclass_spherical",

@@ -95,6 +95,7 @@ def net_benefit(y_true: ArrayLike, y_prob: ArrayLike, *, threshold: float) -> Fl
     options=("lower", "upper", "scale"),
     formula="S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ are p and y clipped to [a, b]",
     convention="The mean regret if the cost is uniform between a and b; half of the value in the paper.",
+    r_formula="((y - clip(x))^2 - (y - clip(y))^2) / (2 * (b - a))",
     reported=Reported.WITH_COSTS,
     overfit_weight=lambda p, o: _inside(p, o, p * (1 - p) / _brier_scale(o)),
 )
@@ -128,6 +129,10 @@ def bounded_brier(
     options=("lower", "upper", "scale"),
     formula="S = log((1 − |y − y′|) / (1 − |y − p′|)) / (logit b − logit a), p′ and y′ as above",
     convention="The mean regret if the log-odds of the cost are uniform between those of a and b.",
+    r_formula=(
+        "(-log(outcome_probability(y, clip(x))) + log(outcome_probability(y, clip(y)))) / (stats::qlogis(b)"
+        " - stats::qlogis(a))"
+    ),
     reported=Reported.WITH_COSTS,
     overfit_weight=lambda p, o: _inside(p, o, 0.5 / _bounded_scale(o, _log_odds_width(o))),
 )
@@ -164,6 +169,10 @@ def bounded_log_loss(
     options=("lower", "upper", "scale"),
     formula="S = (p′ − a) / (b − a) if y = 1, else (p′ − a − log((1 − a) / (1 − p′))) / (b − a), p′ as above",
     convention="The mean net benefit if the threshold is uniform between a and b.",
+    r_formula=(
+        "((1 - clip(x)) - (y == 0) * log(1 - clip(x)) - ((1 - clip(y)) - (y == 0) * log(1 - clip(y)))) / (b"
+        " - a) - y"
+    ),
     reported=Reported.WITH_COSTS,
     overfit_weight=lambda p, o: _inside(p, o, p / (2 * _bounded_scale(o, o["upper"] - o["lower"]))),
 )

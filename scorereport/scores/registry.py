@@ -68,6 +68,8 @@ class Score:
     within : smallest and largest value
     formula, convention : the entry of the methods section
     meaning : a sentence for readers of a chart
+    r_formula : the score in R, with which a certificate compares it: an expression in the outcome y, the
+        forecast x and the ends a and b of a cost interval; its negative where higher is better
     short, column : the label where there is little room, and one for the head of a narrow column
     improper_options : with one of these the score is not proper
     reported : when an evaluation has the score
@@ -91,6 +93,7 @@ class Score:
     formula: str = ""
     convention: str = ""
     meaning: str = ""
+    r_formula: str = ""
     short: str = ""
     column: str = ""
     direction: Direction = Direction.LOWER
