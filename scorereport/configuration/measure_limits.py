@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.suggestions import suggest_name
 from scorereport.evaluation.class_measures import list_class_measures
-from scorereport.scores.registry import REGISTRY, Direction, Kind, Reported, list_reported
+from scorereport.scores.registry import REGISTRY, Direction, Kind, Reported, inside_sentence, list_reported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -91,8 +91,6 @@ LINE_MEASURES = (
     ("calibration_intercept", "intercept", "calibration intercept"),
     ("calibration_in_the_large", "intercept_at_slope_one", "calibration in the large"),
 )
-#: Words that keep their capital letter inside a sentence.
-_NAMES = ("Brier", "AUC")
 
 
 def _list_measures() -> Iterator[LimitMeasure]:
@@ -109,7 +107,7 @@ def _list_measures() -> Iterator[LimitMeasure]:
 def _measures_of(score: str, kinds: tuple[ModelKind, ...]) -> Iterator[LimitMeasure]:
     """The mean of a score, its skill if it has one and, if it is decomposed, both components."""
     entry = REGISTRY[score]
-    label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
+    label = inside_sentence(entry.label)
     yield LimitMeasure(
         name=score,
         part=MeasurePart.MEAN,

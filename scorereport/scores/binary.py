@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     reported=Reported.ALWAYS,
     overfit_weight=lambda p, _: p * (1 - p),
     counterpart="multiclass_brier",
+    keeps_capital=True,
     other_names=("mse", "mean_squared_error", "quadratic"),
 )
 def brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     reported=Reported.ALWAYS,
     is_decomposed=True,
     counterpart="brier",
+    keeps_capital=True,
 )
 def multiclass_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """Sum over the classes of (p_k - 1[y = k])²; for two classes twice the binary Brier score.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     ),
     meaning="The probability that a row with the event has a higher forecast than a row without it.",
     reported=Reported.ALWAYS,
+    keeps_capital=True,
     other_names=("auc", "auroc", "roc", "auc_roc", "aucroc", "c_statistic", "c_index", "concordance"),
 )
 def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:

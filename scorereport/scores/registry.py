@@ -81,6 +81,7 @@ class Score:
     is_rate : whether each case scores 0 or 1
     is_over_classes : whether it is a mean over classes, and needs cases of each
     counterpart : the corresponding score of models of the other kind
+    keeps_capital : whether its label begins with a name, such as Brier's
     alias : a short name that functions accept as well
     other_names : its names in other software
     """
@@ -109,6 +110,7 @@ class Score:
     is_rate: bool = False
     is_over_classes: bool = False
     counterpart: str = ""
+    keeps_capital: bool = False
     alias: str = ""
     other_names: tuple[str, ...] = ()
     name: str = ""
@@ -200,6 +202,16 @@ def list_reported(*when: Reported, kinds: Container[Kind]) -> tuple[str, ...]:
     """
     found = [entry for entry in REGISTRY.values() if entry.reported in when and entry.kind in kinds]
     return tuple(entry.name for entry in sorted(found, key=lambda entry: entry.position))
+
+
+def inside_sentence(label: str) -> str:
+    """Return the label of a score as written inside a sentence: only names keep their capital letter.
+
+    >>> inside_sentence("Brier score"), inside_sentence("Log score")
+    ('Brier score', 'log score')
+    """
+    names = tuple(entry.label.split()[0] for entry in REGISTRY.values() if entry.keeps_capital)
+    return label if label.startswith(names) else label[0].lower() + label[1:]
 
 
 def get_score(name: str) -> Score:
