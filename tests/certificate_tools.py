@@ -25,6 +25,7 @@ from scorereport.reference.recorded_answers import (
     read_case,
 )
 from scorereport.reliability.band_bounds import redraw_curves
+from scorereport.scores.registry import REGISTRY, Kind, Reported, list_reported
 
 RECORD = {case["name"]: case for case in recorded("reliabilitydiag")["cases"]}
 
@@ -32,21 +33,13 @@ RECORD = {case["name"]: case for case in recorded("reliabilitydiag")["cases"]}
 INF, NAN = math.inf, math.nan
 
 
-SCORES = ("brier", "log_loss", "misclassification", "spherical")
+SCORES = list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])
 
 
 BOUNDED = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 
 
-LABELS = {
-    "brier": "Brier score",
-    "log_loss": "Log score",
-    "misclassification": "Misclassification",
-    "spherical": "Spherical score",
-    "bounded_brier": "Bounded Brier score",
-    "bounded_log_loss": "Bounded log score",
-    "bounded_net_benefit": "Bounded net benefit",
-}
+LABELS = {name: REGISTRY[name].label for name in (*SCORES, *BOUNDED)}
 
 
 COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 
 import scorereport as sr
+from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
 X = np.arange(1, 9) / 10
 
@@ -21,15 +22,19 @@ FIT = sr.corp(Y, X)
 FAR = 5.0
 
 
+def is_plain(entry):
+    """Whether a score is a proper binary one without options."""
+    return entry.kind is Kind.BINARY and entry.propriety is not Propriety.IMPROPER and not entry.options
+
+
 #: Every registered proper score, under the options that change its curvature.
 BOUNDS = {"lower": 0.2, "upper": 0.7}
 
 
 SCORES = {
-    "brier": ("brier", {}),
+    **{name: (name, {}) for name, entry in REGISTRY.items() if is_plain(entry)},
     "log": ("log_loss", {}),
     "log, limited": ("log_loss", {"limit": 0.05}),
-    "spherical": ("spherical", {}),
     "bounded Brier": ("bounded_brier", BOUNDS),
     "bounded Brier, paper": ("bounded_brier", {**BOUNDS, "scale": "paper"}),
     "bounded Brier, difference": ("bounded_brier", {**BOUNDS, "scale": "difference"}),
@@ -39,7 +44,6 @@ SCORES = {
     "bounded net benefit": ("bounded_net_benefit", BOUNDS),
     "bounded net benefit, paper": ("bounded_net_benefit", {**BOUNDS, "scale": "paper"}),
     "bounded net benefit, difference": ("bounded_net_benefit", {**BOUNDS, "scale": "difference"}),
-    "misclassification": ("misclassification", {}),
     "elementary": ("elementary", {"theta": 0.3}),
     "regret": ("regret", {"cost": 0.3}),
     "net benefit": ("net_benefit", {"threshold": 0.3}),

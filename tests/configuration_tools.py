@@ -10,8 +10,9 @@ import pandas as pd
 
 import scorereport as sr
 
-DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
-    encoding="utf-8"
+DOCUMENTATION, SCORE_PAGE = (
+    (Path(__file__).resolve().parents[1] / "docs" / page).read_text(encoding="utf-8")
+    for page in ("configuration.md", "scores.md")
 )
 
 

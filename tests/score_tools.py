@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from scorereport.scores.registry import REGISTRY, Kind
+
 # The scores of the event probability with options to try; the first set makes "proper, not strictly" true.
 BINARY = {
-    "brier": [{}],
+    **{name: [{}] for name, entry in REGISTRY.items() if entry.kind is Kind.BINARY and not entry.options},
     "log_loss": [{}],
-    "misclassification": [{}],
-    "spherical": [{}],
     "elementary": [{"theta": 0.3}, {"theta": 0.0}, {"theta": 0.5}, {"theta": 1.0}],
     "regret": [{"cost": 0.3}, {"cost": 0.0}, {"cost": 0.55}, {"cost": 1.0}],
     "net_benefit": [{"threshold": 0.3}, {"threshold": 0.0}, {"threshold": 0.55}, {"threshold": 0.95}],

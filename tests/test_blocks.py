@@ -419,10 +419,8 @@ def test_bins_are_a_table_of_the_blocks():
 # Decompositions
 
 PROPER = {
-    "brier": {},
+    **{name: {} for name, entry in REGISTRY.items() if entry.kind is Kind.BINARY and not entry.options},
     "log_loss": {},
-    "misclassification": {},
-    "spherical": {},
     "elementary": {"theta": 0.3},
     "regret": {"cost": 0.3},
     "net_benefit": {"threshold": 0.3},

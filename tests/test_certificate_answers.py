@@ -43,6 +43,7 @@ from scorereport.reference.recorded_answers import (
     describe_recorded_answers,
 )
 from scorereport.reliability import bands
+from scorereport.scores.registry import REGISTRY
 
 _curves_once = pytest.fixture(autouse=True)(_curves_once_fixture)
 
@@ -98,6 +99,17 @@ def test_bands_of_weighted_cases_are_not_compared():
     assert [q for q, line in after.items() if line.verdict is Verdict.DIFFERS] == ["cases in bins"]
     rounded = replace(answer, bins={**answer.bins, "n": changed(answer.bins["n"], 0, 1e-14)})
     assert compare(weighted, rounded, is_package=False)["cases in bins"].verdict is Verdict.AGREES
+
+
+def test_r_is_given_the_formulas_of_the_registry(monkeypatch):
+    question, vectors = raw_answer()
+    assert set(question.formulas) == {*SCORES, *BOUNDED}
+    asked = question.vectors()
+    assert dict(zip(asked["scores"], asked["formulas"], strict=True))["brier"] == "(x - y)^2"
+    monkeypatch.setitem(REGISTRY, "brier", replace(REGISTRY["brier"], r_formula=""))
+    assert set(question.formulas) == {*SCORES, *BOUNDED} - {"brier"}
+    answer = read_answer({name: v for name, v in vectors.items() if name != "score.brier"}, question)
+    assert compare(question, answer)["Brier score"].verdict is Verdict.NOT_COMPARED
 
 
 # Reading answers

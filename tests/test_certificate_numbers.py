@@ -26,6 +26,7 @@ from certificate_tools import (
     LABELS,
     NAN,
     QUANTILES,
+    RECORD,
     SCORES,
     _curves_once_fixture,
     all_curves_fixture,
@@ -504,7 +505,7 @@ def spoil_bins(column, by=1e-6):
 SPOILT = {
     **{
         f"{name}, {part}": (spoil_score(name, index), f"{LABELS[name]}: {part}")
-        for name in (*SCORES, *BOUNDED)
+        for name in RECORD["discrete 1"]["answer"]["scores"]
         for index, part in enumerate(COMPONENTS)
     },
     "bin size": (spoil_bins("n"), "cases in bins"),

@@ -13,7 +13,7 @@ from scorereport.configuration import parse_configuration
 from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.plots.fonts import covers
 from scorereport.report.conclusions import draw_conclusions
-from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, CLASS_SCORE_FORMULAS, CLASS_SYMBOLS
+from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, CLASS_SYMBOLS
 from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 from scorereport.report.methods.sample_precision import describe_size, precision_table
 from scorereport.report.provenance import Provenance
@@ -99,12 +99,15 @@ def test_symbols_and_conventions_are_those_of_classes(ordinal):
     assert not any("threshold" in sentence for sentence in content["conventions"])
 
 
+CLASS_SCORES = list_class_measures(ordered=True)
+
+
 def test_every_text_can_be_printed():
     texts = [text for formula in CLASS_CATALOGUE.values() for text in astuple(formula)]
     texts += [
         *CLASS_SYMBOLS,
         *CLASS_SYMBOLS.values(),
-        *(text for pair in CLASS_SCORE_FORMULAS.values() for text in pair),
+        *(text for name in CLASS_SCORES for text in (get_score(name).formula, get_score(name).convention)),
     ]
     assert all(covers(character) for character in set("".join(texts)) - {" "})
     assert all("--" not in text and " - " not in text for text in texts)
@@ -130,7 +133,7 @@ def plain_score(name, p, y):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CLASS_SCORE_FORMULAS if name not in {"macro_f1", "quadratic_weighted_kappa"}]
+    "name", [name for name in CLASS_SCORES if name not in {"macro_f1", "quadratic_weighted_kappa"}]
 )
 def test_formulas_of_means_give_the_numbers_of_the_engine(ordinal, name):
     frame = make_frame()

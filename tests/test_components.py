@@ -36,7 +36,6 @@ from scorereport.inference.losses import (
     resolve_measure,
 )
 from scorereport.inference.overfit import (
-    OVERFIT_WEIGHTS,
     Overfit,
     draw_excess,
     estimate_overfit,
@@ -45,7 +44,7 @@ from scorereport.inference.overfit import (
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
-WEIGHTED = {key: chosen for key, chosen in SCORES.items() if chosen[0] in OVERFIT_WEIGHTS}
+WEIGHTED = {key: chosen for key, chosen in SCORES.items() if REGISTRY[chosen[0]].is_smooth}
 
 
 # ---- worked values of the interval study, sample (1) ----
@@ -285,7 +284,7 @@ def test_overfit_weights_are_half_the_curvature(name):
         return slow_loss(measure, np.zeros(len(q)), q) - slow_loss(measure, np.ones(len(q)), q)
 
     curvature = (advantage(p + h) - advantage(p - h)) / (2 * h)
-    overfit_weight = OVERFIT_WEIGHTS[measure.name](p, measure.options)
+    overfit_weight = measure.overfit_weight(p)
     np.testing.assert_allclose(overfit_weight, p * (1 - p) * curvature / 2, rtol=1e-4, atol=1e-8)
     assert (overfit_weight > 0).any()
 
@@ -297,7 +296,6 @@ def test_all_proper_scores_are_covered():
         if entry.kind is Kind.BINARY and entry.propriety is not Propriety.IMPROPER
     }
     assert {name for name, _ in SCORES.values()} == proper
-    assert set(OVERFIT_WEIGHTS) <= proper
 
 
 @pytest.mark.parametrize("name", sorted(set(SCORES) - set(WEIGHTED)))
@@ -319,14 +317,10 @@ def test_scores_without_an_overfit_weight_have_no_closed_overfit():
 
 
 def test_the_overfit_weight_is_zero_beyond_a_limit():
-    overfit_weight = OVERFIT_WEIGHTS["log_loss"](
-        np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05}
-    )
-    assert overfit_weight.tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0]
-    assert OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 1.0]), {}).tolist() == [
-        0.5,
-        0.5,
-    ]  # the formula counts all blocks
+    limited, log = resolve_measure("log", {"limit": 0.05}), resolve_measure("log", {})
+    weight = limited.overfit_weight(np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]))
+    assert weight.tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0]
+    assert log.overfit_weight(np.array([0.0, 1.0])).tolist() == [0.5, 0.5]  # the formula counts all blocks
 
 
 def test_the_closed_form_by_hand():

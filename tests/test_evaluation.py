@@ -14,6 +14,7 @@ import pytest
 
 import scorereport as sr
 from scorereport._utils.json_documents import encode
+from scorereport.scores.registry import Kind, Reported, list_reported
 
 SCHEMA = Path(sr.__file__).parent / "schemas" / "evaluation-1.json"
 INTERVAL = {"lower": 0.1, "upper": 0.4}
@@ -60,13 +61,8 @@ def evaluation(frame):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("brier", {}),
-        ("log_loss", {}),
-        ("misclassification", {}),
-        ("spherical", {}),
-        ("bounded_brier", INTERVAL),
-        ("bounded_log_loss", INTERVAL),
-        ("bounded_net_benefit", INTERVAL),
+        *((name, {}) for name in list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])),
+        *((name, INTERVAL) for name in list_reported(Reported.WITH_COSTS, kinds=[Kind.BINARY])),
     ],
 )
 def test_scores_and_skills_agree_with_the_scoring_functions(frame, evaluation, model, name, options):

@@ -38,7 +38,8 @@ from scorereport.inference.heterogeneity import cochran_q, group_calibration_tes
 from scorereport.inference.rates import rate_interval
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SamplingUnits
-from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE, SCORE_FORMULAS
+from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
+from scorereport.scores.registry import Kind, Reported, list_reported
 
 A_B = {"lower": COSTS[0], "upper": COSTS[1]}
 
@@ -141,12 +142,13 @@ OF_SCORES = {
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_formula_of_a_score(name):
     text, by_formula, by_engine = OF_SCORES[name]
-    assert SCORE_FORMULAS[name][0] == text
+    assert scores.REGISTRY[name].formula == text
     np.testing.assert_allclose(by_formula(), by_engine(), rtol=1e-12, atol=1e-15)
 
 
 def test_every_score_has_a_formula_that_is_checked():
-    assert set(OF_SCORES) == set(SCORE_FORMULAS)
+    when, kinds = (Reported.ALWAYS, Reported.WITH_COSTS), (Kind.BINARY, Kind.RANKING)
+    assert set(OF_SCORES) == set(list_reported(*when, kinds=kinds))
 
 
 def line_log_likelihood(a, b):

@@ -16,13 +16,14 @@ from scorereport.configuration import parse_configuration
 from scorereport.plots.fonts import covers
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.reference_documents import Certificate
-from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE, SCORE_FORMULAS
+from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 from scorereport.report.methods.notation import SYMBOLS, SYMBOLS_OF_INFERENCE, cite, list_works
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.tables.overview import evaluation_tables
 from scorereport.report.templates import render_html
+from scorereport.scores.registry import REGISTRY, Kind, Reported, list_reported
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -114,10 +115,7 @@ def render(report):
 # ---- What is listed ----
 
 ALWAYS = [
-    "Brier score",
-    "Log score",
-    "Misclassification",
-    "Spherical score",
+    *(REGISTRY[name].label for name in list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])),
     "AUC",
     "Skill",
     "Reliability curve (CORP)",
@@ -482,7 +480,7 @@ def test_every_citation_is_in_the_list(reports):
 def test_catalogue_is_complete_and_can_be_printed():
     texts = [text for formula in BINARY_CATALOGUE.values() for text in astuple(formula)]
     texts += [*SYMBOLS, *SYMBOLS.values(), *SYMBOLS_OF_INFERENCE.values()]
-    texts += [text for pair in SCORE_FORMULAS.values() for text in pair]
+    texts += [text for entry in REGISTRY.values() for text in (entry.formula, entry.convention)]
     assert all(covers(character) for character in set("".join(texts)) - {" "})
     assert all("--" not in text and " - " not in text for text in texts)
     assert list_works(["A (2020), x", "A (2020), x; b"]) == ["A (2020), x"]

@@ -21,6 +21,7 @@ from scorereport.inference import (
 from scorereport.inference.components import COMPONENTS
 from scorereport.inference.estimates import holm
 from scorereport.reliability.sampling import SEED
+from scorereport.scores.registry import Kind, Reported, list_reported
 
 frame = pytest.fixture(scope="module")(frame_fixture)
 
@@ -28,7 +29,7 @@ frame = pytest.fixture(scope="module")(frame_fixture)
 plain = pytest.fixture(scope="module")(plain_fixture)
 
 
-SCORES = ["brier", "log_loss", "misclassification", "spherical"]
+SCORES = list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])
 
 
 BOUNDED = ["bounded_brier", "bounded_log_loss", "bounded_net_benefit"]
@@ -55,7 +56,8 @@ def test_every_score_and_skill_has_an_interval_around_its_value(plain):
 
 def test_intervals_are_those_of_the_functions(frame, plain):
     forecasts = {name: frame[name] for name in COLUMNS["forecasts"]}
-    scores = ["brier", "log_loss", "spherical", *((name, COSTS) for name in BOUNDED)]
+    plain_scores = [name for name in SCORES if name != "misclassification"]
+    scores = [*plain_scores, *((name, COSTS) for name in BOUNDED)]
     boot = bootstrap(frame["y"], forecasts, scores=scores, resamples=RESAMPLES)
     labels = {
         name: f"{name}(lower=0.1, upper=0.4)" if name in BOUNDED else name for name in [*SCORES, *BOUNDED]
@@ -245,7 +247,7 @@ def test_calibration_is_examined(frame, plain):
     assert len(calibration.tests) == 6
     assert calibration.grades == ()
     assert set(plain.calibration_tests["model"]) == set(COLUMNS["forecasts"])
-    assert len(plain.calibration_tests) == 3 * (7 + 6)
+    assert len(plain.calibration_tests) == 3 * (len(SCORES) + len(BOUNDED) + 6)
 
 
 def test_grades_are_tested(frame):

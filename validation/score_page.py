@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scorereport.scores import REGISTRY
+from scorereport.scores.registry import REGISTRY, Kind, Propriety, Score
 
 _HEAD = """# The scores
 
@@ -10,8 +10,13 @@ This page is written from the registry of `scorereport.scores` by `make docs`. `
 formula, an example and the errata of a score. The [glossary](glossary.md) defines [score](glossary.md#score),
 [proper](glossary.md#proper) and [skill](glossary.md#skill).
 
-| name | description | input | range | better | propriety | options | references |
-|---|---|---|---|---|---|---|---|
+The column *reported* says which evaluations have a score; a [limit](configuration.md#limits) can be set on
+every score except those on request. The column *overfit weight* says how the
+[overfit weight](glossary.md#overfit-weight) is computed: with a formula, or numerically, as for scores that
+are given as functions. A score that jumps has none.
+
+| name | description | input | range | better | propriety | reported | overfit weight | options | references |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -21,9 +26,18 @@ def render_score_page() -> str:
     for entry in REGISTRY.values():
         options = ", ".join(f"`{option}`" for option in entry.options)
         better = entry.direction.removesuffix(" is better")
-        cells = [f"`{entry.name}`", entry.label, entry.kind, entry.range, better, entry.propriety, options]
-        rows.append(f"| {' | '.join([*cells, '; '.join(entry.references)])} |\n")
+        cells = [f"`{entry.name}`", entry.label, entry.kind, entry.range, better, entry.propriety]
+        cells += [entry.reported, _describe_weight(entry), options, "; ".join(entry.references)]
+        rows.append(f"| {' | '.join(cells)} |\n")
     return _HEAD + "".join(rows)
+
+
+def _describe_weight(entry: Score) -> str:
+    if entry.kind is not Kind.BINARY or entry.propriety is Propriety.IMPROPER:
+        return ""
+    if not entry.is_smooth:
+        return "none"
+    return "numerical" if entry.overfit_weight is None else "formula"
 
 
 if __name__ == "__main__":

@@ -28,10 +28,6 @@ from scorereport.scores import REGISTRY
 
 #: With fewer events or non-events, an interval is not enough to judge a limit.
 FEWEST_CASES = 10
-#: Scores that are rates: each case scores 0 or 1.
-_RATES = ("misclassification", "accuracy")
-#: Scores that are means over classes, and need cases of each class.
-_OVER_CLASSES = ("macro_f1",)
 #: A number of errors this near a whole number is whole.
 _ROUNDING = 1e-9
 
@@ -105,7 +101,7 @@ def _round_down(fewest: float) -> float:
 
 def _count_classes(found: IndependentCases, sample: SampleSummary, measure: LimitMeasure) -> Evidence:
     """Cases outside the most frequent class or, for means over classes, of the rarest observed class."""
-    if measure.score in _OVER_CLASSES:
+    if measure.score and REGISTRY[measure.score].is_over_classes:
         fewest, which = min(cases for cases in found.classes if cases > 0), "of the rarest class"
     else:
         fewest = min(sum(found.classes) - max(found.classes), found.total)
@@ -139,7 +135,7 @@ def exact_bounds(
     if not math.isfinite(value) or not cases >= 1:
         return None
     is_rate = measure.part is MeasurePart.SAMPLE or (
-        measure.part is MeasurePart.MEAN and measure.score in _RATES
+        measure.part is MeasurePart.MEAN and REGISTRY[measure.score].is_rate
     )
     if is_rate and unit == "row":
         count = value * cases

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.suggestions import suggest_name
 from scorereport.evaluation.class_measures import list_class_measures
-from scorereport.scores import REGISTRY, Direction
+from scorereport.scores.registry import REGISTRY, Direction, Kind, Reported, inside_sentence, list_reported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -70,67 +70,44 @@ class LimitMeasure:
     @property
     def needs_costs(self) -> bool:
         """Whether it exists only over an interval of costs."""
-        return self.score.startswith("bounded_")
+        return self.score in BOUNDED_SCORES
 
     @property
     def counterpart(self) -> str:
         """The corresponding measure of models of the other kind; empty if there is none."""
-        score = _COUNTERPARTS.get(self.score, "")
+        score = REGISTRY[self.score].counterpart if self.score else ""
         name = score if self.part is MeasurePart.MEAN else f"{score}_{self.part}"
         return name if name in MEASURES else ""
 
 
 #: The scores of every evaluation of binary models, and those over an interval of costs.
-BINARY_SCORES = ("brier", "log_loss", "misclassification", "spherical")
-BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
+BINARY_SCORES = list_reported(Reported.ALWAYS, kinds=[Kind.BINARY])
+BOUNDED_SCORES = list_reported(Reported.WITH_COSTS, kinds=[Kind.BINARY])
 #: The scores of models of several classes, in the order of tables.
 CLASS_SCORES = list_class_measures(ordered=True)
-#: The class scores that only ordered classes have, those that are decomposed, and those without a skill.
-ORDINAL_SCORES = ("rps", "sa_rps", "quadratic_weighted_kappa")
-DECOMPOSED_CLASS_SCORES = ("multiclass_brier", "rps")
-UNSKILLED_SCORES = ("macro_f1", "quadratic_weighted_kappa")
-_COUNTERPARTS = {
-    "brier": "multiclass_brier",
-    "log_loss": "multiclass_log_loss",
-    "misclassification": "accuracy",
-    "spherical": "multiclass_spherical",
-    "multiclass_brier": "brier",
-    "multiclass_log_loss": "log_loss",
-    "multiclass_spherical": "spherical",
-    "rps": "brier",
-    "accuracy": "misclassification",
-}
 #: The numbers of the calibration line: name in a limit, attribute in the record, label.
 LINE_MEASURES = (
     ("calibration_slope", "slope", "calibration slope"),
     ("calibration_intercept", "intercept", "calibration intercept"),
     ("calibration_in_the_large", "intercept_at_slope_one", "calibration in the large"),
 )
-#: Words that keep their capital letter inside a sentence.
-_NAMES = ("Brier", "AUC")
 
 
 def _list_measures() -> Iterator[LimitMeasure]:
     for name in (*BINARY_SCORES, "roc_auc", *BOUNDED_SCORES):
-        yield from _measures_of(name, _BINARY, has_components=name != "roc_auc")
+        yield from _measures_of(name, _BINARY)
     for name in CLASS_SCORES:
-        yield from _measures_of(
-            name,
-            _ORDINAL if name in ORDINAL_SCORES else _CLASSES,
-            has_skill=name not in UNSKILLED_SCORES,
-            has_components=name in DECOMPOSED_CLASS_SCORES,
-        )
+        is_ordinal = REGISTRY[name].reported is Reported.ORDERED
+        yield from _measures_of(name, _ORDINAL if is_ordinal else _CLASSES)
     for name, _, label in LINE_MEASURES:
         yield LimitMeasure(name=name, part=MeasurePart.LINE, label=label)
     yield LimitMeasure(name="prevalence", part=MeasurePart.SAMPLE, label="prevalence", lower=0, upper=1)
 
 
-def _measures_of(
-    score: str, kinds: tuple[ModelKind, ...], *, has_skill: bool = True, has_components: bool
-) -> Iterator[LimitMeasure]:
+def _measures_of(score: str, kinds: tuple[ModelKind, ...]) -> Iterator[LimitMeasure]:
     """The mean of a score, its skill if it has one and, if it is decomposed, both components."""
     entry = REGISTRY[score]
-    label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
+    label = inside_sentence(entry.label)
     yield LimitMeasure(
         name=score,
         part=MeasurePart.MEAN,
@@ -141,8 +118,8 @@ def _measures_of(
         lower=entry.lower,
         upper=entry.upper,
     )
-    others = [(MeasurePart.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)] if has_skill else []
-    if has_components:
+    others = [(MeasurePart.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)] if entry.has_skill else []
+    if entry.is_decomposed:
         others.append((MeasurePart.MISCALIBRATION, "MCB of", Direction.LOWER, 0.0, inf))
         others.append((MeasurePart.DISCRIMINATION, "DSC of", Direction.HIGHER, 0.0, inf))
     for part, of, direction, lower, upper in others:
@@ -165,15 +142,7 @@ MEASURES: dict[str, LimitMeasure] = {measure.name: measure for measure in _list_
 SHORTHANDS = {"calibrated_within": "brier_miscalibration"}
 
 #: Names of measures in other software. CRPS is none of the measures; RPSS, a skill, must not be read as RPS.
-_OTHER_NAMES = {
-    "brier": ("mse", "mean_squared_error", "quadratic"),
-    "log_loss": ("log", "logarithmic", "logloss", "cross_entropy", "crossentropy"),
-    "misclassification": ("error_rate", "misclassification_rate", "classification_error", "zero_one"),
-    "roc_auc": ("auc", "auroc", "roc", "auc_roc", "aucroc", "c_statistic", "c_index", "concordance"),
-    "accuracy": ("acc",),
-    "macro_f1": ("f1", "f1_macro"),
-    "quadratic_weighted_kappa": ("kappa", "qwk", "weighted_kappa", "quadratic_kappa"),
-    "rps": ("ranked_probability",),
+_OTHER_NAMES = {name: entry.other_names for name, entry in REGISTRY.items()} | {
     "brier_skill": ("bss",),
     "calibration_slope": ("slope",),
     "calibration_intercept": ("intercept",),

@@ -7,6 +7,7 @@ from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from scorereport._utils.formatting import join_words
 from scorereport._utils.rules import show_value
 from scorereport._utils.suggestions import suggest_name
 from scorereport.configuration.configuration_tables import LimitsTable, OneSidedLimit, Tables, TwoSidedLimit
@@ -21,6 +22,7 @@ from scorereport.configuration.measure_limits import (
 )
 from scorereport.errors import UsageError
 from scorereport.evaluation.arguments import ARGUMENTS
+from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -106,11 +108,12 @@ def _list_known(path: Path, known: Collection[str]) -> str:
         scores = ", ".join(f"`{name}`" for name in (*BINARY_SCORES, "roc_auc", *BOUNDED_SCORES))
         others = ", ".join(f"`{name}`" for name, _, _ in LINE_MEASURES)
         of_classes = ", ".join(f"`{name}`" for name in CLASS_SCORES)
+        decomposed = join_words(f"`{name}`" for name in CLASS_SCORES if REGISTRY[name].is_decomposed)
         return (
             f"limits can be set for {scores}; for each of these with the suffix `_skill` and, except "
             f"`roc_auc`, with the suffix `_miscalibration` or `_discrimination`; and for {others} and "
             f"`prevalence`. For several classes, limits can be set for {of_classes}; for most of these with "
-            "the suffix `_skill`; and for `multiclass_brier` and `rps` with the suffix `_miscalibration` or "
+            f"the suffix `_skill`; and for {decomposed} with the suffix `_miscalibration` or "
             "`_discrimination`."
         )
     return f"{'its keys' if len(path) > 1 else 'tables'} are {', '.join(f'`{key}`' for key in known)}."

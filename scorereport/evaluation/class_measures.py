@@ -14,16 +14,14 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.scores.hard_labels import check_cost, kappa_of, macro_f1_of, naive_cost_of
-from scorereport.scores.registry import REGISTRY, Direction
+from scorereport.scores.registry import REGISTRY, Direction, Kind, Reported, list_reported
 
 if TYPE_CHECKING:
     from scorereport.results.model_records import EvaluationSettings
 
 BRIER, RPS = "multiclass_brier", "rps"
 KAPPA, F1 = "quadratic_weighted_kappa", "macro_f1"
-_PROBABILITIES = (BRIER, "multiclass_log_loss")
-_ORDERED = (RPS, "sa_rps")
-_MORE_PROBABILITIES = ("multiclass_spherical", "penalized_brier", "penalized_log_loss")
+_OF_PROBABILITIES = (Kind.MULTICLASS, Kind.ORDINAL)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,8 +54,8 @@ class TableMeasure:
 
 def choose_mean_measures(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> list[MeanMeasure]:
     """All measures that are means, in the order of tables in reports."""
-    names = (*_PROBABILITIES, *(_ORDERED if ordered else ()), *_MORE_PROBABILITIES)
-    scores = [_probability_measure(name) for name in names]
+    names = list_class_measures(ordered=ordered)
+    scores = [_probability_measure(name) for name in names if REGISTRY[name].kind in _OF_PROBABILITIES]
     return [*scores, _accuracy(), _cost(choose_cost(n_classes, settings, ordered=ordered))]
 
 
@@ -71,8 +69,8 @@ def choose_table_measures(*, ordered: bool) -> list[TableMeasure]:
 
 def list_class_measures(*, ordered: bool) -> tuple[str, ...]:
     """The names of all measures, in the order of tables."""
-    of_probabilities = (*_PROBABILITIES, *(_ORDERED if ordered else ()), *_MORE_PROBABILITIES)
-    return (*of_probabilities, "accuracy", F1, *([KAPPA] if ordered else []), "expected_cost")
+    when = (Reported.ALWAYS, Reported.ORDERED) if ordered else (Reported.ALWAYS,)
+    return list_reported(*when, kinds=(*_OF_PROBABILITIES, Kind.LABELS))
 
 
 def choose_cost(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> FloatArray:

@@ -74,10 +74,10 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"y": [0, 1, 0, 1], "logit": [0.1, 0.6, 0.4, 0.8]})
-    >>> evaluate(frame, outcome="y", forecasts=["logit"]).scores.round(4)
-            brier  log_loss  misclassification  spherical  roc_auc
+    >>> evaluate(frame, outcome="y", forecasts=["logit"]).scores[["brier", "log_loss", "roc_auc"]].round(4)
+            brier  log_loss  roc_auc
     model
-    logit  0.0925    0.3375                0.0      0.093      1.0
+    logit  0.0925    0.3375      1.0
     """
     shown = {
         "outcome": outcome,

@@ -13,6 +13,7 @@ from scorereport.inference.components import (
     component_difference,
     component_interval,
     describe_bracket,
+    join_notes,
     warn_of_few_events,
 )
 from scorereport.inference.estimates import Difference, HypothesisTest
@@ -96,7 +97,9 @@ def component_intervals(
 ) -> tuple[ComponentEstimate, ComponentEstimate]:
     """Bracket intervals of miscalibration and discrimination, corrected for the overfit of the fit.
 
-    Intervals of forecasts with few distinct values are wider, and exact if there is only one value.
+    Intervals of forecasts with few distinct values are wider, and exact if there is only one value. A score
+    may be a function of outcomes and forecasts: the curvature that its overfit needs is found numerically. If
+    it has none, because the score jumps or is not proper, the note of the interval says so.
 
     Parameters
     ----------
@@ -266,5 +269,5 @@ def contrast_component(
         method=f"{describe_bracket(first.overfit)}; {describe_errors(panel, choice)}",
         reference=_CORP_REFERENCE,
         n=units.total,
-        note=bracket.note or describe_few(panel, choice),
+        note=bracket.note or join_notes(describe_few(panel, choice), first.overfit.left_out),
     )

@@ -199,8 +199,13 @@ def bound_component(
         overfit_resampled=resampled,
         n=n,
         method=method,
-        note=note,
+        note=join_notes(note, overfit.left_out if np.isfinite(reach) else ""),
     )
+
+
+def join_notes(*notes: str) -> str:
+    """Join the notes that are not empty."""
+    return " ".join(note for note in notes if note)
 
 
 def describe_bracket(overfit: Overfit) -> str:

@@ -25,7 +25,6 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
 
 from scorereport._utils.arrays import FloatArray, IntArray
-from scorereport.inference.overfit import OVERFIT_WEIGHTS
 from scorereport.inference.rare_cases import effective_cases, exact_share, widen
 from scorereport.reliability.clusters import effective_number
 
@@ -106,7 +105,7 @@ def allow_for_few_values(
             return replace(bound, lower=0.0, upper=0.0, method=ONE_VALUE)
         lower, upper = _bound_one(few, measure, bound.level)
         return replace(bound, lower=lower, upper=upper, method=ONE_VALUE)
-    if measure.name in OVERFIT_WEIGHTS:
+    if not measure.curvature_problem:
         bounds = _bound_several(few, measure, bound.level, is_miscalibration=is_miscalibration)
     else:
         bounds = np.nan, _bound_by_rates(few, measure, bound.level) if is_miscalibration else np.nan
@@ -154,7 +153,7 @@ def _bound_several(
     reference = few.x if is_miscalibration else np.full(len(few), prevalence)
     observed = float((few.share * divergence(measure, reference, few.rate)).sum())
     rate = (few.rate * few.cases + 0.5) / (few.cases + 1)
-    spread = few.share * OVERFIT_WEIGHTS[measure.name](rate, measure.options) / few.cases
+    spread = few.share * measure.overfit_weight(rate) / few.cases
     if not spread.sum() > 0:
         return np.nan, np.nan
     scale = float((spread**2).sum() / spread.sum())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.reliability.decomposition import resolve_score
+from scorereport.reliability.decomposition import find_entry, resolve_score
+from scorereport.scores.curvature import derive_overfit_weight, find_curvature_problem
+from scorereport.scores.registry import Score
 
 PREVALENCE = "prevalence"
 UNCERTAINTY = " uncertainty"
@@ -21,7 +24,8 @@ _GRID = 1001
 class Measure:
     """A proper score of binary forecasts; `sign` is -1 if a higher score is better.
 
-    The label includes the options, so that one score may be used twice.
+    The label includes the options, so that one score may be used twice. `entry` is that of the registry; a
+    function that is not registered has none.
     """
 
     name: str
@@ -29,6 +33,22 @@ class Measure:
     score: Callable[[FloatArray, FloatArray], FloatArray]
     sign: int
     options: Mapping[str, Any] = field(default_factory=dict)
+    entry: Score | None = None
+
+    @cached_property
+    def curvature_problem(self) -> str:
+        """Why the score has no overfit weight, as the start of a sentence; empty if it has one."""
+        if self.entry is None:
+            return find_curvature_problem(self.loss)
+        return "" if self.entry.is_smooth else "The score is not smooth"
+
+    def overfit_weight(self, p: FloatArray) -> FloatArray:
+        """The overfit weight at probabilities; NaN where it cannot be found."""
+        if self.curvature_problem:
+            return np.full(len(p), np.nan)
+        if self.entry is None or self.entry.overfit_weight is None:
+            return derive_overfit_weight(self.loss, p)
+        return self.entry.overfit_weight(p, self.options)
 
     def loss(self, y: FloatArray, p: FloatArray) -> FloatArray:
         """The score of each case, with the sign that makes lower better."""
@@ -65,4 +85,11 @@ def resolve_measure(score: str | Callable[..., FloatArray], options: Mapping[str
     name, function, higher = resolve_score(score, dict(options))
     listed = ", ".join(f"{option}={value!r}" for option, value in options.items())
     label = f"{name}({listed})" if listed else name
-    return Measure(name=name, label=label, score=function, sign=-1 if higher else 1, options=options)
+    return Measure(
+        name=name,
+        label=label,
+        score=function,
+        sign=-1 if higher else 1,
+        options=options,
+        entry=find_entry(score),
+    )

@@ -10,19 +10,18 @@ is more than their standard error. Two estimates fail in different situations, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
 
 from scorereport._utils.machine import release_memory, repeat
 from scorereport.inference.large_panels import MANY_ROWS, row_chunks
 from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,13 +42,16 @@ _PARAMETERS_OF_A_BLOCK = 1.5
 class Overfit:
     """How much a fit is better than the truth, and the observed prevalence better than the true one.
 
-    `closed` is 0, the smallest value possible, for scores that are not smooth, such as misclassification.
+    `closed` and `constant` are 0, the smallest value possible, where the closed form is left out: for scores
+    that are not smooth, such as misclassification. `left_out` is a sentence that gives the reason, unless the
+    registry states it.
     """
 
     closed: float
     resampled: float
     constant: float
     drawn: str = ""  # number of draws and seed
+    left_out: str = ""
 
     @property
     def least(self) -> float:
@@ -67,11 +69,11 @@ def estimate_overfit(
 ) -> list[Overfit]:
     """Estimate the overfit of a fitted sample under several scores, from the same draws."""
     excess = draw_excess(sample.simulation(smooth_curve(sample)), measures, draws=draws, seed=seed)
+    weights = _weight_of_a_case(sample), _weight_of_the_constant(sample)
     return [
-        Overfit(
-            closed=_closed_form(sample.blocks, measure, _weight_of_a_case(sample)),
+        replace(
+            _closed_forms(sample.blocks, measure, *weights),
             resampled=float(resampled),
-            constant=_constant_overfit(sample.blocks, measure, _weight_of_the_constant(sample)),
             drawn=f"{draws} draws, seed {seed}",
         )
         for measure, resampled in zip(measures, _mean_of_columns(excess), strict=True)
@@ -191,18 +193,31 @@ def _blocks_needed(events: CountArray, others: CountArray) -> int:
 
 def closed_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> Overfit:
     """Compute the overfit of blocks in closed form only, where nothing can be drawn."""
+    return _closed_forms(blocks, measure, case_weight, case_weight)
+
+
+def _closed_forms(
+    blocks: Blocks, measure: Measure, case_weight: FloatArray | float, weight_of_the_constant: float
+) -> Overfit:
+    """The overfit of a fit and that of the constant in closed form; both are 0 where that is left out."""
     closed = _closed_form(blocks, measure, case_weight)
-    constant = _constant_overfit(blocks, measure, case_weight)
-    return Overfit(closed=closed, resampled=closed, constant=constant)
+    constant = _constant_overfit(blocks, measure, weight_of_the_constant)
+    if np.isfinite(closed + constant):
+        return Overfit(closed=closed, resampled=closed, constant=constant)
+    return Overfit(closed=0.0, resampled=0.0, constant=0.0, left_out=_describe_left_out(measure))
+
+
+def _describe_left_out(measure: Measure) -> str:
+    if measure.entry is not None and not measure.entry.is_smooth:
+        return ""
+    problem = measure.curvature_problem or "The curvature of the score cannot be found at all fitted values"
+    return f"{problem}: the closed form of its overfit is left out and counts as 0."
 
 
 def _closed_form(blocks: Blocks, measure: Measure, case_weight: FloatArray | float) -> float:
     """The overfit in closed form; `case_weight` is the weight of a case, in each block or everywhere."""
-    if measure.name not in OVERFIT_WEIGHTS:
-        return 0.0
     parameters = np.where(blocks.x_min == blocks.x_max, 1.0, _PARAMETERS_OF_A_BLOCK)
-    overfit_weight = OVERFIT_WEIGHTS[measure.name](blocks.mean, measure.options)
-    return float((parameters * overfit_weight * case_weight).sum() / blocks.n.sum())
+    return float((parameters * measure.overfit_weight(blocks.mean) * case_weight).sum() / blocks.n.sum())
 
 
 def _weight_of_a_case(sample: FittedSample) -> FloatArray:
@@ -223,41 +238,4 @@ def _weight_of_the_constant(sample: FittedSample) -> float:
 
 def _constant_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> float:
     n, events = float(blocks.n.sum()), float(blocks.events.sum())
-    if measure.name not in OVERFIT_WEIGHTS:
-        return 0.0
-    overfit_weight = float(OVERFIT_WEIGHTS[measure.name](np.array([events / n]), measure.options)[0])
-    return overfit_weight * case_weight / n
-
-
-def _inside(p: FloatArray, options: Mapping[str, Any], value: FloatArray | float) -> FloatArray:
-    return np.where((p > options["lower"]) & (p < options["upper"]), value, 0.0)
-
-
-def _bounded_scale(options: Mapping[str, Any], width: float) -> float:
-    return 1.0 if options.get("scale") == "difference" else width
-
-
-def _brier_scale(options: Mapping[str, Any]) -> float:
-    width = options["upper"] - options["lower"]
-    return {"regret": 2 * width, "paper": width, "difference": 1.0}[options.get("scale", "regret")]
-
-
-def _log_odds_width(options: Mapping[str, Any]) -> float:
-    a, b = options["lower"], options["upper"]
-    return float(np.log1p((b - a) / (a * (1 - b))))
-
-
-#: Overfit weights: the overfit of one parameter fitted to n cases at p, times n. It is p(1 - p) c(p)/2, where
-#: the curvature c of the score is the derivative of S(p, 0) - S(p, 1).
-OVERFIT_WEIGHTS: dict[str, Callable[[FloatArray, Mapping[str, Any]], FloatArray]] = {
-    "brier": lambda p, _: p * (1 - p),
-    "log_loss": lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),
-    "spherical": lambda p, _: p * (1 - p) / (2 * np.hypot(p, 1 - p) ** 3),
-    "mode_shifted": lambda p, o: (
-        p * (1 - p) * o["mu"] * (1 - o["mu"]) / (2 * (o["mu"] + (1 - 2 * o["mu"]) * p) ** 2)
-    ),
-    "beta_regret": lambda p, o: np.exp(xlogy(o["a"], p) + xlog1py(o["b"], -p) - betaln(o["a"], o["b"])) / 2,
-    "bounded_brier": lambda p, o: _inside(p, o, p * (1 - p) / _brier_scale(o)),
-    "bounded_log_loss": lambda p, o: _inside(p, o, 0.5 / _bounded_scale(o, _log_odds_width(o))),
-    "bounded_net_benefit": lambda p, o: _inside(p, o, p / (2 * _bounded_scale(o, o["upper"] - o["lower"]))),
-}
+    return float(measure.overfit_weight(np.array([events / n]))[0]) * case_weight / n

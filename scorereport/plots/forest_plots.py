@@ -22,6 +22,7 @@ from scorereport.plots.geometry import even_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import MUTED, PAPER, RULE, SMALL, ModelStyle, model_style, report_style
 from scorereport.plots.text import join_sentences, text_width, wrap
+from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 
 #: Measures that a figure of groups can show, with the label of its axis.
 PLOTTED_MEASURES = {
-    "brier": "Brier score",
+    "brier": REGISTRY["brier"].label,
     "roc_auc": "Area under the ROC curve (AUC)",
     "brier_miscalibration": "Miscalibration (MCB) of the Brier score",
-    "multiclass_brier": "Brier score (K classes)",
-    "rps": "Ranked probability score",
+    "multiclass_brier": REGISTRY["multiclass_brier"].label,
+    "rps": REGISTRY["rps"].label,
 }
 _MISCALIBRATION = "brier_miscalibration"
 #: Label of the overfit-corrected miscalibration, short enough for a vertical axis.

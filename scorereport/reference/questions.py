@@ -14,6 +14,7 @@ from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SEED
 from scorereport.results.model_records import EvaluationSettings
+from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
     from scorereport.reference.exchange import SentVector, Vector
@@ -54,6 +55,13 @@ class Question:
         kept = order[np.linspace(0, n - 1, MOST_REDRAWN).round().astype(np.intp)]
         return self.y_true[kept], self.y_prob[kept]
 
+    @property
+    def formulas(self) -> dict[str, str]:
+        """The formula in R of each score of an evaluation that has one."""
+        measures = choose_measures(EvaluationSettings(cost_interval=self.costs))
+        formulas = {measure.name: REGISTRY[measure.name].r_formula for measure in measures}
+        return {name: formula for name, formula in formulas.items() if formula}
+
     def vectors(self) -> dict[str, SentVector]:
         """The arguments of the R function `certify`."""
         redrawn_outcomes, redrawn_forecasts = self.redrawn
@@ -61,6 +69,8 @@ class Question:
             "x": self.y_prob,
             "y": self.y_true,
             "level": [self.level],
+            "scores": list(self.formulas),
+            "formulas": list(self.formulas.values()),
             "costs": [] if self.costs is None else list(self.costs),
             "drawn_x": redrawn_forecasts,
             "drawn_y": redrawn_outcomes,
@@ -134,8 +144,7 @@ def read_answer(vectors: dict[str, Vector], question: Question) -> Answer:
 
 def _check_complete(vectors: dict[str, Vector], bands: dict[str, BandAnswer], question: Question) -> None:
     """Refuse an answer that lacks a requested score or band."""
-    scores = [measure.name for measure in choose_measures(EvaluationSettings(cost_interval=question.costs))]
-    for name in scores:
+    for name in question.formulas:
         _numbers(vectors, f"score.{name}")
     wanted = () if question.weight is not None else ("discrete", "continuous")
     resampled = () if question.weight is not None or question.draws == 0 else RESAMPLED

@@ -97,7 +97,7 @@ def decompose_cases(
 ) -> Decomposition:
     """Decompose the mean score of ordered binary cases whose isotonic fit is `blocks`."""
     name, function, higher = resolve_score(score, options)
-    mean, infinite = mean_score(function, cases, largest_part=None if _registered(score) is None else CACHED)
+    mean, infinite = mean_score(function, cases, largest_part=None if find_entry(score) is None else CACHED)
     return decompose_mean(name, function, mean, blocks, infinite_cases=infinite, higher_is_better=higher)
 
 
@@ -185,7 +185,7 @@ def resolve_score(
     score: str | Callable[..., FloatArray], options: dict[str, Any]
 ) -> tuple[str, Callable[[FloatArray, FloatArray], FloatArray], bool]:
     """Return name, function of (outcome, forecast) and whether higher is better, of a score or callable."""
-    entry = _registered(score)
+    entry = find_entry(score)
     if entry is None:
         return getattr(score, "__name__", "score"), lambda y, p: _call(score, y, p, options), False
     if entry.kind is not Kind.BINARY:
@@ -199,8 +199,8 @@ def resolve_score(
     return entry.name, lambda y, p: entry.function(y, p, **options), higher
 
 
-def _registered(score: str | Callable[..., FloatArray]) -> Score | None:
-    """The registry entry of a name, or of a function of this package; None for any other function."""
+def find_entry(score: str | Callable[..., FloatArray]) -> Score | None:
+    """Return the registry entry of a name or of a registered function; None for any other function."""
     if isinstance(score, str):
         return get_score(score)
     entry = REGISTRY.get(getattr(score, "__name__", ""))

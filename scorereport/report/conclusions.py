@@ -35,6 +35,7 @@ from scorereport.report.tables.group_tables import name_heterogeneity_test
 from scorereport.report.tables.table import distinct_decimals, percent_interval_text, score_label
 from scorereport.results.class_records import THRESHOLD
 from scorereport.results.model_records import ModelResult
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +100,7 @@ def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Conclusion]:
 def _conclude_performance(evaluation: Evaluation) -> Iterator[Conclusion]:
     """State the model with the best main score, and whether its lead is significant."""
     name = evaluation.main_score
-    label = _inside_sentence(score_label(name))
+    label = inside_sentence(score_label(name))
     scores = {m.model: m.scores.score(name) for m in evaluation.results}
     best = list(scores)[first_lowest([score.value for score in scores.values()])]
     value = scores[best]
@@ -143,7 +144,7 @@ def _conclude_calibration(
     alpha, models = find_alpha(evaluation), len(evaluation.results)
     decimals = common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    label = _inside_sentence(score_label(name))
+    label = inside_sentence(score_label(name))
     measured = f"(miscalibration {mcb} of a {label} of {score}, {describe_p_values(test, models)})"
     dependence = _find_dependence(result, alpha)
     if isinstance(result, ModelResult) and dependence is not None:
@@ -215,11 +216,6 @@ def _conclude_decisions(evaluation: Evaluation) -> Iterator[Conclusion]:
 def _bracket_percent(estimate: Estimate | None) -> str:
     text = percent_interval_text(estimate)
     return f" {text} %" if text else ""
-
-
-def _inside_sentence(label: str) -> str:
-    """Return a label as written inside a sentence: names keep their capital letter."""
-    return label if label.startswith("Brier") else label[0].lower() + label[1:]
 
 
 def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Conclusion]:

@@ -97,3 +97,6 @@ __all__ = [
     "spherical",
     "top_k",
 ]
+# a score that is registered needs no line of its own above
+globals().update({name: entry.function for name, entry in REGISTRY.items()})
+__all__.extend(name for name in REGISTRY if name not in __all__)

@@ -15,6 +15,7 @@ from scorereport.scores.registry import (
     GOOD_1952,
     Kind,
     Propriety,
+    Reported,
     score,
 )
 
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
     within=(0, 1),
     propriety=Propriety.STRICT,
     references=(BRIER_1950, GNEITING_RAFTERY_2007),
+    formula="S = (p − y)²",
+    convention="The mean squared error of a probability.",
+    meaning="The mean squared difference between forecast and outcome.",
+    r_formula="(x - y)^2",
+    reported=Reported.ALWAYS,
+    overfit_weight=lambda p, _: p * (1 - p),
+    counterpart="multiclass_brier",
+    keeps_capital=True,
+    other_names=("mse", "mean_squared_error", "quadratic"),
 )
 def brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """Squared error of a probability: (p - y)², for y in {0, 1} and p in [0, 1].
@@ -50,6 +60,15 @@ def brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     propriety=Propriety.STRICT,
     references=(GOOD_1952, GNEITING_RAFTERY_2007),
     options=("limit",),
+    formula="S = −log p if y = 1, else −log(1 − p)",
+    convention="Natural logarithm. −log 0 = ∞ stays visible; no forecast is clipped.",
+    meaning="The mean of minus the logarithm of the probability of the observed outcome.",
+    r_formula="-log(outcome_probability(y, x))",
+    reported=Reported.ALWAYS,
+    overfit_weight=lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),
+    counterpart="multiclass_log_loss",
+    alias="log",
+    other_names=("log", "logarithmic", "logloss", "cross_entropy", "crossentropy"),
 )
 def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> FloatArray:
     """Surprise in nats: -log p for an event, -log(1 - p) for a non-event, for p in [0, 1].
@@ -75,6 +94,16 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> Flo
     within=(0, 1),
     propriety=Propriety.PROPER,
     references=(DIMITRIADIS_2021,),
+    formula="S = 1 if p < 1/2 and y = 1, or p > 1/2 and y = 0; 1/2 if p = 1/2; else 0",
+    convention=(
+        "The half at p = 1/2 keeps the score proper; elsewhere decisions count p ≥ threshold as positive."
+    ),
+    r_formula="(x > 0.5) * (y == 0) + (x < 0.5) * (y == 1) + (x == 0.5) / 2",
+    reported=Reported.ALWAYS,
+    is_smooth=False,
+    is_rate=True,
+    counterpart="accuracy",
+    other_names=("error_rate", "misclassification_rate", "classification_error", "zero_one"),
 )
 def misclassification(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """1 if the forecast is on the wrong side of 1/2, and 1/2 if it is exactly 1/2.
@@ -95,6 +124,12 @@ def misclassification(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     within=(0, 1),
     propriety=Propriety.STRICT,
     references=(GNEITING_RAFTERY_2007,),
+    formula="S = 1 − q / √(p² + (1 − p)²), q = p if y = 1, else 1 − p",
+    convention="Reversed from the usual orientation, so that 0 is perfect.",
+    r_formula="1 - outcome_probability(y, x) / sqrt(x^2 + (1 - x)^2)",
+    reported=Reported.ALWAYS,
+    overfit_weight=lambda p, _: p * (1 - p) / (2 * np.hypot(p, 1 - p) ** 3),
+    counterpart="multiclass_spherical",
 )
 def spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """1 - p_y / √(p² + (1 - p)²), where p_y is the probability of the observed outcome.
@@ -115,6 +150,7 @@ def spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     propriety=Propriety.PROPER,
     references=(EHM_2016, DIMITRIADIS_2021),
     options=("theta",),
+    is_smooth=False,
 )
 def elementary(y_true: ArrayLike, y_prob: ArrayLike, *, theta: float) -> FloatArray:
     """Twice the cost of deciding by p at cost-loss ratio θ in [0, 1].

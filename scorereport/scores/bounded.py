@@ -6,10 +6,10 @@ negative 1 - c. Formulas are those of Flores et al., with the corrections named 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, betaln, xlog1py, xlogy
 
 from scorereport._utils.checks import check_binary, check_inside, check_interval, check_option, shortest
 from scorereport.errors import UsageError
@@ -20,10 +20,13 @@ from scorereport.scores.registry import (
     Direction,
     Kind,
     Propriety,
+    Reported,
     score,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
@@ -40,6 +43,7 @@ SCALES = ("regret", "paper", "difference")
     references=(FLORES_2025,),
     options=("cost", "threshold"),
     improper_options=("threshold",),
+    is_smooth=False,
 )
 def regret(
     y_true: ArrayLike, y_prob: ArrayLike, *, cost: float, threshold: float | None = None
@@ -66,6 +70,7 @@ def regret(
     references=(VICKERS_ELKIN_2006, FLORES_2025),
     direction=Direction.HIGHER,
     options=("threshold",),
+    is_smooth=False,
 )
 def net_benefit(y_true: ArrayLike, y_prob: ArrayLike, *, threshold: float) -> FloatArray:
     """1 for a true positive, -t/(1 - t) for a false positive, at threshold t in [0, 1).
@@ -88,6 +93,11 @@ def net_benefit(y_true: ArrayLike, y_prob: ArrayLike, *, threshold: float) -> Fl
     propriety=Propriety.PROPER,
     references=(FLORES_2025,),
     options=("lower", "upper", "scale"),
+    formula="S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ are p and y clipped to [a, b]",
+    convention="The mean regret if the cost is uniform between a and b; half of the value in the paper.",
+    r_formula="((y - clip(x))^2 - (y - clip(y))^2) / (2 * (b - a))",
+    reported=Reported.WITH_COSTS,
+    overfit_weight=lambda p, o: _inside(p, o, p * (1 - p) / _brier_scale(o)),
 )
 def bounded_brier(
     y_true: ArrayLike, y_prob: ArrayLike, *, lower: float, upper: float, scale: str = "regret"
@@ -117,6 +127,14 @@ def bounded_brier(
     propriety=Propriety.PROPER,
     references=(FLORES_2025,),
     options=("lower", "upper", "scale"),
+    formula="S = log((1 − |y − y′|) / (1 − |y − p′|)) / (logit b − logit a), p′ and y′ as above",
+    convention="The mean regret if the log-odds of the cost are uniform between those of a and b.",
+    r_formula=(
+        "(-log(outcome_probability(y, clip(x))) + log(outcome_probability(y, clip(y)))) / (stats::qlogis(b)"
+        " - stats::qlogis(a))"
+    ),
+    reported=Reported.WITH_COSTS,
+    overfit_weight=lambda p, o: _inside(p, o, 0.5 / _bounded_scale(o, _log_odds_width(o))),
 )
 def bounded_log_loss(
     y_true: ArrayLike, y_prob: ArrayLike, *, lower: float, upper: float, scale: str = "regret"
@@ -149,6 +167,14 @@ def bounded_log_loss(
     references=(FLORES_2025,),
     direction=Direction.HIGHER,
     options=("lower", "upper", "scale"),
+    formula="S = (p′ − a) / (b − a) if y = 1, else (p′ − a − log((1 − a) / (1 − p′))) / (b − a), p′ as above",
+    convention="The mean net benefit if the threshold is uniform between a and b.",
+    r_formula=(
+        "((1 - clip(x)) - (y == 0) * log(1 - clip(x)) - ((1 - clip(y)) - (y == 0) * log(1 - clip(y)))) / (b"
+        " - a) - y"
+    ),
+    reported=Reported.WITH_COSTS,
+    overfit_weight=lambda p, o: _inside(p, o, p / (2 * _bounded_scale(o, o["upper"] - o["lower"]))),
 )
 def bounded_net_benefit(
     y_true: ArrayLike, y_prob: ArrayLike, *, lower: float, upper: float, scale: str = "regret"
@@ -203,6 +229,9 @@ def shifted_brier(y_true: ArrayLike, y_prob: ArrayLike, *, mu: float) -> FloatAr
     propriety=Propriety.STRICT,
     references=(FLORES_2025,),
     options=("mu",),
+    overfit_weight=lambda p, o: (
+        p * (1 - p) * o["mu"] * (1 - o["mu"]) / (2 * (o["mu"] + (1 - 2 * o["mu"]) * p) ** 2)
+    ),
 )
 def mode_shifted(y_true: ArrayLike, y_prob: ArrayLike, *, mu: float) -> FloatArray:
     """Mean regret when the cost is M(c, 1 - μ) for c uniform: costs concentrate around μ in (0, 1).
@@ -225,6 +254,7 @@ def mode_shifted(y_true: ArrayLike, y_prob: ArrayLike, *, mu: float) -> FloatArr
     propriety=Propriety.STRICT,
     references=(HAND_2009, FLORES_2025),
     options=("a", "b"),
+    overfit_weight=lambda p, o: np.exp(xlogy(o["a"], p) + xlog1py(o["b"], -p) - betaln(o["a"], o["b"])) / 2,
 )
 def beta_regret(y_true: ArrayLike, y_prob: ArrayLike, *, a: float, b: float) -> FloatArray:
     """Mean regret for a cost with a Beta(a, b) prior, a, b > 0, as the H-measure averages it.
@@ -261,3 +291,21 @@ def _log_remainder(u: FloatArray) -> FloatArray:
     near = np.abs(u) < 1e-3
     safe = np.where(near, 1.0, u)
     return np.where(near, series, (safe - np.log1p(safe)) / safe**2)
+
+
+def _inside(p: FloatArray, options: Mapping[str, Any], value: FloatArray | float) -> FloatArray:
+    return np.where((p > options["lower"]) & (p < options["upper"]), value, 0.0)
+
+
+def _bounded_scale(options: Mapping[str, Any], width: float) -> float:
+    return 1.0 if options.get("scale") == "difference" else width
+
+
+def _brier_scale(options: Mapping[str, Any]) -> float:
+    width = options["upper"] - options["lower"]
+    return {"regret": 2 * width, "paper": width, "difference": 1.0}[options.get("scale", "regret")]
+
+
+def _log_odds_width(options: Mapping[str, Any]) -> float:
+    a, b = options["lower"], options["upper"]
+    return float(np.log1p((b - a) / (a * (1 - b))))

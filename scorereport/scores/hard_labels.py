@@ -18,6 +18,7 @@ from scorereport.scores.registry import (
     Direction,
     Kind,
     Propriety,
+    Reported,
     score,
 )
 
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
     references=(SOKOLOVA_2009,),
     direction=Direction.HIGHER,
     per_case=False,
+    formula="accuracy = share of cases with d = y",
+    convention=(
+        "Its constant reference is the most frequent class. One minus it is the share of misclassified cases."
+    ),
+    column="accuracy",
+    reported=Reported.ALWAYS,
+    position=3,
+    is_rate=True,
+    counterpart="misclassification",
+    other_names=("acc",),
 )
 def accuracy(
     y_true: ArrayLike, y_label: ArrayLike, *, n_classes: int, sample_weight: ArrayLike | None = None
@@ -55,6 +66,17 @@ def accuracy(
     references=(SOKOLOVA_2009,),
     direction=Direction.HIGHER,
     per_case=False,
+    formula="F1 = mean over the classes of 2TP / (2TP + FP + FN)",
+    convention=(
+        "TP, FP and FN of each class against the rest. A class that was neither observed nor predicted is "
+        "left out. A choice by macro F1 does not reward honest probabilities."
+    ),
+    column="macro F1",
+    reported=Reported.ALWAYS,
+    position=3,
+    has_skill=False,
+    is_over_classes=True,
+    other_names=("f1", "f1_macro"),
 )
 def macro_f1(
     y_true: ArrayLike, y_label: ArrayLike, *, n_classes: int, sample_weight: ArrayLike | None = None
@@ -77,6 +99,15 @@ def macro_f1(
     references=(COHEN_1968, GALDRAN_2023),
     direction=Direction.HIGHER,
     per_case=False,
+    formula="κ = 1 − Σ (i − j)² O_ij / Σ (i − j)² E_ij",
+    convention=(
+        "O counts cases of class i predicted as j; E is the expected count if predictions with the same "
+        "totals were independent. 0 is chance, 1 perfect; 0/0 is not defined (n/d)."
+    ),
+    reported=Reported.ORDERED,
+    position=3,
+    has_skill=False,
+    other_names=("kappa", "qwk", "weighted_kappa", "quadratic_kappa"),
 )
 def quadratic_weighted_kappa(
     y_true: ArrayLike, y_label: ArrayLike, *, n_classes: int, sample_weight: ArrayLike | None = None
@@ -99,6 +130,12 @@ def quadratic_weighted_kappa(
     references=(GALDRAN_2023,),
     per_case=False,
     options=("cost",),
+    formula="cost = mean of C_yd, C the cost matrix",
+    convention=(
+        "Its constant reference is the cost of the best single decision for all cases, the naive cost."
+    ),
+    reported=Reported.ALWAYS,
+    position=3,
 )
 def expected_cost(
     y_true: ArrayLike,

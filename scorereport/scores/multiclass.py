@@ -18,6 +18,7 @@ from scorereport.scores.registry import (
     GOOD_1952,
     Kind,
     Propriety,
+    Reported,
     score,
 )
 
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
     within=(0, 2),
     propriety=Propriety.STRICT,
     references=(BRIER_1950, GNEITING_RAFTERY_2007),
+    formula="S = Σ (p_k − 1[y = k])² over the classes",
+    convention="The sum of the Brier scores of the classes; for two classes, twice the binary score.",
+    meaning="The mean squared difference between forecast and outcome, summed over all classes.",
+    column="Brier",
+    reported=Reported.ALWAYS,
+    is_decomposed=True,
+    counterpart="brier",
+    keeps_capital=True,
 )
 def multiclass_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """Sum over the classes of (p_k - 1[y = k])²; for two classes twice the binary Brier score.
@@ -51,6 +60,12 @@ def multiclass_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     propriety=Propriety.STRICT,
     references=(GOOD_1952, GNEITING_RAFTERY_2007),
     options=("limit",),
+    formula="S = −log p_y",
+    convention="Natural logarithm. −log 0 = ∞ stays visible; no forecast is clipped.",
+    meaning="The mean of minus the logarithm of the probability of the observed class.",
+    column="log",
+    reported=Reported.ALWAYS,
+    counterpart="log_loss",
 )
 def multiclass_log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> FloatArray:
     """Surprise in nats: -log of the probability of the observed class; infinity for 0.
@@ -71,6 +86,11 @@ def multiclass_log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 
     within=(0, 1),
     propriety=Propriety.STRICT,
     references=(GNEITING_RAFTERY_2007,),
+    formula="S = 1 − p_y / √(Σ p_k²)",
+    convention="Reversed from the usual orientation, so that 0 is perfect.",
+    reported=Reported.ALWAYS,
+    position=2,
+    counterpart="spherical",
 )
 def multiclass_spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """1 - p_y / ‖p‖, oriented so that 0 is perfect.
@@ -88,6 +108,14 @@ def multiclass_spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     within=(0, 3),
     propriety=Propriety.STRICT,
     references=(AHMADIAN_2025,),
+    formula="S = Σ (p_k − 1[y = k])² + (K − 1)/K · 1[d ≠ y]",
+    convention=(
+        "The penalty makes every right decision score better than every wrong one. Among ties, the first "
+        "class counts; with the published rule, by which ties are right, the score would not be proper."
+    ),
+    column="pen. Brier",
+    reported=Reported.ALWAYS,
+    position=2,
 )
 def penalized_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """Brier score plus (K - 1)/K if the class with the largest probability is wrong.
@@ -113,6 +141,11 @@ def penalized_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     within=(0, np.inf),
     propriety=Propriety.STRICT,
     references=(AHMADIAN_2025,),
+    formula="S = −log p_y + log K · 1[d ≠ y]",
+    convention="The penalty makes every right decision score better than every wrong one; ties as above.",
+    column="pen. log",
+    reported=Reported.ALWAYS,
+    position=2,
 )
 def penalized_log_loss(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """Log score plus log K if the class with the largest probability is wrong; ties as in `penalized_brier`.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_classes, check_option
-from scorereport.scores.registry import EPSTEIN_1969, GALDRAN_2023, Kind, Propriety, score
+from scorereport.scores.registry import EPSTEIN_1969, GALDRAN_2023, Kind, Propriety, Reported, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,6 +26,18 @@ if TYPE_CHECKING:
     propriety=Propriety.STRICT,
     references=(EPSTEIN_1969, GALDRAN_2023),
     options=("scale",),
+    formula="S = Σ (P_k − Y_k)² / (K − 1) over the K − 1 thresholds",
+    convention=(
+        "The mean of the Brier scores of the thresholds; the plain sum, as sometimes reported, is K − 1 "
+        "times as large. It penalises errors to near classes less. For two classes, it is the binary Brier "
+        "score."
+    ),
+    meaning="The mean squared difference between cumulative forecast and outcome, over the ordered classes.",
+    reported=Reported.ORDERED,
+    position=1,
+    is_decomposed=True,
+    counterpart="brier",
+    other_names=("ranked_probability",),
 )
 def rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatArray:
     """Sum over the K - 1 thresholds of (P_k - 1[y <= k])², P_k cumulative, divided by K - 1.
@@ -51,6 +63,15 @@ def rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatAr
     propriety=Propriety.IMPROPER,
     references=(GALDRAN_2023,),
     options=("scale",),
+    formula="S = (Σ |P_k − Y_k| / (K − 1))²",
+    convention=(
+        "The square of the expected distance between a class drawn from p and the observed class, relative "
+        "to the largest distance. Not proper for three or more classes: a model can gain by forecasting "
+        "probabilities other than the true ones; the score is shown, but no model should be chosen by it. "
+        "The published scale is K − 1 times as large."
+    ),
+    reported=Reported.ORDERED,
+    position=1,
 )
 def sa_rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatArray:
     """(Sum over the thresholds of |P_k - 1[y <= k]|)², divided by (K - 1)².

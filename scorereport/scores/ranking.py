@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_binary, check_inside, check_interval
-from scorereport.scores.registry import HANLEY_MCNEIL_1982, Direction, Kind, Propriety, score
+from scorereport.scores.registry import HANLEY_MCNEIL_1982, Direction, Kind, Propriety, Reported, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     references=(HANLEY_MCNEIL_1982,),
     direction=Direction.HIGHER,
     per_case=False,
+    formula="AUC = P(p₁ > p₀) + P(p₁ = p₀) / 2, p₁ of a random event, p₀ of a random non-event",
+    convention=(
+        "A tie counts half. Not defined (n/d) if all outcomes are the same. Its skill is the accuracy ratio."
+    ),
+    meaning="The probability that a row with the event has a higher forecast than a row without it.",
+    reported=Reported.ALWAYS,
+    keeps_capital=True,
+    other_names=("auc", "auroc", "roc", "auc_roc", "aucroc", "c_statistic", "c_index", "concordance"),
 )
 def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Probability that a random event has a higher forecast than a random non-event; a tie counts half.

@@ -1,16 +1,18 @@
-"""The registry of scores: name, direction, range, propriety, kind and references of each."""
+"""The registry of scores: all facts about each, declared once where its function is defined."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from inspect import Parameter, cleandoc, signature
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
+from scorereport._utils.arrays import FloatArray
 from scorereport.errors import UsageError
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
+_Facts = ParamSpec("_Facts")
 
 
 class Direction(StrEnum):
@@ -40,23 +42,89 @@ class Kind(StrEnum):
     PROBABILITY_SCALE = "probabilities given to what happened"
 
 
+class Reported(StrEnum):
+    """When an evaluation has a score."""
+
+    ALWAYS = "in every evaluation"
+    WITH_COSTS = "with a cost interval"
+    ORDERED = "with ordered classes"
+    ON_REQUEST = "on request"
+
+
+#: Overfit weight of a score at probabilities, with the options of the score.
+OverfitWeight = Callable[[FloatArray, Mapping[str, Any]], FloatArray]
+
+
+def _undefined(*_: object) -> None:
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A scoring rule or measure with its metadata."""
+    """A scoring rule or measure with all facts about it; everything that names a score reads them here.
 
-    name: str
+    Attributes
+    ----------
+    within : smallest and largest value
+    formula, convention : the entry of the methods section
+    meaning : a sentence for readers of a chart
+    r_formula : the score in R, with which a certificate compares it: an expression in the outcome y, the
+        forecast x and the ends a and b of a cost interval; its negative where higher is better
+    short, column : the label where there is little room, and one for the head of a narrow column
+    improper_options : with one of these the score is not proper
+    reported : when an evaluation has the score
+    position : scores with a smaller position come first in tables, others in order of registration
+    overfit_weight : p(1 - p) c(p)/2, where the curvature c is the derivative of S(p, 0) - S(p, 1): n times
+        the overfit of one parameter fitted to n cases at p. Without it, the curvature is found numerically.
+    is_smooth : whether the score has a curvature; one that jumps has none, and no overfit weight
+    is_decomposed : whether it has components MCB, DSC and UNC; all proper scores of binary forecasts have
+    is_rate : whether each case scores 0 or 1
+    is_over_classes : whether it is a mean over classes, and needs cases of each
+    counterpart : the corresponding score of models of the other kind
+    keeps_capital : whether its label begins with a name, such as Brier's
+    alias : a short name that functions accept as well
+    other_names : its names in other software
+    """
+
     label: str
-    short: str
     kind: Kind
-    direction: Direction
-    lower: float
-    upper: float
+    within: tuple[float, float]
     propriety: Propriety
-    per_case: bool
-    options: tuple[str, ...]
-    improper_options: tuple[str, ...]  # with one of these the score is not proper
     references: tuple[str, ...]
-    function: Callable[..., Any]
+    formula: str = ""
+    convention: str = ""
+    meaning: str = ""
+    r_formula: str = ""
+    short: str = ""
+    column: str = ""
+    direction: Direction = Direction.LOWER
+    per_case: bool = True
+    options: tuple[str, ...] = ()
+    improper_options: tuple[str, ...] = ()
+    reported: Reported = Reported.ON_REQUEST
+    position: int = 0
+    overfit_weight: OverfitWeight | None = None
+    is_smooth: bool = True
+    is_decomposed: bool = False
+    has_skill: bool = True
+    is_rate: bool = False
+    is_over_classes: bool = False
+    counterpart: str = ""
+    keeps_capital: bool = False
+    alias: str = ""
+    other_names: tuple[str, ...] = ()
+    name: str = ""
+    function: Callable[..., Any] = _undefined  # the decorator sets name and function
+
+    @property
+    def lower(self) -> float:
+        """The smallest value."""
+        return self.within[0]
+
+    @property
+    def upper(self) -> float:
+        """The largest value."""
+        return self.within[1]
 
     @property
     def range(self) -> str:
@@ -89,47 +157,61 @@ class Score:
 
 #: All scores by name.
 REGISTRY: dict[str, Score] = {}
-#: Short names that `decompose` and `skill` accept as well.
-ALIASES = {"log": "log_loss"}
 
 
-def score(
-    *,
-    label: str,
-    short: str = "",
-    kind: Kind,
-    within: tuple[float, float],
-    propriety: Propriety,
-    references: tuple[str, ...],
-    direction: Direction = Direction.LOWER,
-    per_case: bool = True,
-    options: tuple[str, ...] = (),
-    improper_options: tuple[str, ...] = (),
-) -> Callable[[_F], _F]:
-    """Register a function as a score and complete its docstring from the entry."""
+class _Decorator(Protocol):
+    def __call__(self, function: _F, /) -> _F: ...
 
-    def register(function: _F) -> _F:
-        entry = Score(
-            name=function.__name__,
-            label=label,
-            short=short or label,
-            kind=kind,
-            direction=direction,
-            lower=within[0],
-            upper=within[1],
-            propriety=propriety,
-            per_case=per_case,
-            options=options,
-            improper_options=improper_options,
-            references=references,
-            function=function,
-        )
-        REGISTRY[entry.name] = entry
-        if function.__doc__:  # absent under python -OO
-            function.__doc__ = _complete(function.__doc__, entry)
-        return function
 
-    return register
+def _make_decorator(entry: Callable[_Facts, Score]) -> Callable[_Facts, _Decorator]:
+    """Make the decorator that takes the facts of an entry, so that each is declared in `Score` only."""
+
+    def declare(*args: _Facts.args, **facts: _Facts.kwargs) -> _Decorator:
+        def register(function: _F, /) -> _F:
+            _register(entry(*args, **facts), function)
+            return function
+
+        return register
+
+    return declare
+
+
+#: Decorator that registers a function as a score; it takes the attributes of `Score`.
+score = _make_decorator(Score)
+
+
+def _register(facts: Score, function: Callable[..., Any]) -> None:
+    """Enter a score under the name of its function, and complete the docstring from the entry."""
+    entry = replace(
+        facts,
+        name=function.__name__,
+        function=function,
+        short=facts.short or facts.label,
+        is_decomposed=facts.is_decomposed or facts.kind is Kind.BINARY,
+    )
+    REGISTRY[entry.name] = entry
+    if function.__doc__:  # absent under python -OO
+        function.__doc__ = _complete(function.__doc__, entry)
+
+
+def list_reported(*when: Reported, kinds: Container[Kind]) -> tuple[str, ...]:
+    """The scores of these kinds that an evaluation has under the given conditions, in the order of tables.
+
+    >>> list_reported(Reported.WITH_COSTS, kinds=[Kind.BINARY])
+    ('bounded_brier', 'bounded_log_loss', 'bounded_net_benefit')
+    """
+    found = [entry for entry in REGISTRY.values() if entry.reported in when and entry.kind in kinds]
+    return tuple(entry.name for entry in sorted(found, key=lambda entry: entry.position))
+
+
+def inside_sentence(label: str) -> str:
+    """Return the label of a score as written inside a sentence: only names keep their capital letter.
+
+    >>> inside_sentence("Brier score"), inside_sentence("Log score")
+    ('Brier score', 'log score')
+    """
+    names = tuple(entry.label.split()[0] for entry in REGISTRY.values() if entry.keeps_capital)
+    return label if label.startswith(names) else label[0].lower() + label[1:]
 
 
 def get_score(name: str) -> Score:
@@ -138,7 +220,8 @@ def get_score(name: str) -> Score:
     >>> get_score("log").properties
     'Range [0, ∞]; lower is better; strictly proper; one value per case.'
     """
-    known = ALIASES.get(name, name)
+    aliases = {entry.alias: entry.name for entry in REGISTRY.values() if entry.alias}
+    known = aliases.get(name, name)
     if known not in REGISTRY:
         raise UsageError(f"`score` {name!r} is not known; choose one of {', '.join(sorted(REGISTRY))}.")
     return REGISTRY[known]

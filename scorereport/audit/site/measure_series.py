@@ -10,6 +10,7 @@ from scorereport._utils.formatting import common_decimals, format_interval, form
 from scorereport.audit.site.audit_runs import get_snapshot
 from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.measure_limits import MEASURES, MeasurePart
+from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,14 +36,6 @@ _PARTS = {
     ),
     MeasurePart.LINE: "Calibration line: how the log odds of the event depend on those of the forecasts.",
     MeasurePart.SAMPLE: "Prevalence: the share of rows with the event.",
-}
-_MEANINGS = {
-    "brier": "The mean squared difference between forecast and outcome.",
-    "log_loss": "The mean of minus the logarithm of the probability of the observed outcome.",
-    "roc_auc": "The probability that a row with the event has a higher forecast than a row without it.",
-    "multiclass_brier": "The mean squared difference between forecast and outcome, summed over all classes.",
-    "multiclass_log_loss": "The mean of minus the logarithm of the probability of the observed class.",
-    "rps": "The mean squared difference between cumulative forecast and outcome, over the ordered classes.",
 }
 
 
@@ -131,11 +124,9 @@ def describe_measure(measure: str) -> str:
     known = MEASURES.get(measure)
     if known is None:
         return ""
-    return (
-        _MEANINGS.get(known.score or known.name, "")
-        if known.part is MeasurePart.MEAN
-        else _PARTS.get(known.part, "")
-    )
+    if known.part is MeasurePart.MEAN:
+        return REGISTRY[known.score].meaning if known.score else ""
+    return _PARTS.get(known.part, "")
 
 
 def describe_direction(measure: str) -> str:

@@ -78,13 +78,14 @@ continuous_band <- function(x, level, chernoff) {
   band_entries(grid, pmax(0, grid - half), pmin(1, grid + half), level)
 }
 
-certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone, chernoff,
+certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draws, seed, lone, chernoff,
                     weight = rep(1, length(x))) {
   is_plain <- all(weight == 1)
   cep <- if (is_plain) recalibrate(x, y) else recalibrate_weighted(x, y, weight)
-  scores <- lapply(score_functions(costs), decompose, x = x, y = y, cep = cep, weight = weight)
+  functions <- score_functions(scores, formulas, costs)
+  decomposed <- lapply(functions, decompose, x = x, y = y, cep = cep, weight = weight)
   found <- c(
-    under("score", do.call(c, scores)),
+    under("score", do.call(c, decomposed)),
     under("bins", pool_bins(x, cep, weight)),
     list(cep = cep),
     count_entries(x, y, weight)

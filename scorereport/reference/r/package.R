@@ -42,15 +42,16 @@ band <- function(x, y, level, method, position, draws = 1) {
 
 # `drawn_x`, `drawn_y`: the cases, all or some, whose bands are resampled. If a draw may contain a `lone`
 # forecast, the bands of the package are wrong, and base R draws them as well.
-certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone) {
+certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draws, seed, lone) {
   fit <- diagram(x, y, region.level = NA)
   cases <- fit[[1]]$cases
   bins <- fit[[1]]$bins
   cep <- numeric(length(x))
   cep[cases$case_id] <- cases$CEP_pav
+  functions <- score_functions(scores, formulas, costs)
   set.seed(seed)
   c(
-    under("score", do.call(c, lapply(score_functions(costs), function(score) scored_entries(fit, score)))),
+    under("score", do.call(c, lapply(functions, function(score) scored_entries(fit, score)))),
     under("bins", bin_entries(bins$n, bins$x_min, bins$x_max, bins$CEP_pav)),
     list(cep = cep),
     count_entries(x, y, rep(1, length(x))),

@@ -1,31 +1,17 @@
 # Functions of both references, in base R alone: the scores, and parts of an answer that may fail separately.
 
 # Scores of one case, lower is better; each takes outcomes first, as summary.reliabilitydiag calls them, and
-# may take one forecast for all of them. Only the observed outcome enters a score: the logarithm of the other
-# may be infinite.
-score_functions <- function(costs) {
-  outcome_probability <- function(y, x) ifelse(y == 1, x, 1 - x)
-  scores <- list(
-    brier = function(y, x) (x - y)^2,
-    log_loss = function(y, x) -log(outcome_probability(y, x)),
-    misclassification = function(y, x) (x > 0.5) * (y == 0) + (x < 0.5) * (y == 1) + (x == 0.5) / 2,
-    spherical = function(y, x) 1 - outcome_probability(y, x) / sqrt(x^2 + (1 - x)^2)
-  )
-  if (length(costs) == 2) c(scores, bounded_score_functions(costs[1], costs[2])) else scores
-}
-
-# Mean regret over costs in [a, b]; for net benefit the loss, so that lower is better here too.
-bounded_score_functions <- function(a, b) {
+# may take one forecast for all of them. The formulas are those of the registry of scores, expressions in the
+# outcome y, the forecast x, the ends a and b of the interval of costs, and the two functions defined here.
+# Only the observed outcome enters a score: the logarithm of the other may be infinite.
+score_functions <- function(scores, formulas, costs) {
+  a <- costs[1]
+  b <- costs[2]
   clip <- function(p) pmax(a, pmin(b, p))
-  outcome_log <- function(y, p) -log(ifelse(y == 1, p, 1 - p))
-  net_cost <- function(y, p) ifelse(y == 1, 1 - p, (1 - p) - log(1 - p))
-  list(
-    bounded_brier = function(y, x) ((y - clip(x))^2 - (y - clip(y))^2) / (2 * (b - a)),
-    bounded_log_loss = function(y, x) {
-      (outcome_log(y, clip(x)) - outcome_log(y, clip(y))) / (stats::qlogis(b) - stats::qlogis(a))
-    },
-    bounded_net_benefit = function(y, x) (net_cost(y, clip(x)) - net_cost(y, clip(y))) / (b - a) - y
-  )
+  outcome_probability <- function(y, p) ifelse(y == 1, p, 1 - p)
+  functions <- lapply(formulas, function(text) eval(parse(text = paste("function(y, x)", text))))
+  names(functions) <- scores
+  functions
 }
 
 # Results from counts of events and non-events at each distinct forecast: the area under the ROC curve, and

@@ -27,63 +27,6 @@ ORDINAL_SYMBOLS = {
     ),
 }
 
-#: Formula and convention of each score of K classes.
-CLASS_SCORE_FORMULAS = {
-    "multiclass_brier": (
-        "S = Σ (p_k − 1[y = k])² over the classes",
-        "The sum of the Brier scores of the classes; for two classes, twice the binary score.",
-    ),
-    "multiclass_log_loss": (
-        "S = −log p_y",
-        "Natural logarithm. −log 0 = ∞ stays visible; no forecast is clipped.",
-    ),
-    "rps": (
-        "S = Σ (P_k − Y_k)² / (K − 1) over the K − 1 thresholds",
-        "The mean of the Brier scores of the thresholds; the plain sum, as sometimes reported, is K − 1 "
-        "times as large. It penalises errors to near classes less. For two classes, it is the binary Brier "
-        "score.",
-    ),
-    "sa_rps": (
-        "S = (Σ |P_k − Y_k| / (K − 1))²",
-        "The square of the expected distance between a class drawn from p and the observed class, relative "
-        "to the largest distance. Not proper for three or more classes: a model can gain by forecasting "
-        "probabilities other than the true ones; the score is shown, but no model should be chosen by it. "
-        "The published scale is K − 1 times as large.",
-    ),
-    "multiclass_spherical": (
-        "S = 1 − p_y / √(Σ p_k²)",
-        "Reversed from the usual orientation, so that 0 is perfect.",
-    ),
-    "penalized_brier": (
-        "S = Σ (p_k − 1[y = k])² + (K − 1)/K · 1[d ≠ y]",
-        "The penalty makes every right decision score better than every wrong one. Among ties, the first "
-        "class counts; with the published rule, by which ties are right, the score would not be proper.",
-    ),
-    "penalized_log_loss": (
-        "S = −log p_y + log K · 1[d ≠ y]",
-        "The penalty makes every right decision score better than every wrong one; ties as above.",
-    ),
-    "accuracy": (
-        "accuracy = share of cases with d = y",
-        "Its constant reference is the most frequent class. One minus it is the share of misclassified "
-        "cases.",
-    ),
-    "macro_f1": (
-        "F1 = mean over the classes of 2TP / (2TP + FP + FN)",
-        "TP, FP and FN of each class against the rest. A class that was neither observed nor predicted is "
-        "left out. A choice by macro F1 does not reward honest probabilities.",
-    ),
-    "quadratic_weighted_kappa": (
-        "κ = 1 − Σ (i − j)² O_ij / Σ (i − j)² E_ij",
-        "O counts cases of class i predicted as j; E is the expected count if predictions with the same "
-        "totals were independent. 0 is chance, 1 perfect; 0/0 is not defined (n/d).",
-    ),
-    "expected_cost": (
-        "cost = mean of C_yd, C the cost matrix",
-        "Its constant reference is the cost of the best single decision for all cases, the naive cost.",
-    ),
-}
-
 _EACH_VIEW = (
     "Each view has the decomposition of its Brier score: MCB = S(p) − S(ŷ), DSC = S(ȳ) − S(ŷ), UNC = S(ȳ), "
     "where ŷ is its recalibrated forecast and ȳ its share of cases. The sum is exact."

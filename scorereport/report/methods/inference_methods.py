@@ -21,12 +21,12 @@ from scorereport.report.methods.method_entries import (
     MethodEntry,
     capitalize,
     distinct,
-    inside_sentence,
     is_defined,
     join_methods,
     method_entry,
 )
 from scorereport.report.tables.table import score_label
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

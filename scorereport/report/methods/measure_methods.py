@@ -13,20 +13,17 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport.inference.few_values import FEW_VALUES, ONE_VALUE
-from scorereport.report.methods.class_formulas import CLASS_SCORE_FORMULAS
-from scorereport.report.methods.formula_catalogue import SCORE_FORMULAS
 from scorereport.report.methods.method_entries import (
     METHOD_CATALOGUE,
     MethodEntry,
     capitalize,
     distinct,
-    inside_sentence,
     is_defined,
     join_methods,
     method_entry,
 )
 from scorereport.report.tables.table import score_label
-from scorereport.scores.registry import get_score
+from scorereport.scores.registry import Reported, get_score, inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -183,14 +180,15 @@ def _state_costs(evaluation: Evaluation) -> str:
 
 
 def _describe_score(name: str, costs: tuple[float, float] | None) -> MethodEntry:
-    formula, convention = (SCORE_FORMULAS | CLASS_SCORE_FORMULAS)[name]
     score = get_score(name)
-    bounds = "" if costs is None else f" Here a = {costs[0]:g} and b = {costs[1]:g}."
+    bounds = ""
+    if costs is not None and score.reported is Reported.WITH_COSTS:
+        bounds = f" Here a = {costs[0]:g} and b = {costs[1]:g}."
     traits = f"{score.direction}; {score.propriety}; range {_with_minus_signs(score.range)}."
     return {
         "name": score.label,
-        "formula": formula,
-        "convention": f"{convention}{bounds if name.startswith('bounded') else ''} {capitalize(traits)}",
+        "formula": score.formula,
+        "convention": f"{score.convention}{bounds} {capitalize(traits)}",
         "reference": "; ".join(score.references),
     }
 

@@ -23,10 +23,6 @@ MethodEntry = dict[str, str]
 _INDEPENDENT = ("iid errors", "errors of independent rows")
 
 
-#: Labels of scores that keep their capital letter inside a sentence.
-_NAMES = ("Brier", "AUC")
-
-
 def method_entry(key: str, *more: str, reference: str = "") -> MethodEntry:
     """Return a method of the catalogue, with further sentences on its use in this report."""
     known = METHOD_CATALOGUE[key]
@@ -47,11 +43,6 @@ def join_methods(found: Iterable[HypothesisTest | Difference]) -> str:
 def is_defined(found: HypothesisTest | Difference | Estimate) -> bool:
     """Whether a record has a number, so that its method was used."""
     return not math.isnan(found.p_value if isinstance(found, HypothesisTest) else found.value)
-
-
-def inside_sentence(label: str) -> str:
-    """Return a label as written inside a sentence."""
-    return label if label.startswith(_NAMES) else label[0].lower() + label[1:]
 
 
 def distinct(texts: Iterable[str]) -> list[str]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_number
 from scorereport.plots import describe_checkpoints, plot_checkpoints
-from scorereport.report.methods.method_entries import inside_sentence
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.checkpoint_tables import choice_table, correlation_table
 from scorereport.report.tables.table import score_label
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from scorereport.evaluation.selection.selection_records import Selection

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted, format_number
 from scorereport.report.tables.table import Table, score_label
-from scorereport.scores.registry import Direction
+from scorereport.scores.registry import REGISTRY, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,15 +19,6 @@ _DECIMALS = 4
 #: Most scores in a matrix that fits on a page.
 _WIDEST_MATRIX = 8
 _SIGN = "with the opposite sign where lower is better: near 1 if both favour the same checkpoints"
-#: Names of scores as heads of narrow columns.
-_SHORT = {
-    "multiclass_brier": "Brier",
-    "multiclass_log_loss": "log",
-    "penalized_brier": "pen. Brier",
-    "penalized_log_loss": "pen. log",
-    "macro_f1": "macro F1",
-    "accuracy": "accuracy",
-}
 
 
 def choice_table(selection: Selection) -> Table:
@@ -69,6 +60,11 @@ def _name(choice: ScoreChoice) -> str:
     )
 
 
+def _head(name: str) -> str:
+    """Return the name of a score as head of a narrow column."""
+    return (REGISTRY[name].column if name in REGISTRY else "") or score_label(name)
+
+
 def _format_worth(worth: CheckpointValue) -> tuple[str, ...]:
     numbers = (worth.value, worth.macro_f1, worth.accuracy, worth.macro_f1_loss)
     return tuple(format_number(number, _DECIMALS) for number in numbers)
@@ -107,7 +103,7 @@ def _matrix(selection: Selection) -> Table:
         caption=f"Pearson's correlation of each pair of scores over the checkpoints{last}, {_SIGN}",
         heads=(
             "score",
-            *(_SHORT.get(name, score_label(name)) for name in names),
+            *(_head(name) for name in names),
             *(["ranks"] if ranks else []),
         ),
         rows=tuple(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_count, format_number, format_p_value, format_percent
 from scorereport.report.tables.table import Table, format_columns, interval_text, score_label
+from scorereport.scores.registry import REGISTRY, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +26,11 @@ class _Columns:
 
     def heads(self, *, has_intervals: bool, has_tests: bool) -> tuple[str, ...]:
         """Return the column heads of all numbers."""
-        *inner, last = (_HEADINGS[name] for name in self.others)
+        score, *inner, last = (_heading(name) for name in (self.score, *self.others))
         if not has_intervals:
-            return (_HEADINGS[self.score], "MCB", "DSC", "UNC", *inner, last)
+            return (score, "MCB", "DSC", "UNC", *inner, last)
         tested = ("Holm's p",) if has_tests else ()
-        return (_HEADINGS[self.score], "interval", "MCB", *tested, "DSC", "UNC", *inner, last, "interval")
+        return (score, "interval", "MCB", *tested, "DSC", "UNC", *inner, last, "interval")
 
     def numbers(self, scores: ModelScores) -> list[float]:
         """Return the numbers of a model in a group, without intervals."""
@@ -50,20 +51,17 @@ class _Columns:
         return score, first, mcb, *p_value, *rest, last
 
 
-_HEADINGS = {
-    "brier": "Brier",
-    "multiclass_brier": "Brier",
-    "rps": "RPS",
-    "log_loss": "log",
-    "multiclass_log_loss": "log",
-    "roc_auc": "AUC ↑",
-    "accuracy": "accuracy ↑",
-}
 _OTHERS = {
     "brier": ("log_loss", "roc_auc"),
     "multiclass_brier": ("multiclass_log_loss", "accuracy"),
     "rps": ("multiclass_log_loss", "accuracy"),
 }
+
+
+def _heading(name: str) -> str:
+    entry = REGISTRY[name]
+    text = entry.column or entry.short
+    return f"{text} ↑" if entry.direction is Direction.HIGHER else text
 
 
 def group_table(column: str, groups: Sequence[GroupResult], level: str, *, weighted: bool = False) -> Table:

@@ -21,7 +21,7 @@ from scorereport.report.tables.table import (
     score_label,
     section_size,
 )
-from scorereport.scores.registry import REGISTRY
+from scorereport.scores.registry import REGISTRY, Kind, Reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def score_table(models: Sequence[ModelScores], ranks: Ranks, level: str, *, n_cl
         for m in models
     ]
     names = {score.name for score in models[0].scores}
-    skill = _SKILL_OF_CLASSES if "multiclass_brier" in names else _SKILL
+    skill = _SKILL if any(REGISTRY[name].kind is Kind.BINARY for name in names) else _SKILL_OF_CLASSES
     return _score_table(
         named,
         ranks,
@@ -152,7 +152,7 @@ def _rank(rank: Rank) -> str:
 
 
 def _is_bounded(score: ScoreValue) -> bool:
-    return score.name.startswith("bounded_")
+    return REGISTRY[score.name].reported is Reported.WITH_COSTS
 
 
 #: Differences that tables show; the results document has all of them.
