@@ -71,10 +71,11 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md from the registry of scores
+docs: ## write docs/scores.md and the table of sections from their declarations
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
+	$(BIN)/python -m validation.section_table
 
 schema: ## write the JSON Schemas of all documents
 	@.ci/setup test

@@ -28,6 +28,7 @@ from report_tools import (
     list_figures,
     list_images,
     list_tags,
+    list_titles,
     make_loans,
     make_rich_report,
     open_pdf,
@@ -56,27 +57,7 @@ VERDICTS = {
     "roc_auc": ("pass", "pass"),
     "calibration_slope": ("inconclusive", "fail"),
 }
-TITLES = (
-    "Summary",
-    "Model",
-    "Data",
-    "Methods",
-    "Overall performance",
-    "Calibration",
-    "Discrimination",
-    "Decomposition",
-    "Decisions",
-    "Probability scale",
-    "Comparison of models",
-    "Subgroups",
-    "Time",
-    "Recalibration",
-    "R certificate",
-    "Limitations and interpretation",
-    "Provenance",
-    "Sign-off",
-    "Annex: checklists",
-)
+TITLES = list_titles("binary", without=("trend", "checkpoints"))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import WEIGHT_KINDS, check_inside, check_option, check_whole, shortest
 from scorereport.configuration.audit_rules import find_broken_audit
-from scorereport.configuration.configuration_tables import ENGINES, FIXED_SECTIONS, SECTION_NAMES
+from scorereport.configuration.configuration_tables import ENGINES, FIXED_SECTIONS
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.messages import find_failure, join_key, quote_value, suggest
 from scorereport.data.columns import label_text
@@ -16,6 +16,7 @@ from scorereport.data.predictions import FEWEST_CLASSES
 from scorereport.errors import UsageError
 from scorereport.evaluation.setting_checks import check_memory_limit
 from scorereport.evaluation.subgroups import WINDOWS
+from scorereport.results.section_names import list_section_names
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
@@ -132,10 +133,10 @@ def _check_omitted(names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
         if name in FIXED_SECTIONS:
             yield f"`report.omit` cannot leave out {name!r}: every report has it."
-        elif name not in SECTION_NAMES:
-            known = ", ".join(f'"{section}"' for section in SECTION_NAMES)
+        elif name not in (sections := list_section_names()):
+            known = ", ".join(f'"{section}"' for section in sections)
             yield f"`report.omit` names an unknown section: {name!r}; " + (
-                suggest(name, SECTION_NAMES) or f"sections are {known}."
+                suggest(name, sections) or f"sections are {known}."
             )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
-from scorereport.configuration.configuration_tables import ENGINES, SECTION_NAMES, Tables
+from scorereport.configuration.configuration_tables import ENGINES, Tables
 from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
 from scorereport.configuration.messages import LIMIT_HOMES
 from scorereport.evaluation.subgroups import WINDOWS
+from scorereport.results.section_names import list_section_names
 
 VERSION = 1
 #: Keys of an audit whose values are from a list of options.
@@ -34,7 +35,7 @@ def configuration_schema() -> dict[str, Any]:
     for role in kinds["PeopleTable"]["properties"].values():
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
-    kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
+    kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(list_section_names())}
     _describe_evaluation(kinds["EvaluationTable"]["properties"])
     for table, keys in _OPTIONS.items():
         for key, options in keys.items():

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scorereport._utils.files import find_package_folder
 from scorereport._utils.formatting import join_words
-from scorereport.configuration import CHECKLISTS, SECTION_NAMES, Configuration
+from scorereport.configuration import CHECKLISTS, Configuration
 from scorereport.configuration.audit_tables import STRICT
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS, LimitsTable
 from scorereport.configuration.messages import join_key, known_keys, quote_value, raise_problems, suggest
 from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError
+from scorereport.results.section_names import list_section_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -182,7 +183,7 @@ def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
 
 def _find_unknown_names(key: str, item: ChecklistItem) -> Iterator[str]:
     """Yield a sentence for each section, evidence and key that does not exist."""
-    sections = (*FIXED_SECTIONS, *SECTION_NAMES)
+    sections = (*FIXED_SECTIONS, *list_section_names())
     for section in item.sections:
         if section not in sections:
             known = suggest(section, sections) or f"sections are {', '.join(sections)}."

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SectionContent:
-    """A section: name, title and template, parts by key, and other values for the template."""
+    """What a section shows: parts by key, and other values for its template."""
 
-    name: str
-    title: str
-    template: str = ""  # by default that of its name
     parts: Mapping[str, Part] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from scorereport._utils.formatting import (
     format_percent,
 )
 from scorereport.plots import describe_distributions, plot_distributions
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -61,9 +62,6 @@ def describe_class_data_section(report: Report) -> SectionContent | None:
         "Cases": _describe_class_size(data),
     }
     return SectionContent(
-        name="data",
-        title="Data",
-        template="sections/class-data.html",
         parts=collect_parts(
             rows=table_part(row_flow_table(data.row_flow)),
             missing=table_part(missing_table(data.row_flow)),
@@ -111,8 +109,6 @@ def describe_data_section(report: Report) -> SectionContent:
         "Events": _describe_events(data.sample),
     }
     return SectionContent(
-        name="data",
-        title="Data",
         parts=collect_parts(
             rows=table_part(row_flow_table(data.row_flow)),
             missing=table_part(missing_table(data.row_flow)),
@@ -166,8 +162,6 @@ def describe_model_section(report: Report) -> SectionContent | None:
     if not (facts or uses or described):
         return None
     return SectionContent(
-        name="model",
-        title="Model",
         parts=collect_parts(models=table_part(described)),
         content={"facts": facts, "uses": uses},
     )
@@ -190,3 +184,21 @@ def _description_table(report: Report) -> Table | None:
         ),
         n_labels=2,
     )
+
+
+MODEL = Section(
+    name="model",
+    title="Model",
+    order=20,
+    describe=describe_model_section,
+)
+
+
+DATA = Section(
+    name="data",
+    title="Data",
+    order=30,
+    describe=describe_data_section,
+    describe_classes=describe_class_data_section,
+    profile=Profile.STANDARD,
+)

@@ -13,6 +13,7 @@ from scorereport.plots import (
     plot_murphy,
     plot_view_components,
 )
+from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -44,9 +45,6 @@ def describe_class_decomposition_section(report: Report) -> SectionContent | Non
         for place, model in enumerate(models if has_views else (), start=1)
     }
     return SectionContent(
-        name="decomposition",
-        title="Decomposition",
-        template="sections/class-decomposition.html",
         parts=collect_parts(
             components=table_part(
                 decomposition_table([m.scores for m in models], level), describe_time_note(evaluation)
@@ -102,8 +100,6 @@ def describe_decomposition_section(report: Report) -> SectionContent:
         f" Thin lines: {level} intervals of the true components." if models[0].scores.components else ""
     )
     return SectionContent(
-        name="decomposition",
-        title="Decomposition",
         parts=collect_parts(
             components=table_part(
                 decomposition_table([m.scores for m in models], level), describe_time_note(evaluation)
@@ -126,3 +122,12 @@ def describe_decomposition_section(report: Report) -> SectionContent:
         ),
         content={"has_intervals": bool(models[0].scores.components)},
     )
+
+
+DECOMPOSITION = Section(
+    name="decomposition",
+    title="Decomposition",
+    order=80,
+    describe=describe_decomposition_section,
+    describe_classes=describe_class_decomposition_section,
+)

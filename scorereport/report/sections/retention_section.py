@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_retention, plot_retention
+from scorereport.report.section_declaration import CLASSES, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -36,8 +37,6 @@ def describe_retention_section(report: Report) -> SectionContent | None:
     level, band = format_level(models[0].retention[0].level), models[0].retention[0]
     figures = dict(_draw_figures(models))
     return SectionContent(
-        name="retention",
-        title="Retention curves",
         parts=collect_parts(
             **figures,
             retention_areas=table_part(retention_table(models, level), describe_time_note(report.evaluation)),
@@ -90,3 +89,12 @@ def _list_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
     for model in models:
         notes = dict.fromkeys((band.metric, band.note) for band in model.retention if band.note)
         yield from (f"{model.model}, {score_label(metric)}: {note}" for metric, note in notes)
+
+
+RETENTION = Section(
+    name="retention",
+    title="Retention curves",
+    order=100,
+    describe=describe_retention_section,
+    kinds=CLASSES,
+)
