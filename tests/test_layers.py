@@ -43,6 +43,7 @@ ROOMS = {
 DYNAMIC = {
     "__init__": "public names, which _HOMES lists",
     "cli.application": "one of the examples",
+    "plots": "the modules of its folder",
     "report.sections": "the modules of its folder",
     "study.installation_checks": "packages of others",
     "study.peers.peer_comparison": "packages of others",

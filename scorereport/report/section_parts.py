@@ -51,7 +51,7 @@ def describe_time_note(evaluation: Evaluation) -> str:
 
 def figure_part(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
     """Draw a figure; the caption describes what it shows, the alternative text its content in words."""
-    from scorereport.plots import render_svg
+    from scorereport.plots.canvas import render_svg
 
     drawn = plot(*data, **options)
     width, height = drawn.get_size_inches()

@@ -16,16 +16,20 @@ from scorereport._utils.formatting import (
 )
 from scorereport.configuration.judgement import find_alpha
 from scorereport.inference.estimates import holm
-from scorereport.plots import (
-    describe_flexible,
-    describe_reliability,
+from scorereport.plots.class_reliability import (
+    choose_views,
+    describe_axes,
     describe_views,
-    plot_flexible,
-    plot_reliability,
+    label_view,
     plot_views,
 )
-from scorereport.plots.class_reliability import choose_views, describe_axes, label_view
-from scorereport.plots.reliability_diagram import has_flexible
+from scorereport.plots.reliability_diagram import (
+    describe_flexible,
+    describe_reliability,
+    has_flexible,
+    plot_flexible,
+    plot_reliability,
+)
 from scorereport.report.miscalibration_patterns import describe_segments, format_relation
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (

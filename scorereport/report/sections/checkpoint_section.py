@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_number
-from scorereport.plots import describe_checkpoints, plot_checkpoints
+from scorereport.plots.checkpoint_plot import describe_checkpoints, plot_checkpoints
 from scorereport.report.methods.method_entries import inside_sentence
 from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part

@@ -12,7 +12,7 @@ from scorereport._utils.formatting import (
     format_number,
     format_percent,
 )
-from scorereport.plots import describe_distributions, plot_distributions
+from scorereport.plots.forecast_distributions import describe_distributions, plot_distributions
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_decision, describe_regret, plot_decision, plot_regret
+from scorereport.plots.decision_curves import describe_decision, describe_regret, plot_decision, plot_regret
 from scorereport.report.section_declaration import BINARY, Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,

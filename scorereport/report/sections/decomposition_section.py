@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_count, format_counted, format_level, format_percent
-from scorereport.plots import (
-    describe_components,
-    describe_murphy,
-    describe_view_components,
-    plot_components,
-    plot_murphy,
-    plot_view_components,
-)
+from scorereport.plots.class_components import describe_view_components, plot_view_components
+from scorereport.plots.mcb_dsc_plot import describe_components, plot_components
+from scorereport.plots.murphy_diagram import describe_murphy, plot_murphy
 from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import (
     SectionContent,

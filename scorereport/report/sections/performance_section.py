@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_murphy_differences, plot_murphy_differences
+from scorereport.plots.murphy_diagram import describe_murphy_differences, plot_murphy_differences
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,

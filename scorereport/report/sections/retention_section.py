@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_retention, plot_retention
+from scorereport.plots.retention_curves import describe_retention, plot_retention
 from scorereport.report.section_declaration import CLASSES, Section
 from scorereport.report.section_parts import (
     SectionContent,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.inference.scale_results import WITHOUT_TAIL
-from scorereport.plots import describe_scale, describe_spectrum, plot_scale, plot_spectrum
-from scorereport.plots.scale_diagram import describe_window
+from scorereport.plots.mean_spectrum import describe_spectrum, plot_spectrum
+from scorereport.plots.scale_diagram import describe_scale, describe_window, plot_scale
 from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import (
     SectionContent,
