@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -135,6 +136,42 @@ def format_difference(value: float) -> str:
     if not math.isfinite(value):
         return format_number(value, 0)
     return _typeset(f"{value:.2g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureFormat:
+    """Format of the numbers of a measure: in percent, or with the same number of decimals everywhere."""
+
+    is_share: bool
+    decimals: int
+
+    def number(self, value: float) -> str:
+        """Format one number."""
+        return format_percent(value) if self.is_share else format_number(value, self.decimals)
+
+    def limit(self, value: float) -> str:
+        """Format a limit, as short as possible.
+
+        >>> [MeasureFormat(is_share=is_share, decimals=4).limit(0.2) for is_share in (False, True)]
+        ['0.2', '20.0 %']
+        """
+        if self.is_share:
+            return format_percent(value)
+        text = format_number(value, common_decimals([value]))
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def interval(self, lower: float, upper: float) -> str:
+        """Format both ends of an interval; empty if it is not defined."""
+        if not self.is_share:
+            return format_interval(lower, upper, self.decimals)
+        ends = format_interval(100 * lower, 100 * upper, 1)
+        return f"{ends} %" if ends else ""
+
+    def change(self, difference: float) -> str:
+        """Format a difference with its sign; a difference of shares is in percentage points."""
+        factor, decimals, unit = (100, 1, " points") if self.is_share else (1, self.decimals, "")
+        text = format_number(factor * difference, decimals)
+        return f"{'+' if difference > 0 and text.strip('0.') else ''}{text}{unit}"
 
 
 def _typeset(text: str) -> str:
