@@ -32,6 +32,24 @@ def format_number(value: float, decimals: int) -> str:
     return f"−{text}" if value < 0 and not is_zero else text
 
 
+def format_fixed(value: float, decimals: int) -> str:
+    """Format a number with fixed decimals in Python's notation, for notes that documents keep.
+
+    >>> format_fixed(-0.125, 2), format_fixed(float("nan"), 2)
+    ('-0.12', 'nan')
+    """
+    return f"{value:.{decimals}f}"
+
+
+def format_plain(value: float, figures: int = 6) -> str:
+    """Format a number in Python's notation to this many figures, as it is written in a configuration.
+
+    >>> format_plain(0.05), format_plain(1e-6), format_plain(1 / 3, 3)
+    ('0.05', '1e-06', '0.333')
+    """
+    return f"{value:.{figures}g}"
+
+
 def format_percent(value: float) -> str:
     """Format a share in percent.
 
@@ -78,6 +96,15 @@ def format_count(value: float) -> str:
     ('20,190', '12.5')
     """
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def format_gigabytes(count: float) -> str:
+    """Format a number of bytes.
+
+    >>> format_gigabytes(1_234_500_000_000)
+    '1,234.5 GB'
+    """
+    return f"{count / 1e9:,.1f} GB"
 
 
 def format_counted(n: float, noun: str) -> str:

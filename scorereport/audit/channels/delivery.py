@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.files import make_folder, write_text
-from scorereport._utils.formatting import one_line
+from scorereport._utils.formatting import format_plain, one_line
 from scorereport._utils.processes import kill_process_group
 from scorereport.audit.channels import notification
 from scorereport.audit.channels.mail import send_email
@@ -56,7 +56,10 @@ def run_command(command: Sequence[str], message: Notification, folder: Path | No
         except subprocess.TimeoutExpired:
             kill_process_group(process)
             process.wait()
-            return [f"the command took longer than {notification.COMMAND_LIMIT:g} seconds and was stopped."]
+            return [
+                f"the command took longer than {format_plain(notification.COMMAND_LIMIT)} seconds and was "
+                "stopped."
+            ]
         stderr.seek(0)
         return [] if code == 0 else [_describe_exit(code, stderr.read())]
 
@@ -182,7 +185,7 @@ def _send_in_thread(send: Callable[[SecretReader], list[str]], reader: SecretRea
     thread.join(notification.TOTAL_LIMIT)
     if results:
         return results[0]
-    return [f"this took longer than {notification.TOTAL_LIMIT:g} seconds and was given up."]
+    return [f"this took longer than {format_plain(notification.TOTAL_LIMIT)} seconds and was given up."]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from scorereport._utils.formatting import (
     format_level,
     format_number,
     format_percent,
+    format_plain,
 )
 from scorereport.plots.forecast_distributions import describe_distributions, plot_distributions
 from scorereport.report.section_declaration import Profile, Section
@@ -83,10 +84,12 @@ def _describe_class_size(data: DataSummary) -> str:
 
 def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
     if not rescaled.rows:
-        return f"{rescaled.model}: the probabilities of every row sum to 1 within {SUM_TOLERANCE:g}."
+        return (
+            f"{rescaled.model}: the probabilities of every row sum to 1 within {format_plain(SUM_TOLERANCE)}."
+        )
     return (
         f"{rescaled.model}: in {format_count(rescaled.rows)} of {format_counted(rows, 'row')} the "
-        f"probabilities did not sum to 1 within {SUM_TOLERANCE:g} (furthest sum: "
+        f"probabilities did not sum to 1 within {format_plain(SUM_TOLERANCE)} (furthest sum: "
         f"{format_number(rescaled.furthest_sum, 6)}); they were divided by their sum, as requested."
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_level
+from scorereport._utils.formatting import format_level, format_plain
 from scorereport.plots.decision_curves import describe_decision, describe_regret, plot_decision, plot_regret
 from scorereport.report.section_declaration import BINARY, Profile, Section
 from scorereport.report.section_parts import (
@@ -27,7 +27,11 @@ def describe_decision_section(report: Report) -> SectionContent:
     """Describe regret, net benefit and thresholds over the relevant costs."""
     evaluation = report.evaluation
     models, costs = evaluation.models, evaluation.settings.cost_interval
-    shaded = "" if costs is None else f" Shaded: costs between {costs[0]:g} and {costs[1]:g}."
+    shaded = (
+        ""
+        if costs is None
+        else f" Shaded: costs between {format_plain(costs[0])} and {format_plain(costs[1])}."
+    )
     return SectionContent(
         parts=collect_parts(
             bounded=table_part(_bounded(evaluation), describe_time_note(evaluation)),
@@ -53,7 +57,7 @@ def describe_decision_section(report: Report) -> SectionContent:
                 describe_time_note(evaluation),
             ),
         ),
-        content={"costs": "" if costs is None else f"{costs[0]:g} to {costs[1]:g}"},
+        content={"costs": "" if costs is None else f"{format_plain(costs[0])} to {format_plain(costs[1])}"},
     )
 
 

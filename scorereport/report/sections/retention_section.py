@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_level
+from scorereport._utils.formatting import format_level, format_plain
 from scorereport.plots.retention_curves import describe_retention, plot_retention
 from scorereport.report.section_declaration import CLASSES, Section
 from scorereport.report.section_parts import (
@@ -76,10 +76,10 @@ def _describe_window(band: RetentionBand) -> dict[str, str]:
     """Return the fractions as text: the first, the last and their distance."""
     first, last = float(band.fraction[0]), float(band.fraction[-1])
     return {
-        "first": f"{100 * first:g} %",
-        "last": f"{100 * last:g} %",
-        "width": f"{last - first:g}",
-        "width_percent": f"{100 * (last - first):g}",
+        "first": format_level(first),
+        "last": format_level(last),
+        "width": format_plain(last - first),
+        "width_percent": format_plain(100 * (last - first)),
         "steps": str(len(band.fraction)),
     }
 
