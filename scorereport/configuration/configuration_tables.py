@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Parts that every report has, in addition to the sections that `report.sections` declares.
 FIXED_SECTIONS = ("cover", "contents")
-#: Checklists that are part of the package.
+#: Checklists that a report has unless the configuration selects others.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
 #: Engines of an evaluation.
 ENGINES = ("auto", "memory", "duckdb", "spark")

@@ -132,14 +132,24 @@ def parse_checklist(text: str, name: str) -> Checklist:
     return checklist
 
 
+def list_package_checklists() -> tuple[str, ...]:
+    """Return the names of the checklists of the package: those that a report has by default, then others."""
+    names = {path.stem for path in _find_folder().glob("*.toml")}
+    return (*CHECKLISTS, *sorted(names.difference(CHECKLISTS)))
+
+
+def _find_folder() -> Path:
+    return find_package_folder("templates") / "checklists"
+
+
 def _read_checklist(name: str, configuration: Configuration) -> Checklist:
-    is_own = name.endswith(".toml")
-    if not is_own and name not in CHECKLISTS:
+    is_own, known = name.endswith(".toml"), list_package_checklists()
+    if not is_own and name not in known:
         raise UsageError(
             f"{configuration.name}: `checklist.lists` names a list that is not known: {name!r}; "
-            f"{suggest(name, CHECKLISTS) or 'lists are ' + ', '.join(CHECKLISTS) + ', or .toml files.'}"
+            f"{suggest(name, known) or 'lists are ' + ', '.join(known) + ', or .toml files.'}"
         )
-    folder = Path(configuration.folder) if is_own else find_package_folder("templates") / "checklists"
+    folder = Path(configuration.folder) if is_own else _find_folder()
     path = folder / (name if is_own else f"{name}.toml")
     try:
         content = path.read_bytes()
