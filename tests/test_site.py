@@ -238,6 +238,13 @@ def test_numbers_that_are_not_fully_drawn_are_noted():
     assert chart.columns[3].dots.endswith(f" {chart.lanes[0].top}h0")
 
 
+def test_an_interval_below_the_least_possible_number_is_not_cut():
+    records = [change_number(record, 1, lower=-0.01) for record in make_records(5, 1)]
+    chart = charts_of(chain(records))[1]
+    assert chart.measure == "brier_miscalibration"
+    assert chart.notes == ()
+
+
 def test_limits_far_from_all_numbers_do_not_flatten_them():
     records = make_records(9, 1)
     judged = [

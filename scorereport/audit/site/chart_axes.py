@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted, join_words
 from scorereport.plots.geometry import date_ticks, even_ticks
-from scorereport.plots.trend_picture import choose_day_ends, choose_format, choose_number_ends, find_range
+from scorereport.plots.trend_picture import choose_day_ends, choose_format, choose_number_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,14 +126,11 @@ def scale_of_numbers(values: Sequence[float], height: int) -> NumberScale:
     return NumberScale(low=low, high=high, height=height)
 
 
-def choose_number_scale(measure: str, readings: Sequence[MeasuredValue], height: int) -> NumberScale:
+def choose_number_scale(readings: Sequence[MeasuredValue], height: int) -> NumberScale:
     """Choose a scale for all numbers, for intervals unless far wider than others, and for limits nearby."""
     values = [reading.value for reading in readings if math.isfinite(reading.value)]
     low, high = choose_number_ends(
-        [*values, *_usual_ends(readings)],
-        _all_limits(readings),
-        least=find_range(measure)[0],
-        share=_LEAST_SHARE,
+        [*values, *_usual_ends(readings)], _all_limits(readings), share=_LEAST_SHARE
     )
     return NumberScale(low=low, high=high, height=height)
 

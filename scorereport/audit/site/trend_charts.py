@@ -113,7 +113,7 @@ def _build_chart(
     plot = _LANE_HEIGHTS.get(len(series), _MANY_LANES_HEIGHT) * UNITS_PER_PIXEL
     step = (NAME_HEIGHT + _GAP) * UNITS_PER_PIXEL + plot
     measure, readings = series[0].measure, [reading for one in series for reading in one.known]
-    scale = choose_number_scale(measure, readings, plot)
+    scale = choose_number_scale(readings, plot)
     writer = choose_site_format(measure, readings)
     drawing = LaneSettings(scale=scale, writer=writer, is_dense=len(days) > MAX_DOTS)
     time = scale_of_days([*days, *failed_days])
