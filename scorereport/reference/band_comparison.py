@@ -213,7 +213,7 @@ class ResampledBand:
             verdict=Verdict.AGREES if is_wide_enough and not unlikely else Verdict.DIFFERS,
             reason=f"{unlikely} of {2 * len(few)} bounds of {question.draws} draws in R are unlikely among "
             f"{OUR_DRAWS:,} curves of the engine, and the band {width}; with equal distributions, a false "
-            f"alarm occurs once in {format_count(1 / FALSE_ALARMS)} times.",
+            f"alarm occurs once in {format_count(round(1 / FALSE_ALARMS))} times.",
         )
         yield self._quantiles(fit, simulation)
 
