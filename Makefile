@@ -76,6 +76,7 @@ docs: ## write docs/scores.md and the generated tables of docs/configuration.md 
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
 	$(BIN)/python -m validation.configuration_page
+	$(BIN)/python -m validation.section_table
 	$(BIN)/python -m validation.channel_rows > build/audits.md
 	mv build/audits.md docs/audits.md
 

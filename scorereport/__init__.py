@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scorereport.results.notebooks import register_renderer
+from scorereport.results.section_names import register_section_finder
 
 if TYPE_CHECKING:
     from scorereport import curves as curves
@@ -62,7 +63,14 @@ def _render_notebook(evaluation: Evaluation) -> str:
     return render_notebook(evaluation)
 
 
+def _find_sections() -> tuple[str, ...]:
+    from scorereport.report.sections import list_sections
+
+    return tuple(section.name for section in list_sections())
+
+
 register_renderer(_render_notebook)
+register_section_finder(_find_sections)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ from scorereport.reference.reference_documents import Certificate
 from scorereport.report.provenance import Provenance, Revision
 from scorereport.report.report_output import select_checkpoint
 from scorereport.report.report_record import Report, build_report, reconfigure_report
+from scorereport.report.sections import list_sections
 from scorereport.report.templates import hash_templates
 
 DATE = "2026-11-15"
@@ -247,6 +248,11 @@ def list_contents(page: str) -> list[tuple[str, str, str]]:
     nav = page[page.index("<nav") : page.index("</nav>")]
     found = re.findall(r'<span class="number">(\d+)</span><a href="#([\w-]+)">([^<]+)</a>', nav)
     return [(name, number, html.unescape(title)) for number, name, title in found]
+
+
+def list_titles(kind: str, without: tuple[str, ...]) -> list[str]:
+    """The titles of the sections that reports on models of a kind have, except those with these names."""
+    return [s.title for s in list_sections() if kind in s.kinds and s.name not in without]
 
 
 def list_images(page: str) -> list[str]:

@@ -16,11 +16,13 @@ from scorereport.configuration import (
     read_configuration,
 )
 from scorereport.errors import UsageError
+from scorereport.report import checklists
 from scorereport.report.checklists import (
     Checklist,
     ChecklistItem,
     ItemStatus,
     fill_checklist,
+    list_package_checklists,
     parse_checklist,
     read_checklists,
 )
@@ -38,8 +40,19 @@ def lines_of(name, configuration, sections=SECTION_NAMES):
 
 def test_all_lists_of_the_package_are_known():
     files = {path.stem for path in (find_package_folder("templates") / "checklists").glob("*.toml")}
-    assert files == set(CHECKLISTS)
+    assert files == set(list_package_checklists())
+    assert list_package_checklists()[:3] == CHECKLISTS
     assert [checklist.name for checklist in read_checklists(Configuration())] == list(CHECKLISTS)
+
+
+def test_a_list_is_declared_by_its_file(tmp_path, monkeypatch):
+    folder = tmp_path / "templates" / "checklists"
+    folder.mkdir(parents=True)
+    (folder / "house.toml").write_text(OWN_LIST, encoding="utf-8")
+    monkeypatch.setattr(checklists, "find_package_folder", lambda name: tmp_path / name)
+    assert list_package_checklists() == (*CHECKLISTS, "house")
+    chosen = parse_configuration('[checklist]\nlists = ["house"]', "x.toml")
+    assert [checklist.name for checklist in read_checklists(chosen)] == ["house"]
 
 
 def test_tripod_has_27_items_in_52_parts():

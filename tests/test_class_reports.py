@@ -49,6 +49,7 @@ from report_tools import (
     list_figures,
     list_images,
     list_tags,
+    list_titles,
     make_epochs,
     make_patients,
     open_pdf,
@@ -89,27 +90,7 @@ tables = pytest.fixture(scope="module")(tables_fixture)
 nominal = pytest.fixture(scope="module")(nominal_fixture)
 
 
-TITLES = (
-    "Summary",
-    "Model",
-    "Data",
-    "Methods",
-    "Overall performance",
-    "Calibration",
-    "Discrimination",
-    "Decomposition",
-    "Retention curves",
-    "Probability scale",
-    "Comparison of models",
-    "Subgroups",
-    "Time",
-    "Choice of a checkpoint",
-    "R certificate",
-    "Limitations and interpretation",
-    "Provenance",
-    "Sign-off",
-    "Annex: checklists",
-)
+TITLES = list_titles("ordinal", without=("trend",))
 
 
 #: Verdicts on the limits of the configuration, by model.

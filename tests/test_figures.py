@@ -202,6 +202,15 @@ def test_every_figure_is_drawn_described_and_readable(name):
         assert "nan" not in described.split()
 
 
+def test_every_plot_of_a_module_is_found_and_has_a_description():
+    names = {name for name in dir(plots) if name.startswith("plot_")}
+    assert len(names) > 15
+    assert {name.replace("plot_", "describe_") for name in names} <= set(dir(plots))
+    assert all(getattr(plots, name).__name__ == name for name in names)
+    with pytest.raises(AttributeError, match=r"^module 'scorereport\.plots' has no attribute 'plot_none'$"):
+        _ = plots.plot_none
+
+
 @pytest.mark.sweep
 def test_the_same_evaluation_gives_the_same_bytes():
     by_name = {name: call for name, *call in calls(case("usual"))}

@@ -45,6 +45,8 @@ DYNAMIC = {
     "__init__": "public names, which _HOMES lists",
     "channels": "the modules of its own folder",
     "cli.application": "one of the examples",
+    "plots": "the modules of its folder",
+    "report.sections": "the modules of its folder",
     "study.installation_checks": "packages of others",
     "study.peers.peer_comparison": "packages of others",
 }

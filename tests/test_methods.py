@@ -20,7 +20,7 @@ from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 from scorereport.report.methods.notation import SYMBOLS, SYMBOLS_OF_INFERENCE, cite, list_works
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
-from scorereport.report.sections.methods_section import describe_methods_section
+from scorereport.report.sections.methods_section import METHODS, describe_methods_section
 from scorereport.report.tables.overview import evaluation_tables
 from scorereport.report.templates import render_html
 from scorereport.scores.registry import REGISTRY, Kind, Reported, list_reported
@@ -108,7 +108,7 @@ def entries_of(report):
 def render(report):
     section = describe_methods_section(report)
     parts = {key: part | {"id": "table-1", "name": "Table 1"} for key, part in section.parts.items()}
-    shown = {**section.content, "id": "methods", "number": "4", "title": section.title, "parts": parts}
+    shown = {**section.content, "id": "methods", "number": "4", "title": METHODS.title, "parts": parts}
     return render_html("sections/methods.html", {"section": shown, "labels": {}})
 
 

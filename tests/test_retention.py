@@ -14,7 +14,7 @@ from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.retention_bands import RetentionBand, retain_panel, retention_band
 from scorereport.plots import describe_retention, plot_retention, render_svg
 from scorereport.reliability.sampling import random_stream
-from scorereport.report.sections.retention_section import describe_retention_section
+from scorereport.report.sections.retention_section import RETENTION, describe_retention_section
 from scorereport.report.tables.retention_tables import describe_best_scores, retention_table
 from scorereport.report.templates import render_html
 from scorereport.results.class_records import ClassModelResult, Confusion
@@ -543,7 +543,6 @@ def test_there_is_no_section_without_retention():
 
 def test_the_section_has_figures_and_a_table():
     section = describe_retention_section(make_report(make_models(5)))
-    assert (section.name, section.title) == ("retention", "Retention curves")
     assert list(section.parts) == ["retention", "retention_2", "retention_areas"]
     assert section.parts["retention"]["caption"].endswith(
         "Shaded: pointwise 95 % bands, percentile bootstrap, 5 resamples of rows, seed 2021."
@@ -559,7 +558,7 @@ def test_the_section_is_rendered():
     for place, part in enumerate(section.parts.values()):
         part |= {"id": f"part-{place}", "name": f"Part {place}"}
     labels = {key: {"text": part["name"], "id": part["id"]} for key, part in section.parts.items()}
-    described = {**section.content, "id": "retention", "number": "1", "title": section.title}
+    described = {**section.content, "id": "retention", "number": "1", "title": RETENTION.title}
     page = render_html(
         "sections/retention.html", {"section": described | {"parts": section.parts}, "labels": labels}
     )

@@ -25,9 +25,14 @@ from scorereport.audit.site.audit_runs import (
     safe_file_name,
     safe_name,
 )
-from scorereport.audit.site.chart_axes import CHART_WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
-from scorereport.audit.site.chart_lanes import spread_labels
-from scorereport.audit.site.measure_series import choose_format, collect_series
+from scorereport.audit.site.chart_axes import (
+    CHART_WIDTH,
+    count_decimals,
+    list_day_ticks,
+    scale_of_days,
+    scale_of_numbers,
+)
+from scorereport.audit.site.measure_series import choose_site_format, collect_runs
 from scorereport.audit.site.publication import write_site
 from scorereport.audit.site.site_files import MANIFEST_FILE, FileState, plan_copies
 from scorereport.audit.site.status_board import build_board
@@ -37,6 +42,7 @@ from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding, Verification
+from scorereport.plots.trend_picture import spread_labels
 
 site = pytest.fixture(scope="module")(site_fixture)
 
@@ -58,7 +64,7 @@ def change_number(record, place, **changes):
 def charts_of(records):
     (audit,) = group_runs(records)
     days, failed = [run.day for run in audit.measured], [run.day for run in audit.failed]
-    return build_charts(collect_series(audit.measured), days, failed)
+    return build_charts(collect_runs(audit.measured), days, failed)
 
 
 def test_a_run_is_drawn_in_the_middle_of_its_period():
@@ -108,7 +114,7 @@ def test_names_of_files_keep_the_ending_of_a_report_only():
     [
         (1, ["1 Nov"]),
         (5, ["1 Nov", "2 Nov", "3 Nov", "4 Nov", "5 Nov"]),
-        (40, ["3 Nov", "10 Nov", "17 Nov", "24 Nov", "1 Dec", "8 Dec"]),
+        (40, ["5 Nov", "12 Nov", "19 Nov", "26 Nov", "3 Dec", "10 Dec"]),
         (365, ["Nov", "Jan", "Mar", "May", "Jul", "Sep"]),
         (3 * 365, ["Jan", "Jul", "Jan", "Jul", "Jan", "Jul"]),
     ],
@@ -138,17 +144,18 @@ def test_the_time_axis_is_one_of_real_time():
 def test_numbers_at_the_axis_are_round_and_two_at_least(values):
     scale = scale_of_numbers(values, 1100)
     ticks = scale.ticks(3)
-    assert 2 <= len(ticks.values) <= 5
-    assert all(scale.holds(tick) for tick in ticks.values)
-    texts = {f"{tick:.{ticks.decimals()}f}" for tick in ticks.values}
-    assert len(texts) == len(ticks.values)
+    assert 2 <= len(ticks) <= 5
+    assert all(scale.holds(tick) for tick in ticks)
+    texts = {f"{tick:.{count_decimals(ticks)}f}" for tick in ticks}
+    assert len(texts) == len(ticks)
     assert all(0 <= scale.place(value) <= 1100 for value in values)
 
 
 def test_labels_never_touch_and_stay_in_their_box():
     for places in ([50, 50, 50, 50], [0, 1, 99, 100], [97, 98, 99]):
-        moved = spread_labels(places, 100)
-        assert all(after - before >= 15 for before, after in pairwise(moved))
+        moved = spread_labels(places, 100, 15)
+        assert all(after - before >= 15 - 1e-9 for before, after in pairwise(moved))
+        assert min(moved) >= 0
         assert max(moved) <= 100
 
 
@@ -231,6 +238,13 @@ def test_numbers_that_are_not_fully_drawn_are_noted():
     assert chart.columns[3].dots.endswith(f" {chart.lanes[0].top}h0")
 
 
+def test_an_interval_below_the_least_possible_number_is_not_cut():
+    records = [change_number(record, 1, lower=-0.01) for record in make_records(5, 1)]
+    chart = charts_of(chain(records))[1]
+    assert chart.measure == "brier_miscalibration"
+    assert chart.notes == ()
+
+
 def test_limits_far_from_all_numbers_do_not_flatten_them():
     records = make_records(9, 1)
     judged = [
@@ -264,7 +278,7 @@ def test_components_are_shown_without_overfit_and_judged_numbers_beside_others()
     extra = replace(record.judgements[0], measure="calibration_slope", label="calibration slope", value=0.9)
     in_a_group = replace(extra, group="plan = a", measure="log_loss")
     (audit,) = group_runs([replace(record, judgements=(*record.judgements, extra, in_a_group))])
-    series = {one.measure: one for one in collect_series(audit.measured)}
+    series = {one.measure: one for one in collect_runs(audit.measured)}
     assert "log_loss" not in series
     assert series["calibration_slope"].readings[0].value == 0.9
     reading = series["brier_miscalibration"].readings[0]
@@ -275,7 +289,7 @@ def test_components_are_shown_without_overfit_and_judged_numbers_beside_others()
 
 def test_a_model_added_later_has_a_line_from_then_on():
     old, new = make_records(4, 1), make_records(8, 2)[4:]
-    series = collect_series(group_runs(chain([*old, *new]))[0].measured)
+    series = collect_runs(group_runs(chain([*old, *new]))[0].measured)
     assert [one.model for one in series if one.measure == "brier"] == list(NAMES[:2])
     assert [reading is None for reading in series[1].readings] == [True] * 4 + [False] * 4
     assert (
@@ -286,9 +300,9 @@ def test_a_model_added_later_has_a_line_from_then_on():
 
 def test_numbers_are_formatted_consistently():
     records = make_records(2, 1)
-    series = {one.measure: one for one in collect_series(group_runs(records)[0].measured)}
-    brier = choose_format("brier", series["brier"].known)
-    share = choose_format("prevalence", series["prevalence"].known)
+    series = {one.measure: one for one in collect_runs(group_runs(records)[0].measured)}
+    brier = choose_site_format("brier", series["brier"].known)
+    share = choose_site_format("prevalence", series["prevalence"].known)
     assert (brier.number(0.1), brier.interval(-0.1, 0.2)) == ("0.1000", "[−0.1000, 0.2000]")
     assert (brier.change(0.0012), brier.change(-0.0012), brier.change(1e-9)) == (
         "+0.0012",

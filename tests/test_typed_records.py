@@ -15,6 +15,7 @@ LOOSE = {
     "report.templates.render_html": "the template decides which values its context has",
     "history.chain_check.ChainLink": "a stored row, which may be damaged",
     "channels.channel.STRICT": "keywords of pydantic",
+    "plots.canvas.Canvas": "keywords of matplotlib",
     "configuration.toml_reader.parse_toml": "a TOML file as it was read; checks follow",
     "scores.skills.skill": SCORE_OPTIONS,
     "reliability.decomposition.resolve_score": SCORE_OPTIONS,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from scorereport._utils.choices import WEIGHT_KINDS
+from scorereport._utils.formatting import format_plain, shortest
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def extreme_weight_rule(name: str) -> tuple[str, str]:
     """Return the rule on the size of weights, and a hint."""
     smallest, largest = WEIGHT_RANGE
     return (
-        f"`{name}` must be 0 or lie between {smallest:g} and {largest:g}",
+        f"`{name}` must be 0 or lie between {format_plain(smallest)} and {format_plain(largest)}",
         " Divide all weights by one of them.",
     )
 
@@ -165,7 +166,7 @@ def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     total = table.sum(axis=1)
     is_off = np.abs(total - 1) > SUM_TOLERANCE
     if is_off.any():
-        refuse_rows(total, is_off, f"Each row of `{name}` must sum to 1 within {SUM_TOLERANCE:g}")
+        refuse_rows(total, is_off, f"Each row of `{name}` must sum to 1 within {format_plain(SUM_TOLERANCE)}")
     return table
 
 
@@ -232,7 +233,8 @@ def check_inside(value: Any, name: str, lower: float, upper: float, *, closed: s
     if not (above and below):
         left, right = {"both": ("[", "]"), "left": ("[", ")"), "neither": ("(", ")")}[closed]
         raise UsageError(
-            f"`{name}` must lie in {left}{lower:g}, {upper:g}{right}; got {shortest(float(value))}."
+            f"`{name}` must lie in {left}{format_plain(lower)}, {format_plain(upper)}{right}; got "
+            f"{shortest(float(value))}."
         )
     return float(value)
 
@@ -251,16 +253,6 @@ def check_option(value: str, name: str, allowed: Collection[str]) -> str:
     if value not in allowed:
         raise UsageError(f"`{name}` must be one of {_quoted(allowed)}; got {value!r}.")
     return value
-
-
-def shortest(value: float) -> str:
-    """Format a parameter as short as possible without changing its value.
-
-    >>> shortest(1), shortest(0.25), shortest(1.0000000001)
-    ('1', '0.25', '1.0000000001')
-    """
-    text = f"{value:g}"
-    return text if float(text) == value or np.isnan(value) else repr(float(value))
 
 
 def _quoted(words: Collection[str]) -> str:

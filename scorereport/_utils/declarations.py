@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from scorereport._utils.formatting import format_plain
 from scorereport._utils.rules import Rule
 from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import UsageError
@@ -60,7 +61,7 @@ class Declared:
         """The value if the argument is not given; empty if nothing is to be said about it."""
         if self.unless_given or self.default is None or isinstance(self.default, bool):
             return self.unless_given
-        return f'"{self.default}"' if isinstance(self.default, str) else f"{self.default:g}"
+        return f'"{self.default}"' if isinstance(self.default, str) else format_plain(self.default)
 
 
 def read_declarations(*tables: type) -> dict[str, Declared]:

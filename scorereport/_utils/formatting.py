@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,34 @@ def format_number(value: float, decimals: int) -> str:
     text = "∞" if math.isinf(value) else f"{abs(value):.{decimals}f}"
     is_zero = not text.strip("0.")
     return f"−{text}" if value < 0 and not is_zero else text
+
+
+def format_fixed(value: float, decimals: int) -> str:
+    """Format a number with fixed decimals in Python's notation, for notes that documents keep.
+
+    >>> format_fixed(-0.125, 2), format_fixed(float("nan"), 2)
+    ('-0.12', 'nan')
+    """
+    return f"{value:.{decimals}f}"
+
+
+def format_plain(value: float, figures: int = 6) -> str:
+    """Format a number in Python's notation to this many figures, as it is written in a configuration.
+
+    >>> format_plain(0.05), format_plain(1e-6), format_plain(1 / 3, 3)
+    ('0.05', '1e-06', '0.333')
+    """
+    return f"{value:.{figures}g}"
+
+
+def shortest(value: float) -> str:
+    """Format a parameter as short as possible without changing its value.
+
+    >>> shortest(1), shortest(0.25), shortest(1.0000000001)
+    ('1', '0.25', '1.0000000001')
+    """
+    text = format_plain(value)
+    return text if float(text) == value or math.isnan(value) else repr(float(value))
 
 
 def format_percent(value: float) -> str:
@@ -77,6 +106,15 @@ def format_count(value: float) -> str:
     ('20,190', '12.5')
     """
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def format_gigabytes(count: float) -> str:
+    """Format a number of bytes.
+
+    >>> format_gigabytes(1_234_500_000_000)
+    '1,234.5 GB'
+    """
+    return f"{count / 1e9:,.1f} GB"
 
 
 def format_counted(n: float, noun: str) -> str:
@@ -135,6 +173,42 @@ def format_difference(value: float) -> str:
     if not math.isfinite(value):
         return format_number(value, 0)
     return _typeset(f"{value:.2g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureFormat:
+    """Format of the numbers of a measure: in percent, or with the same number of decimals everywhere."""
+
+    is_share: bool
+    decimals: int
+
+    def number(self, value: float) -> str:
+        """Format one number."""
+        return format_percent(value) if self.is_share else format_number(value, self.decimals)
+
+    def limit(self, value: float) -> str:
+        """Format a limit, as short as possible.
+
+        >>> [MeasureFormat(is_share=is_share, decimals=4).limit(0.2) for is_share in (False, True)]
+        ['0.2', '20.0 %']
+        """
+        if self.is_share:
+            return format_percent(value)
+        text = format_number(value, common_decimals([value]))
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def interval(self, lower: float, upper: float) -> str:
+        """Format both ends of an interval; empty if it is not defined."""
+        if not self.is_share:
+            return format_interval(lower, upper, self.decimals)
+        ends = format_interval(100 * lower, 100 * upper, 1)
+        return f"{ends} %" if ends else ""
+
+    def change(self, difference: float) -> str:
+        """Format a difference with its sign; a difference of shares is in percentage points."""
+        factor, decimals, unit = (100, 1, " points") if self.is_share else (1, self.decimals, "")
+        text = format_number(factor * difference, decimals)
+        return f"{'+' if difference > 0 and text.strip('0.') else ''}{text}{unit}"
 
 
 def _typeset(text: str) -> str:

@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import Any, Protocol
 
+from scorereport._utils.formatting import format_plain, shortest
 from scorereport.errors import UsageError
 
 _LONGEST_SHOWN = 60
@@ -98,11 +99,6 @@ def list_items(value: object) -> list[Any] | None:
     return list(plain) if isinstance(plain, Iterable) else None  # an array without dimensions is a number
 
 
-def _shorten(value: float) -> str:
-    text = f"{value:g}"
-    return text if float(text) == value or math.isnan(value) else repr(float(value))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberIn:
     """A number in an interval that is closed at "neither" end, or only "left"."""
@@ -118,7 +114,7 @@ class NumberIn:
         if not is_number(value):
             raise UsageError(f"`{name}` must be a number; got {show_value(value)}.")
         if not self.holds(value):
-            raise UsageError(f"`{name}` must lie in {self.interval}; got {_shorten(float(value))}.")
+            raise UsageError(f"`{name}` must lie in {self.interval}; got {shortest(float(value))}.")
         return float(value)
 
     def holds(self, value: Any) -> bool:
@@ -128,7 +124,9 @@ class NumberIn:
     @property
     def interval(self) -> str:
         """The interval in mathematical notation."""
-        return f"{'[' if self.closed == 'left' else '('}{self.lower:g}, {self.upper:g})"
+        return (
+            f"{'[' if self.closed == 'left' else '('}{format_plain(self.lower)}, {format_plain(self.upper)})"
+        )
 
     def read(self, text: str) -> Any:
         """Read a number."""
@@ -307,7 +305,7 @@ class CostMatrix:
         wrong = [number for row in costs for number in row if not 0 <= number < math.inf]
         if wrong:
             raise UsageError(
-                f"`{name}` must hold finite numbers that are not negative; got {_shorten(wrong[0])}."
+                f"`{name}` must hold finite numbers that are not negative; got {shortest(wrong[0])}."
             )
         return tuple(map(tuple, costs))
 

@@ -15,6 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.files import make_folder, write_text
+from scorereport._utils.formatting import format_plain
 from scorereport.channels import CHANNELS, notification
 from scorereport.channels.notification import Notification, SecretReader, describe_channel_error
 
@@ -120,7 +121,7 @@ def _send_in_thread(send: Callable[[], list[str]]) -> list[str]:
     thread.join(notification.TOTAL_LIMIT)
     if results:
         return results[0]
-    return [f"this took longer than {notification.TOTAL_LIMIT:g} seconds and was given up."]
+    return [f"this took longer than {format_plain(notification.TOTAL_LIMIT)} seconds and was given up."]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from scorereport._utils.exits import (
     release_frames,
 )
 from scorereport._utils.files import make_folder, remove_abandoned
+from scorereport._utils.formatting import format_plain
 from scorereport._utils.processes import signals_deferred
 from scorereport.audit.after_run import (
     begin_record,
@@ -77,7 +78,8 @@ def _acquire_lock(plan: Plan, wait: float) -> BaseFileLock:
         lock.acquire(timeout=wait)
     except Timeout as error:
         raise UsageError(
-            f"Another run of the audit {plan.name} did not end within {wait:g} seconds; its lock is {path}."
+            f"Another run of the audit {plan.name} did not end within {format_plain(wait)} seconds; its "
+            f"lock is {path}."
         ) from error
     except OSError as error:
         raise UsageError(f"The folder {plan.folder} cannot be written: {error.strerror}.") from error

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import one_line
+from scorereport._utils.formatting import format_plain, one_line
 from scorereport._utils.processes import kill_process_group
 from scorereport._utils.redaction import find_variables
 from scorereport.channels import notification
@@ -63,7 +63,8 @@ def run_command(command: tuple[str, ...], message: Notification, _: SecretReader
         except subprocess.TimeoutExpired:
             kill_process_group(process)
             process.wait()
-            return [f"the command took longer than {notification.COMMAND_LIMIT:g} seconds and was stopped."]
+            limit = format_plain(notification.COMMAND_LIMIT)
+            return [f"the command took longer than {limit} seconds and was stopped."]
         stderr.seek(0)
         return [] if code == 0 else [_describe_exit(code, stderr.read())]
 

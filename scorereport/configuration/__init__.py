@@ -5,9 +5,10 @@ r"""The configuration of a report: a TOML file that is checked key by key.
 0.21
 """
 
+from typing import Any
+
 from scorereport.configuration.configuration_tables import (
     CHECKLISTS,
-    SECTION_NAMES,
     Bounds,
     Configuration,
     LimitsTable,
@@ -24,6 +25,7 @@ from scorereport.configuration.consistency import (
 from scorereport.configuration.json_schema import configuration_schema
 from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, MeasurePart, ModelKind
 from scorereport.configuration.toml_reader import parse_configuration, read_configuration
+from scorereport.results.section_names import list_section_names
 
 __all__ = [
     "CHECKLISTS",
@@ -46,3 +48,13 @@ __all__ = [
     "parse_configuration",
     "read_configuration",
 ]
+
+#: The sections of a report that can be left out, in reading order; found when they are first used, because
+#: the modules of the report declare them.
+SECTION_NAMES: tuple[str, ...]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SECTION_NAMES":
+        return list_section_names()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from scorereport._utils.checks import shortest
+from scorereport._utils.formatting import shortest
 from scorereport.configuration.audit_rules import find_broken_audit
-from scorereport.configuration.configuration_tables import FIXED_SECTIONS, SECTION_NAMES
+from scorereport.configuration.configuration_tables import FIXED_SECTIONS
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.messages import suggest
+from scorereport.results.section_names import list_section_names
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ def _check_omitted(names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
         if name in FIXED_SECTIONS:
             yield f"`report.omit` cannot leave out {name!r}: every report has it."
-        elif name not in SECTION_NAMES:
-            known = ", ".join(f'"{section}"' for section in SECTION_NAMES)
+        elif name not in (sections := list_section_names()):
+            known = ", ".join(f'"{section}"' for section in sections)
             yield f"`report.omit` names an unknown section: {name!r}; " + (
-                suggest(name, SECTION_NAMES) or f"sections are {known}."
+                suggest(name, sections) or f"sections are {known}."
             )
 
 

@@ -18,34 +18,9 @@ if TYPE_CHECKING:
 
     from scorereport.data.roles import Columns
 
-#: The sections of a report that can be left out, in reading order.
-SECTION_NAMES = (
-    "summary",
-    "model",
-    "data",
-    "methods",
-    "performance",
-    "calibration",
-    "discrimination",
-    "decomposition",
-    "decision",
-    "retention",
-    "scale",
-    "comparison",
-    "groups",
-    "time",
-    "trend",
-    "recalibration",
-    "checkpoints",
-    "certificate",
-    "limitations",
-    "provenance",
-    "sign-off",
-    "checklist",
-)
-#: Sections that every report has.
+#: Parts that every report has, in addition to the sections that `report.sections` declares.
 FIXED_SECTIONS = ("cover", "contents")
-#: Checklists that are part of the package.
+#: Checklists that a report has unless the configuration selects others.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
 
 

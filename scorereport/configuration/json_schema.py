@@ -7,10 +7,11 @@ from typing import Any
 from scorereport.channels import CHANNELS
 from scorereport.channels.notification import FORMATS
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, NEWEST, OUTCOMES
-from scorereport.configuration.configuration_tables import SECTION_NAMES, Tables
+from scorereport.configuration.configuration_tables import Tables
 from scorereport.configuration.evaluation_keys import describe_keys
 from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
 from scorereport.configuration.messages import LIMIT_HOMES
+from scorereport.results.section_names import list_section_names
 
 VERSION = 1
 #: Keys of an audit whose values are from a list of options.
@@ -36,7 +37,7 @@ def configuration_schema() -> dict[str, Any]:
     for role in kinds["PeopleTable"]["properties"].values():
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
-    kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
+    kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(list_section_names())}
     kinds["EvaluationTable"] = describe_keys()
     described["properties"]["evaluation"] = {"$ref": "#/$defs/EvaluationTable"}
     for table, keys in _OPTIONS.items():

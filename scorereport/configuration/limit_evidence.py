@@ -20,7 +20,7 @@ from typing import NamedTuple
 from scipy.optimize import brentq
 from scipy.special import kl_div
 
-from scorereport._utils.formatting import format_counted
+from scorereport._utils.formatting import format_counted, format_number
 from scorereport.configuration.measure_limits import LimitMeasure, MeasurePart
 from scorereport.inference.rare_cases import exact_share
 from scorereport.results.model_records import IndependentCases, SampleSummary
@@ -91,7 +91,7 @@ def _describe(fewest: float, what: str, unit: str, sample: SampleSummary) -> str
 def _describe_clusters(fewest: float, which: str) -> str:
     if math.isclose(fewest, round(fewest)):
         return f"Only {format_counted(round(fewest), 'cluster')} {which}"
-    return f"The clusters {which} count as {_round_down(fewest):.1f} of equal size"
+    return f"The clusters {which} count as {format_number(_round_down(fewest), 1)} of equal size"
 
 
 def _round_down(fewest: float) -> float:

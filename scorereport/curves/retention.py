@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scorereport._utils.arrays import FloatArray, IntArray, read_only
 from scorereport._utils.checks import check_classes, check_option, check_probability, refuse_rows
 from scorereport._utils.choices import RETENTION_FRACTIONS
+from scorereport._utils.formatting import format_plain
 from scorereport._utils.rounding import are_equal, rank_ties
 from scorereport.errors import UsageError
 from scorereport.reliability.sampling import are_whole
@@ -188,7 +189,8 @@ def order_for_retention(
     )
     if queue.cut(row_weight).retained.min() == 0:
         raise UsageError(
-            f"`fractions` must leave a case; {fraction.max():g} of {row_weight.sum():g} leaves none."
+            f"`fractions` must leave a case; {format_plain(fraction.max())} of "
+            f"{format_plain(row_weight.sum())} leaves none."
         )
     return queue
 

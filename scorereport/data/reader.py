@@ -16,6 +16,7 @@ from scorereport._utils.checks import (
     refuse_rows,
 )
 from scorereport._utils.declarations import complete_docstring
+from scorereport._utils.formatting import format_plain
 from scorereport._utils.machine import release_memory
 from scorereport.data.columns import (
     bounded_numbers,
@@ -221,7 +222,7 @@ def _make_tables(
 def _refuse_sums(model: str, total: FloatArray, is_off: NDArray[np.bool_], rows: IntArray) -> None:
     if is_off.any():
         hint = " Correct them, or pass normalize=True (--normalize) to divide each row by its sum."
-        rule = f"The probabilities of {model} must sum to 1 within {SUM_TOLERANCE:g} in each row"
+        rule = f"The probabilities of {model} must sum to 1 within {format_plain(SUM_TOLERANCE)} in each row"
         _refuse_at(rows, total, is_off, rule, hint)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from scorereport._utils import machine
 from scorereport._utils.checks import LONGEST_TEXT
+from scorereport._utils.formatting import format_gigabytes
 from scorereport.data.database_tables import columns_of, quote_name
 from scorereport.errors import DataError
 
@@ -47,7 +48,7 @@ def check_unpacked(name: str, packed: int, expanded: int) -> None:
     if expanded > max(_FREE, _PACKED_CSV * packed):
         raise DataError(
             f"{name} must not expand to more than {_PACKED_CSV} times its {packed:,} bytes; "
-            f"got more than {_format_bytes(expanded)}. If the file is right, unpack it first."
+            f"got more than {format_gigabytes(expanded)}. If the file is right, unpack it first."
         )
 
 
@@ -57,7 +58,7 @@ def check_parquet_size(name: str, packed: int, rows: int, columns: int, uncompre
     if expanded > max(_FREE, _PACKED_PARQUET * packed):
         raise DataError(
             f"{name} must not expand to more than {_PACKED_PARQUET:,} times its {packed:,} bytes; "
-            f"got {rows:,} rows, which take {_format_bytes(expanded)}. "
+            f"got {rows:,} rows, which take {format_gigabytes(expanded)}. "
             "Where equal rows repeat, write each of them once and pass their number as `weight`."
         )
 
@@ -67,8 +68,8 @@ def check_memory(name: str, rows: int, columns: int, text_bytes: int = 0) -> Non
     needed, there = (rows * columns * _CELL + text_bytes) * _COPIES, machine.physical_memory()
     if needed > there:
         raise DataError(
-            f"{name} must fit into memory, of which there are {_format_bytes(there)}; got {rows:,} rows, "
-            f"which take at least {_format_bytes(needed)}. "
+            f"{name} must fit into memory, of which there are {format_gigabytes(there)}; got {rows:,} rows, "
+            f"which take at least {format_gigabytes(needed)}. "
             'Pass engine="duckdb" (--engine duckdb) to evaluate them on disk.'
         )
 
@@ -128,7 +129,3 @@ class _Text(NamedTuple):
             f"{self.column} AS text FROM {relation}) WHERE size > {_WIDEST * LONGEST_TEXT} "
             f"OR (size > {LONGEST_TEXT} AND {characters} > {LONGEST_TEXT}) LIMIT 1"
         )
-
-
-def _format_bytes(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB"

@@ -86,7 +86,7 @@ def _find_few_resamples(arguments: Arguments, name_of: Callable[[str], str]) -> 
     resamples = arguments.get("resamples")
     if not resamples:
         return
-    from scorereport._utils.checks import shortest
+    from scorereport._utils.formatting import shortest
     from scorereport.reliability.band_bounds import fewest_resamples
 
     level = arguments.get("band_level", SETTINGS["band_level"].default)

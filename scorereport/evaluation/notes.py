@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import SUM_TOLERANCE, name_some
-from scorereport._utils.formatting import format_count, format_counted
+from scorereport._utils.formatting import format_count, format_counted, format_plain
 from scorereport.data.predictions import ClassPredictions
 from scorereport.evaluation.subgroups import (
     MOST_GROUPS_WITH_INTERVALS,
@@ -202,10 +202,11 @@ def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
 def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
     action = f"{rescaled.model}: the probabilities of each row were divided by their sum, as requested; "
     if not rescaled.rows:
-        return f"{action}before, every row summed to 1 within {SUM_TOLERANCE:g}."
+        return f"{action}before, every row summed to 1 within {format_plain(SUM_TOLERANCE)}."
     return (
         f"{action}before, {format_count(rescaled.rows)} of {format_counted(rows, 'row')} did not sum to 1 "
-        f"within {SUM_TOLERANCE:g}; the sum furthest from 1 was {rescaled.furthest_sum:.10g}."
+        f"within {format_plain(SUM_TOLERANCE)}; the sum furthest from 1 was "
+        f"{format_plain(rescaled.furthest_sum, 10)}."
     )
 
 

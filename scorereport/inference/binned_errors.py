@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.formatting import format_fixed
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.distances import (
     DRAWS,
@@ -209,7 +210,8 @@ def _correct(found: BinnedError, share: FloatArray, spread: FloatArray) -> float
 
 def _warn(panel: ForecastPanel, strategy: str, norm: str) -> str:
     values = [(_bin_cases(panel, bins, strategy, norm).value, bins) for bins in OTHER_BINS]
-    return f"The value depends on the bins: {', '.join(f'{v:.4f} with {bins}' for v, bins in values)}."
+    listed = ", ".join(f"{format_fixed(value, 4)} with {bins}" for value, bins in values)
+    return f"The value depends on the bins: {listed}."
 
 
 def _bin_cases(panel: ForecastPanel, bins: int, strategy: str, norm: str) -> BinnedError:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from scorereport._utils.checks import CheckedCases, check_whole
+from scorereport._utils.formatting import format_plain
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.mean_errors import ErrorDistribution, describe_few_draws
@@ -216,7 +217,7 @@ def _squared_weight(panel: ForecastPanel) -> FloatArray:
 
 def _describe_variance(panel: ForecastPanel) -> str:
     if panel.cluster is not None:
-        return f"bias-reduced variance over {panel.units.size:g} clusters"
+        return f"bias-reduced variance over {format_plain(panel.units.size)} clusters"
     return "variance under the null hypothesis" + _describe_weight(panel)
 
 

@@ -21,6 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from scorereport._utils.checks import check_inside, check_option
+from scorereport._utils.formatting import format_plain
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.mean_errors import ErrorDistribution, describe_few_draws
 from scorereport.inference.panel import make_panel
@@ -221,14 +222,14 @@ def describe_method(panel: ForecastPanel) -> str:
     """Describe the method of the variance."""
     if panel.cluster is None:
         return "DeLong"
-    return f"DeLong with bias-reduced cluster errors ({panel.units.size:g} clusters)"
+    return f"DeLong with bias-reduced cluster errors ({format_plain(panel.units.size)} clusters)"
 
 
 def describe_interval(panel: ForecastPanel, scale: str) -> str:
     """Describe the method of the variance and of the interval."""
     if scale == "score":
         return f"{describe_method(panel)}, score interval of Newcombe's shape, quantile of t"
-    of_clusters = f" with Obuchowski's cluster errors ({panel.units.size:g} clusters)"
+    of_clusters = f" with Obuchowski's cluster errors ({format_plain(panel.units.size)} clusters)"
     return f"DeLong{of_clusters if panel.cluster is not None else ''}, {scale} scale"
 
 
@@ -377,10 +378,11 @@ def _lower_score_bound(value: float, cases: tuple[float, float], reach: float) -
 def _describe_limits(panel: ForecastPanel, value: float, error: float) -> str:
     """Describe why the interval is not DeLong's, or has no width; empty if neither applies."""
     if np.isnan(value):
-        return f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
+        return f"The AUC needs both outcomes; all are {format_plain(panel.outcome[0])}."
     if value in {0, 1}:
         return (
-            f"The forecasts separate the outcomes and DeLong's error is {error:g}: bounds after Newcombe."
+            f"The forecasts separate the outcomes and DeLong's error is {format_plain(error)}: bounds after "
+            "Newcombe."
             if error == 0
             else f"The forecasts separate the outcomes, with one {_unit(panel)} of a class: "
             "bounds after Newcombe."

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.formatting import format_counted
+from scorereport._utils.formatting import format_counted, format_plain
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.delong import (
@@ -308,7 +308,7 @@ def _compare_by_auc(panel: ForecastPanel, pair: tuple[str, str], settings: Error
         else f"{errors}, paired, quantile of t",
         reference="; ".join(_auc_references(settings)),
         n=panel.units.total,
-        note=f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
+        note=f"The AUC needs both outcomes; all are {format_plain(panel.outcome[0])}."
         if np.isnan(value)
         else describe_spread(panel, pair, value, error, settings) or _describe_few_cases(panel),
     )
@@ -353,7 +353,7 @@ def _describe_infinite(
     for name, scores in zip(pair, values, strict=True):
         cases = float(panel.units.row_weight[~np.isfinite(scores)].sum())
         if cases:
-            parts.append(f"of {name} in {cases:g} {'case' if cases == 1 else 'cases'}")
+            parts.append(f"of {name} in {format_plain(cases)} {'case' if cases == 1 else 'cases'}")
     return f"The {measure} is not finite: {' and '.join(parts)}, so there is no test." if parts else ""
 
 

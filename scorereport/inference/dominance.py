@@ -19,7 +19,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
-from scorereport._utils.formatting import format_level
+from scorereport._utils.formatting import format_level, format_plain
 from scorereport.errors import UsageError
 from scorereport.inference.large_panels import are_many_alike, row_chunks
 from scorereport.inference.murphy_bands import (
@@ -74,9 +74,9 @@ def _range(theta: FloatArray, chosen: NDArray[np.bool_]) -> str:
     if len(where) == 0:
         return ""
     if len(where) == 1:
-        return f"cost {theta[where[0]]:.3g}"
+        return f"cost {format_plain(theta[where[0]], 3)}"
     some = "" if len(where) == where[-1] - where[0] + 1 else "some "
-    return f"{some}costs between {theta[where[0]]:.3g} and {theta[where[-1]]:.3g}"
+    return f"{some}costs between {format_plain(theta[where[0]], 3)} and {format_plain(theta[where[-1]], 3)}"
 
 
 def choose_costs(panel: ForecastPanel, points: int) -> FloatArray:

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
-from scorereport._utils.formatting import conjugate
+from scorereport._utils.formatting import conjugate, format_plain
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.likelihood import combine, information, invert, sum_over_draws
 from scorereport.inference.logistic import fit_columns
@@ -194,7 +194,7 @@ def _why_no_curve(panel: ForecastPanel) -> str:
     """Describe why not even a line fits; empty if one does."""
     p, is_event = panel.only, panel.outcome == 1
     if is_event.all() or not is_event.any():
-        return f"All outcomes are {panel.outcome[0]:g}: no curve fits."
+        return f"All outcomes are {format_plain(panel.outcome[0])}: no curve fits."
     if p[0] == p[-1]:
         return "All forecasts are the same: there is no curve."
     if panel.units.size < 2:
@@ -206,7 +206,7 @@ def _why_no_curve(panel: ForecastPanel) -> str:
 
 def _describe_errors(panel: ForecastPanel) -> str:
     if panel.cluster is not None:
-        return f"sandwich errors over {panel.units.size:g} clusters"
+        return f"sandwich errors over {format_plain(panel.units.size)} clusters"
     return (
         "errors from the likelihood"
         if panel.units.are_repeated_rows

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betainc
 
-from scorereport._utils.checks import check_clusters, check_inside, check_outcome, check_whole, shortest
+from scorereport._utils.checks import check_clusters, check_inside, check_outcome, check_whole
+from scorereport._utils.formatting import shortest
 from scorereport.errors import UsageError
 from scorereport.inference.panel import ForecastPanel, make_panel
 

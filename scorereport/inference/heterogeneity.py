@@ -26,6 +26,7 @@ from scorereport._utils.checks import (
     name_some,
     refuse_rows,
 )
+from scorereport._utils.formatting import format_fixed, format_plain
 from scorereport.errors import UsageError
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.likelihood import combine, log_likelihood, sum_over_draws
@@ -147,7 +148,7 @@ def compare_values(value: FloatArray, error: FloatArray, freedom: FloatArray) ->
         reference=COCHRAN if np.isinf(freedom).all() else f"{COCHRAN}; {WELCH}",
         n=float(len(value)),
         degrees_of_freedom=df,
-        note=f"I² = {100 * excess:.1f} %.",
+        note=f"I² = {format_fixed(100 * excess, 1)} %.",
     )
 
 
@@ -158,7 +159,8 @@ def _compare_q(q: float, df: int, uncertainty: float) -> tuple[float, str]:
     groups = df + 1
     second = (groups**2 - 1) / (3 * uncertainty)
     ratio = q / df / (1 + 2 * (groups - 2) / (groups**2 - 1) * uncertainty)
-    return float(fdtrc(df, second, ratio)), f"Welch's F, {df} and {second:.1f} degrees of freedom"
+    distribution = f"Welch's F, {df} and {format_fixed(second, 1)} degrees of freedom"
+    return float(fdtrc(df, second, ratio)), distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +307,8 @@ def _wald(
     covariance = np.sum([c @ part.covariance @ c.T for part, c in zip(parts, contrasts, strict=True)], axis=0)
     freedom = degrees_of_freedom(parts, contrasts)
     if not freedom > size - 1 or np.linalg.matrix_rank(covariance, hermitian=True) < size:
-        few = f"{panel.units.size:g} {panel.units.describes} are too few to compare {len(codes)} groups."
+        units = f"{format_plain(panel.units.size)} {panel.units.describes}"
+        few = f"{units} are too few to compare {len(codes)} groups."
         return _make_test(panel, model, note=f"{note} {few}".strip())
     statistic = float(difference @ np.linalg.solve(covariance, difference))
     note = " ".join(filter(None, (note, describe_few_draws(panel.units))))

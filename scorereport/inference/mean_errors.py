@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
-from scorereport._utils.formatting import format_counted
+from scorereport._utils.formatting import format_counted, format_fixed, format_plain
 from scorereport.errors import UsageError
 from scorereport.inference.time_errors import cosine_error, number_of_cosines
 
@@ -46,7 +46,9 @@ class ErrorDistribution(NamedTuple):
     def test_name(self) -> str:
         """The name of a test by this distribution."""
         df = self.degrees_of_freedom
-        return "normal test" if not np.isfinite(df) else f"t test with {df:.1f} degrees of freedom"
+        return (
+            "normal test" if not np.isfinite(df) else f"t test with {format_fixed(df, 1)} degrees of freedom"
+        )
 
     def p_value(self, statistic: float) -> float:
         """The two-sided p-value of a statistic."""
@@ -166,9 +168,8 @@ def describe_few_clusters(clusters: int, effective: float) -> str:
     few = f"with fewer than {FEW_UNITS} intervals and tests rest on few independent clusters"
     if clusters - effective < 0.1 * clusters:
         return f"Only {format_counted(clusters, 'cluster')}: {few}."
-    return (
-        f"{format_counted(clusters, 'cluster')} of unequal size count as {effective:.1f} equal ones: {few}."
-    )
+    equal = format_fixed(effective, 1)
+    return f"{format_counted(clusters, 'cluster')} of unequal size count as {equal} equal ones: {few}."
 
 
 def mean_error(panel: PanelRows, values: FloatArray, settings: ErrorChoice) -> float:
@@ -210,7 +211,7 @@ def without_rounding(error: float, values: FloatArray) -> float:
 def describe_errors(panel: PanelRows, settings: ErrorChoice) -> str:
     """Describe the errors, as part of a method."""
     if settings.errors == "cluster":
-        return f"cluster errors ({panel.units.size:g} clusters)"
+        return f"cluster errors ({format_plain(panel.units.size)} clusters)"
     if settings.errors == "iid":
         return "iid errors"
     if settings.lags is None:

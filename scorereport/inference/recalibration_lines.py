@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import conjugate
+from scorereport._utils.formatting import conjugate, format_fixed, format_plain
 from scorereport.inference.estimates import Estimate, HypothesisTest
 from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
@@ -145,7 +145,7 @@ def _wald_test(sample: LineSample, fit: LineFit, k: int, *, name: str, null: flo
         name=name,
         statistic=z,
         p_value=ErrorDistribution(fit.freedom[k]).p_value(z),
-        null_hypothesis=f"The {name.lower()} is {null:g}.",
+        null_hypothesis=f"The {name.lower()} is {format_plain(null)}.",
         method=f"two-sided Wald test, {sample.errors}{_describe_t(fit.freedom[k])}",
         reference=COX_1958,
         n=sample.n,
@@ -154,7 +154,7 @@ def _wald_test(sample: LineSample, fit: LineFit, k: int, *, name: str, null: flo
 
 
 def _describe_t(freedom: float) -> str:
-    return f", t with {freedom:.1f} degrees of freedom" if np.isfinite(freedom) else ""
+    return f", t with {format_fixed(freedom, 1)} degrees of freedom" if np.isfinite(freedom) else ""
 
 
 def describe_unreliability(
@@ -185,13 +185,13 @@ def refer_wald(statistic: float, size: int, freedom: float) -> tuple[float, str]
         return float(chdtrc(size, statistic)), f"χ² with {size} degrees of freedom"
     second = freedom - size + 1
     p_value = float(fdtrc(size, second, second / (freedom * size) * statistic))
-    return p_value, f"Hotelling's T² as F with {size} and {second:.1f} degrees of freedom"
+    return p_value, f"Hotelling's T² as F with {size} and {format_fixed(second, 1)} degrees of freedom"
 
 
 def likelihood_ratio(sample: LineSample, rise: float) -> tuple[float, str]:
     """Return twice the rise of the log-likelihood over that of the forecasts, and the unreliability index."""
     statistic = 2 * max(rise, 0.0)
-    return statistic, f"Unreliability index U = {(statistic - 2) / sample.n:.6g}."
+    return statistic, f"Unreliability index U = {format_plain((statistic - 2) / sample.n, 6)}."
 
 
 def joint_wald(joint: LineFit) -> float:

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import logit, ndtri
 
 from scorereport._utils.checks import check_inside, check_option
+from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
 from scorereport.inference.likelihood import combine, information, invert, log_likelihood, sum_over_draws
 from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
@@ -128,7 +129,7 @@ def _describe_interval(interval: str) -> str:
 
 def _describe_errors(panel: ForecastPanel) -> str:
     if panel.cluster is not None:
-        return f"bias-reduced errors over {panel.units.size:g} clusters"
+        return f"bias-reduced errors over {format_plain(panel.units.size)} clusters"
     return "bias-reduced errors over weighted rows" if _is_robust(panel) else "errors from the likelihood"
 
 
@@ -158,7 +159,7 @@ def _why_no_intercept(panel: ForecastPanel) -> str:
     if is_certain.any():
         return describe_certain(int(is_certain.sum()), len(is_certain))
     if panel.outcome.min() == panel.outcome.max():
-        return f"All outcomes are {panel.outcome[0]:g}: no line fits."
+        return f"All outcomes are {format_plain(panel.outcome[0])}: no line fits."
     return ""
 
 
@@ -193,7 +194,7 @@ def _fit_over_draws(
     nothing = LineFit(
         value=value,
         covariance=np.full((size, size), np.nan),
-        note=f"The {draws:g} {what} do not vary enough to give standard errors.",
+        note=f"The {format_plain(draws)} {what} do not vary enough to give standard errors.",
     )
     if draws < 2 or not np.sqrt(np.diag(sums.covariance)).min() > NO_ERROR:
         return nothing
@@ -338,5 +339,8 @@ def _joint_wald(panel: ForecastPanel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
     if panel.units.size < 3 or not joint.freedom_together > 1 or np.linalg.matrix_rank(joint.covariance) < 2:
-        return np.nan, f"{panel.units.size:g} {panel.units.describes} are too few to test two parameters."
+        return (
+            np.nan,
+            f"{format_plain(panel.units.size)} {panel.units.describes} are too few to test two parameters.",
+        )
     return joint_wald(joint), ""

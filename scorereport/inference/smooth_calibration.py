@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.formatting import format_plain
 from scorereport.inference.distances import (
     DRAWS,
     DrawnCurve,
@@ -282,17 +283,17 @@ def _describe(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> str:
     )
     if panel.weight is None:
         return (
-            f"lowess of statsmodels, local lines (degree 1) over {fraction:.3g} of the cases, no robustness "
-            f"steps, {where}"
+            f"lowess of statsmodels, local lines (degree 1) over {format_plain(fraction, 3)} of the cases, "
+            f"no robustness steps, {where}"
         )
     pooled = f", of {MOST_CELLS} cells of neighbouring forecasts" if distinct > MANY_VALUES else ""
     return (
-        f"weighted lowess, local lines (degree 1) over {fraction:.3g} of the weight, no robustness "
-        f"steps{pooled}, {where}"
+        f"weighted lowess, local lines (degree 1) over {format_plain(fraction, 3)} of the weight, no "
+        f"robustness steps{pooled}, {where}"
     )
 
 
 def _note_few(cases: float) -> str:
     if cases >= _FEW_NEIGHBOURS:
         return ""
-    return f"A neighbourhood has only {cases:g} cases; the curve follows single outcomes."
+    return f"A neighbourhood has only {format_plain(cases)} cases; the curve follows single outcomes."

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import chdtrc
 
+from scorereport._utils.formatting import format_fixed
 from scorereport.inference.estimates import HypothesisTest
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def describe_slow(rows: PanelRows, values: FloatArray) -> str:
     if independent >= _FEWEST_INDEPENDENT:
         return ""
     return (
-        f"Values at successive times are similar (autocorrelation {r:.2f}): {times} times count as about "
-        f"{independent:.0f} independent ones, and the test rejects too often."
+        f"Values at successive times are similar (autocorrelation {format_fixed(r, 2)}): {times} times "
+        f"count as about {format_fixed(independent, 0)} independent ones, and the test rejects too often."
     )
 
 
@@ -133,5 +134,5 @@ def autocorrelation_test(rows: PanelRows, residuals: FloatArray) -> HypothesisTe
         degrees_of_freedom=len(lags),
         note=f"Only {times} times: with fewer than {FEWEST_TIMES} there is no test."
         if times < FEWEST_TIMES
-        else f"Autocorrelation at lag 1: {first:.2f}.",
+        else f"Autocorrelation at lag 1: {format_fixed(first, 2)}.",
     )

@@ -202,7 +202,7 @@ def _describe_metric(models: Sequence[ClassModelResult], metric: str) -> str:
     """Describe where the curves of a metric start, and the lowest and the highest of their ends."""
     direction = f" ({_direction(metric)})" if _direction(metric) else ""
     fraction = _of_metric(models, metric)[0].fraction
-    first, last = (f"{100 * float(fraction[end]):g} %" for end in (0, -1))
+    first, last = (format_level(float(fraction[end])) for end in (0, -1))
     ends = [_describe_ends(model, metric) for model in models]
     set_aside = f"with {first} and with {last} of the cases set aside"
     return f"{_label(metric)}{direction}, {set_aside}: {'; '.join(ends)}."

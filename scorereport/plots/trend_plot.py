@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import (
-    common_decimals,
     format_counted,
     format_interval,
-    format_number,
-    format_percent,
 )
 from scorereport.configuration.measure_limits import MEASURES, MeasurePart
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
@@ -33,6 +29,15 @@ from scorereport.plots.style import (
     report_style,
 )
 from scorereport.plots.text import drop_zero, format_short, join_sentences, shorten_text, text_width
+from scorereport.plots.trend_picture import (
+    choose_day_ends,
+    choose_format,
+    choose_number_ends,
+    collect_series,
+    find_range,
+    read_audit,
+    spread_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport.configuration.limit_verdicts import Judgement
-    from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+    from scorereport.history.trend.drift_records import Trend
 
 _LEFT, _LABELS, _HIGHEST = 13.0, 43.0, 205.0
 _PANEL = WIDTH - _LEFT - _LABELS
@@ -156,7 +161,7 @@ def _draw_panel(
     series = list(_list_series(trend, measure))
     limits = _choose_limits(series, lines, measure)
     _set_values(panel.axes, limits, measure)
-    panel.axes.set_xlim(*_ends(days))
+    panel.axes.set_xlim(*choose_day_ends(days.tolist()))
     panel.axes.axvline(days[-1], color=RULE, linewidth=3.0, zorder=0)
     in_reference = np.array([s.period.label in trend.reference for s in trend.snapshots])
     for place, one in enumerate(series):
@@ -169,13 +174,14 @@ def _draw_panel(
 
 def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
     drifted = {(d.model, d.measure) for d in trend.drifts if d.has_drifted}
-    found = [_numbers_of(snapshot, measure) for snapshot in trend.snapshots]
-    models = [name for name in found[-1] if not name or name in name_models(trend)[:MOST_MODELS]]
-    for place, model in enumerate(models):
-        numbers = [numbers.get(model) for numbers in found]
+    shown = ["", *name_models(trend)[:MOST_MODELS]]
+    found = collect_series([read_audit(snapshot.numbers) for snapshot in trend.snapshots])
+    of_measure = [one for one in found if one.measure == measure and one.readings[-1] and one.model in shown]
+    for place, one in enumerate(of_measure):
+        model = one.model
         value, lower, upper = (
-            np.array([np.nan if n is None else getattr(n, name) for n in numbers])
-            for name in ("corrected", "lower", "upper")
+            np.array([np.nan if reading is None else getattr(reading, name) for reading in one.readings])
+            for name in ("value", "lower", "upper")
         )
         yield _Series(
             name=model,
@@ -187,15 +193,12 @@ def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
         )
 
 
-def _numbers_of(snapshot: Snapshot, measure: str) -> dict[str, Number]:
-    return {number.model: number for number in snapshot.numbers if number.measure == measure}
-
-
 def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLine]:
     """Return the limits on a measure of all rows, which are the same for all models."""
     judgement = next((j for j in judgements if j.measure == measure and not j.group), None)
     if judgement is None:
         return []
+    format_of = choose_format(measure, ())
     bounds = (
         (judgement.warn_upper, "warning above", _AMBER),
         (judgement.warn_lower, "warning below", _AMBER),
@@ -203,20 +206,10 @@ def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLin
         (judgement.fail_lower, "limit at least", _RED),
     )
     return [
-        _LimitLine(at=at, words=words, number=_format_value(at, measure), colours=colours)
+        _LimitLine(at=at, words=words, number=format_of.limit(at), colours=colours)
         for at, words, colours in bounds
         if at is not None
     ]
-
-
-def _format_value(value: float, measure: str, decimals: int | None = None) -> str:
-    """Format a number of a measure; as short as possible unless `decimals` is given."""
-    if MEASURES[measure].is_share:
-        return format_percent(value)
-    if decimals is not None:
-        return format_number(value, decimals)
-    text = format_number(value, common_decimals([value]))
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _choose_limits(
@@ -224,16 +217,12 @@ def _choose_limits(
 ) -> tuple[float, float]:
     """Return the ends of the axis: all values and intervals, and the limits that leave room for these."""
     every = np.concatenate([part for one in series for part in (one.value, one.lower, one.upper)])
-    every = every[np.isfinite(every)]
-    low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
-    if low == high:
-        low, high = low - 0.05 * max(abs(low), 0.1), high + 0.05 * max(abs(high), 0.1)
-    most = (high - low) / _LEAST_SHARE
-    for at in sorted((line.at for line in lines), key=lambda at: max(low - at, at - high)):
-        if max(high, at) - min(low, at) <= most:
-            low, high = min(low, at), max(high, at)
-    margin = 0.08 * (high - low)
-    return max(low - margin, MEASURES[measure].lower - 0.3 * margin), high + margin
+    return choose_number_ends(
+        every[np.isfinite(every)].tolist(),
+        [line.at for line in lines],
+        least=find_range(measure)[0],
+        share=_LEAST_SHARE,
+    )
 
 
 def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
@@ -243,17 +232,11 @@ def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
         axes.set_yticks(ticks, [f"{format_short(100 * tick)} %" for tick in ticks])
 
 
-def _ends(days: FloatArray) -> tuple[float, float]:
-    first, last = float(days.min()), float(days.max())
-    margin = max(0.03 * (last - first), 0.5)
-    return first - margin, last + margin
-
-
 def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
     """Label the axis with the periods if they are few, short and far enough apart, else with round dates."""
     places = [int(day) for day in days]
     texts = [snapshot.period.label for snapshot in trend.snapshots]
-    first, last = _ends(days)
+    first, last = choose_day_ends(days.tolist())
     is_narrow = np.diff(days, prepend=-np.inf).min() * _PANEL * POINTS_PER_MM < _WIDEST_DATE * (last - first)
     if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
         places, texts = date_ticks(min(places), max(places), 6)
@@ -262,7 +245,7 @@ def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) ->
 
 def _offset(place: int, n: int, days: FloatArray) -> float:
     """Return how far a model is moved sideways, so that the intervals of several do not hide each other."""
-    first, last = _ends(days)
+    first, last = choose_day_ends(days.tolist())
     step = min((last - first) / len(days) * 0.5 / n, 0.012 * (last - first))
     return (place - (n - 1) / 2) * step
 
@@ -289,11 +272,11 @@ def _label_series(
 ) -> Iterator[_Label]:
     """Yield labels with the current value and the name of each model."""
     known = [one for one in series if np.isfinite(one.value[-1])]
-    decimals = common_decimals([float(one.value[-1]) for one in known])
+    format_of = choose_format(measure, [float(one.value[-1]) for one in known])
     start = (days[-1] - panel.axes.get_xlim()[0]) * panel.scale[0] + 6
     for one in known:
         now = float(one.value[-1])
-        value = drop_zero(_format_value(now, measure, decimals))
+        value = drop_zero(format_of.number(now))
         changed = ", changed" if one.has_drifted else ""
         name = shorten_text(one.name or "all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
         yield _Label(
@@ -326,7 +309,8 @@ def _height(panel: SizedAxes, value: float) -> float:
 def _write_labels(panel: SizedAxes, labels: Sequence[_Label]) -> None:
     """Write labels to the right of the panel without overlap, each with a hairline from its value."""
     axes, left = panel.axes, panel.width + 11
-    for label, at in zip(labels, _spread([label.height for label in labels], panel.height), strict=True):
+    places = spread_labels([label.height for label in labels], panel.height, _LINE)
+    for label, at in zip(labels, places, strict=True):
         axes.plot(
             [label.start / panel.width, (left - 2) / panel.width],
             [label.height / panel.height, at / panel.height],
@@ -348,19 +332,6 @@ def _write_labels(panel: SizedAxes, labels: Sequence[_Label]) -> None:
         )
 
 
-def _spread(heights: Sequence[float], room: float) -> list[float]:
-    """Return heights of labels as close to their values as possible without overlap, inside the panel."""
-    order = np.argsort(heights, kind="stable")
-    ideal = np.asarray(heights, dtype=np.float64)[order] - _LINE * np.arange(len(heights))
-    placed = isotonic_regression(ideal).x if len(ideal) else ideal
-    placed = np.clip(placed, 0.0, max(room - _LINE * (len(heights) - 1), 0.0)) + _LINE * np.arange(
-        len(heights)
-    )
-    result = np.empty(len(placed))
-    result[order] = placed
-    return [float(at) for at in result]
-
-
 def describe_trend(trend: Trend, judgements: Sequence[Judgement]) -> str:
     """Describe the current value of each number, its range over the audits and what changed."""
     first, last = trend.snapshots[0].period.label, trend.snapshots[-1].period.label
@@ -377,11 +348,9 @@ def _describe_series(one: _Series, measure: str) -> str:
     known = one.value[np.isfinite(one.value)].tolist()
     if not np.isfinite(one.value[-1]):
         return f"{one.name} not defined now"
-    decimals = common_decimals(known[-1:])
-    now, low, high = (
-        _format_value(value, measure, decimals) for value in (known[-1], min(known), max(known))
-    )
-    factor, decimals = (100, 1) if MEASURES[measure].is_share else (1, decimals)
+    format_of = choose_format(measure, known[-1:])
+    now, low, high = map(format_of.number, (known[-1], min(known), max(known)))
+    factor, decimals = (100, 1) if format_of.is_share else (1, format_of.decimals)
     interval = format_interval(factor * float(one.lower[-1]), factor * float(one.upper[-1]), decimals)
     shown = " ".join(filter(None, (one.name, now, interval, "now")))
     changed = ", changed by more than chance explains" if one.has_drifted else ""

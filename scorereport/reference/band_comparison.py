@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.formatting import format_count, format_plain
 from scorereport.reference import deviations
 from scorereport.reference.band_distributions import band_of, count_unlikely, is_likely_band, likely_sizes
 from scorereport.reference.comparison_records import Comparison, Verdict
@@ -57,7 +58,7 @@ def _discrete_band(c: ModelComparer, fit: Corp) -> Comparison:
     if theirs.error:
         return c.state(quantity, Verdict.FAILED, theirs.error)
     if theirs.level != c.question.level:
-        return c.state(quantity, Verdict.DIFFERS, f"R reports level {theirs.level:g} for it.")
+        return c.state(quantity, Verdict.DIFFERS, f"R reports level {format_plain(theirs.level)} for it.")
     band = fit.band(level=c.question.level, method="discrete", points=max(len(fit.distinct), 2))
     return _compare_bounds(c, quantity, band, theirs)
 
@@ -212,7 +213,7 @@ class ResampledBand:
             verdict=Verdict.AGREES if is_wide_enough and not unlikely else Verdict.DIFFERS,
             reason=f"{unlikely} of {2 * len(few)} bounds of {question.draws} draws in R are unlikely among "
             f"{OUR_DRAWS:,} curves of the engine, and the band {width}; with equal distributions, a false "
-            f"alarm occurs once in {1 / FALSE_ALARMS:,.0f} times.",
+            f"alarm occurs once in {format_count(round(1 / FALSE_ALARMS))} times.",
         )
         yield self._quantiles(fit, simulation)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.formatting import format_plain
 from scorereport.reliability.asymptotic_bands import R_TABLE_ENDS
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ TABLE = (
     "the engine inverts the exact distribution. With R's table in the engine, the bands agree (see above)."
 )
 END_OF_TABLE = (
-    f"R's table of Chernoff's quantiles ends at level {R_TABLE_ENDS:g}; beyond it every bound is missing."
+    f"R's table of Chernoff's quantiles ends at level {format_plain(R_TABLE_ENDS)}; beyond it every bound is "
+    "missing."
 )
 NO_DENSITY = "If no forecast is near 0 or 1, R divides 0 by 0 there; the band has no width at 0 and 1."
 LONE_FORECAST = (

@@ -17,7 +17,7 @@ from threading import TIMEOUT_MAX, Event, Timer
 from typing import IO, TYPE_CHECKING, Self, cast
 
 from scorereport._utils.files import TemporaryFolder
-from scorereport._utils.formatting import one_line
+from scorereport._utils.formatting import format_plain, one_line
 from scorereport._utils.processes import Stopped, kill_process_group, signals_deferred
 from scorereport.reference.exchange import ExchangeError, SentVector, Vector, read_vectors, write_vectors
 
@@ -167,7 +167,7 @@ class Session:
 
     def _describe_end(self, *, is_late: bool) -> str:
         if is_late:
-            return f"R gave no answer within {self._time_limit:g} seconds and was ended."
+            return f"R gave no answer within {format_plain(self._time_limit)} seconds and was ended."
         try:
             code = self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaincinv
 
-from scorereport._utils.checks import shortest
+from scorereport._utils.formatting import shortest
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
 from scorereport.reliability.blocks import Blocks, merge_between

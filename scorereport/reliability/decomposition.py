@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from scorereport._utils.checks import CheckedCases
+from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
 from scorereport.reliability.fitted_sample import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
@@ -69,7 +70,8 @@ class Decomposition:
         if not self.infinite_cases:
             return ""
         cases = "case has" if self.infinite_cases == 1 else "cases have"
-        return f"{self.infinite_cases:g} {cases} an infinite {self.name}: the outcome had probability 0."
+        infinite = f"{format_plain(self.infinite_cases)} {cases} an infinite {self.name}"
+        return f"{infinite}: the outcome had probability 0."
 
     @property
     def _sign(self) -> int:

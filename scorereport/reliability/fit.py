@@ -19,6 +19,7 @@ from scorereport._utils.checks import (
     check_real,
     check_whole,
 )
+from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic_bands import QUANTILES, R_TABLE_ENDS
 from scorereport.reliability.bands import (
@@ -243,7 +244,9 @@ class Corp:
             quantiles=check_option(quantiles, "quantiles", QUANTILES),
         )
         if request.level > 1 - _HIGHEST_LEVEL_GAP:
-            raise UsageError(f"`level` must not be within {_HIGHEST_LEVEL_GAP:g} of 1; got {level!r}.")
+            raise UsageError(
+                f"`level` must not be within {format_plain(_HIGHEST_LEVEL_GAP)} of 1; got {level!r}."
+            )
         if quantiles == "r":
             check_inside(level, "level", 0, R_TABLE_ENDS, closed="both")
         if check_option(coverage, "coverage", COVERAGES) == "pointwise":

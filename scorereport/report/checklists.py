@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scorereport._utils.files import find_package_folder
 from scorereport._utils.formatting import join_words
 from scorereport._utils.rules import show_value
-from scorereport.configuration import CHECKLISTS, SECTION_NAMES, Configuration
+from scorereport.configuration import CHECKLISTS, Configuration
 from scorereport.configuration.audit_tables import STRICT
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS, LimitsTable
 from scorereport.configuration.messages import join_key, known_keys, raise_problems, suggest
 from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError
+from scorereport.results.section_names import list_section_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -133,14 +134,24 @@ def parse_checklist(text: str, name: str) -> Checklist:
     return checklist
 
 
+def list_package_checklists() -> tuple[str, ...]:
+    """Return the names of the checklists of the package: those that a report has by default, then others."""
+    names = {path.stem for path in _find_folder().glob("*.toml")}
+    return (*CHECKLISTS, *sorted(names.difference(CHECKLISTS)))
+
+
+def _find_folder() -> Path:
+    return find_package_folder("templates") / "checklists"
+
+
 def _read_checklist(name: str, configuration: Configuration) -> Checklist:
-    is_own = name.endswith(".toml")
-    if not is_own and name not in CHECKLISTS:
+    is_own, known = name.endswith(".toml"), list_package_checklists()
+    if not is_own and name not in known:
         raise UsageError(
             f"{configuration.name}: `checklist.lists` names a list that is not known: {name!r}; "
-            f"{suggest(name, CHECKLISTS) or 'lists are ' + ', '.join(CHECKLISTS) + ', or .toml files.'}"
+            f"{suggest(name, known) or 'lists are ' + ', '.join(known) + ', or .toml files.'}"
         )
-    folder = Path(configuration.folder) if is_own else find_package_folder("templates") / "checklists"
+    folder = Path(configuration.folder) if is_own else _find_folder()
     path = folder / (name if is_own else f"{name}.toml")
     try:
         content = path.read_bytes()
@@ -184,7 +195,7 @@ def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
 
 def _find_unknown_names(key: str, item: ChecklistItem) -> Iterator[str]:
     """Yield a sentence for each section, evidence and key that does not exist."""
-    sections = (*FIXED_SECTIONS, *SECTION_NAMES)
+    sections = (*FIXED_SECTIONS, *list_section_names())
     for section in item.sections:
         if section not in sections:
             known = suggest(section, sections) or f"sections are {', '.join(sections)}."

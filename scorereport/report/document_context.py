@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_time
-from scorereport.plots import describe_study_figure, plot_study_figure
+from scorereport.plots.study_figures import describe_study_figure, plot_study_figure
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.report.section_parts import figure_part, join_software, label_facts, split_paragraphs
 from scorereport.report.tables.reference_tables import (

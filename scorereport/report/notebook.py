@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_reliability, describe_views, plot_reliability, plot_views
+from scorereport.plots.class_reliability import describe_views, plot_views
+from scorereport.plots.reliability_diagram import describe_reliability, plot_reliability
 from scorereport.report.section_parts import figure_part, table_part
 from scorereport.report.tables.decomposition_tables import decomposition_table
 from scorereport.report.tables.overview import describe_data, describe_uncertainty

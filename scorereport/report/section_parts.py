@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SectionContent:
-    """A section: name, title and template, parts by key, and other values for the template."""
+    """What a section shows: parts by key, and other values for its template."""
 
-    name: str
-    title: str
-    template: str = ""  # by default that of its name
     parts: Mapping[str, Part] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict)
 
@@ -54,7 +51,7 @@ def describe_time_note(evaluation: Evaluation) -> str:
 
 def figure_part(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
     """Draw a figure; the caption describes what it shows, the alternative text its content in words."""
-    from scorereport.plots import render_svg
+    from scorereport.plots.canvas import render_svg
 
     drawn = plot(*data, **options)
     width, height = drawn.get_size_inches()

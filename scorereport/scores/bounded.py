@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betainc, betaln, xlog1py, xlogy
 
-from scorereport._utils.checks import check_binary, check_inside, check_interval, check_option, shortest
+from scorereport._utils.checks import check_binary, check_inside, check_interval, check_option
+from scorereport._utils.formatting import shortest
 from scorereport.errors import UsageError
 from scorereport.scores.registry import (
     FLORES_2025,

@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
+from scorereport._utils.formatting import format_plain
 
 Loss = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -66,10 +67,10 @@ def find_curvature_problem(loss: Loss) -> str:
         scores = _both_scores(loss, edges)
         if not np.isfinite(scores).all():
             where = edges[~np.isfinite(scores).all(axis=0)][0]
-            return f"The score is not finite (at a forecast of {where:.3g})"
+            return f"The score is not finite (at a forecast of {format_plain(where, 3)})"
         jump = _find_jump(loss, edges, scores)
         if jump is not None:
-            return f"The score is not smooth (it jumps at a forecast of {jump:.3g})"
+            return f"The score is not smooth (it jumps at a forecast of {format_plain(jump, 3)})"
         return _find_impropriety(loss, edges)
 
 
@@ -155,11 +156,11 @@ def _find_impropriety(loss: Loss, edges: FloatArray) -> str:
     rounding = _ROUNDING * _scale(scores) / np.minimum(p, 1 - p)
     is_known = error <= _AGREEMENT * size + rounding
     if not is_known.any(axis=0).all():
-        return f"The score has no slope (near a forecast of {p[~is_known.any(axis=0)][0]:.3g})"
+        return f"The score has no slope (near a forecast of {format_plain(p[~is_known.any(axis=0)][0], 3)})"
     expected = np.abs((1 - p) * slopes[0] + p * slopes[1])
     is_proper = (expected <= _SLOPE_OF_PROPER * size + rounding) & (slopes[0] - slopes[1] >= -rounding)
     wrong = (is_known & ~is_proper).any(axis=0)
     if not wrong.any():
         return ""
     plainest = p[wrong][np.abs(p[wrong] - 0.5).argmin()]
-    return f"The score is not proper (near a probability of {plainest:.3g})"
+    return f"The score is not proper (near a probability of {format_plain(plainest, 3)})"

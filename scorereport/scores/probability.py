@@ -21,6 +21,7 @@ from scorereport._utils.checks import (
     check_same_length,
     check_weight,
 )
+from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
 from scorereport.scores.binary import probability_of_outcome
 from scorereport.scores.multiclass import true_class_probability
@@ -254,7 +255,7 @@ def coupled_gaussian_logpdf(
     points = points[:, None] if points.ndim == 1 else points
     d = points.shape[1]
     if not -1 < kappa * d < np.inf:
-        raise UsageError(f"`kappa` must be above -1/{d} and finite; got {kappa:g}.")
+        raise UsageError(f"`kappa` must be above -1/{d} and finite; got {format_plain(kappa)}.")
     matrix = np.asarray(scale, dtype=np.float64)
     matrix = np.eye(d) * matrix * np.abs(matrix) if matrix.ndim == 0 else matrix
     if not (np.linalg.eigvalsh(matrix) > 0).all():

@@ -9,6 +9,7 @@ from inspect import Parameter, cleandoc, signature
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from scorereport._utils.arrays import FloatArray
+from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -129,9 +130,9 @@ class Score:
     @property
     def range(self) -> str:
         """The range as an interval; the score of a case may be infinite, a measure is finite."""
-        left = "(-∞" if self.lower == -float("inf") else f"[{self.lower:g}"
+        left = "(-∞" if self.lower == -float("inf") else f"[{format_plain(self.lower)}"
         end = "∞]" if self.per_case else "∞)"
-        return f"{left}, {end if self.upper == float('inf') else f'{self.upper:g}]'}"
+        return f"{left}, {end if self.upper == float('inf') else f'{format_plain(self.upper)}]'}"
 
     @property
     def properties(self) -> str:

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
 from scorereport._utils.exits import describe_error
-from scorereport._utils.formatting import format_counted, format_duration
+from scorereport._utils.formatting import format_counted, format_duration, format_plain
 from scorereport.audit.server import announcements
 from scorereport.audit.server.announcements import Notifier, wants_failure_notifications
 from scorereport.audit.server.audit_process import AuditProcess, ProcessEnd
@@ -286,7 +286,8 @@ class AuditServer:
             if overdue > _ENDING_SECONDS:
                 process.kill()
             elif overdue > 0:
-                reason = f"process {process.pid} ran for more than {self._settings.longest_seconds:g} seconds"
+                seconds = format_plain(self._settings.longest_seconds)
+                reason = f"process {process.pid} ran for more than {seconds} seconds"
                 self._log_problem("audit.overdue", reason, audit=name)
                 process.terminate()
 

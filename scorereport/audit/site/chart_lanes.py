@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_number, format_value
-from scorereport.audit.site.chart_axes import CHART_WIDTH, NumberScale, Ticks
-from scorereport.audit.site.measure_series import BOUNDS, MeasureFormat, find_range
+from scorereport._utils.formatting import MeasureFormat, format_number
+from scorereport.audit.site.chart_axes import CHART_WIDTH, NumberScale, count_decimals
+from scorereport.plots.trend_picture import BOUNDS, find_range, spread_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from scorereport.audit.site.measure_series import MeasureSeries
+    from scorereport.plots.trend_picture import MeasureSeries
 
 
 UNITS_PER_PIXEL = 10
@@ -121,7 +121,7 @@ def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: 
         name_place=top / UNITS_PER_PIXEL - NAME_HEIGHT,
         top=top,
         bottom=bottom,
-        grid="".join(f"M0 {top + scale.place(tick)}h{CHART_WIDTH}" for tick in ticks.values),
+        grid="".join(f"M0 {top + scale.place(tick)}h{CHART_WIDTH}" for tick in ticks),
         band="".join(draw_band(segment) for segment in banded),
         whiskers="".join(f"M{x} {upper}V{lower}" for segment in alone for x, upper, lower in segment),
         line=join_lines(points),
@@ -131,23 +131,24 @@ def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: 
     )
 
 
-def _list_ticks(measure: str, scale: NumberScale) -> Ticks:
+def _list_ticks(measure: str, scale: NumberScale) -> list[float]:
     """Return round numbers in the range of the measure."""
     low, high = find_range(measure)
     ticks = scale.ticks(scale.height // (_TICK_HEIGHT * UNITS_PER_PIXEL))
-    return Ticks(step=ticks.step, values=tuple(tick for tick in ticks.values if low <= tick <= high))
+    return [tick for tick in ticks if low <= tick <= high]
 
 
-def _label_ticks(ticks: Ticks, top: int, drawing: LaneSettings) -> tuple[LaneLabel, ...]:
+def _label_ticks(ticks: Sequence[float], top: int, drawing: LaneSettings) -> tuple[LaneLabel, ...]:
     factor, unit = (100, " %") if drawing.writer.is_share else (1, "")
-    decimals = ticks.decimals(factor)
+    shown = [factor * tick for tick in ticks]
+    decimals = count_decimals(shown)
     return tuple(
         LaneLabel(
             place=(top + drawing.scale.place(tick)) / UNITS_PER_PIXEL,
             kind="tick",
-            text=f"{format_number(tick * factor, decimals)}{unit}",
+            text=f"{format_number(number, decimals)}{unit}",
         )
-        for tick in ticks.values
+        for tick, number in zip(ticks, shown, strict=True)
     )
 
 
@@ -157,42 +158,22 @@ def _label_values(series: MeasureSeries, top: int, drawing: LaneSettings) -> tup
     if newest is None:
         return ()
     wanted = [("newest", newest.value, drawing.writer.number(newest.value), "")]
-    for name, kind, side in BOUNDS:
-        limit = None if newest.judgement is None else getattr(newest.judgement, name)
-        if limit is not None and drawing.scale.holds(limit):
-            wanted.append((kind, limit, _label_limit(limit, is_share=drawing.writer.is_share), side))
+    wanted += [
+        (kind, limit, drawing.writer.limit(limit), side)
+        for limit, kind, side in newest.limits
+        if drawing.scale.holds(limit)
+    ]
     drawn = [label for label in wanted if not math.isnan(label[1])]
     drawn.sort(key=lambda label: -label[1])
     places = spread_labels(
         [drawing.scale.place(value) / UNITS_PER_PIXEL for _, value, _, _ in drawn],
         drawing.scale.height / UNITS_PER_PIXEL,
+        _LABEL_HEIGHT,
     )
     return tuple(
         LaneLabel(place=top / UNITS_PER_PIXEL + place, kind=kind, text=text, more=side)
         for place, (kind, _, text, side) in zip(places, drawn, strict=True)
     )
-
-
-def _label_limit(limit: float, *, is_share: bool) -> str:
-    return f"{format_value(100 * limit)} %" if is_share else format_value(limit)
-
-
-def spread_labels(places: Sequence[float], height: float) -> list[float]:
-    """Move places, from top to bottom, so that labels do not overlap and none leaves the box.
-
-    >>> spread_labels([10, 12, 99], 100)
-    [10, 25, 99]
-    >>> spread_labels([95, 99], 100)
-    [85, 100]
-    """
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + _LABEL_HEIGHT) if moved else place)
-    edge = height
-    for index in reversed(range(len(moved))):
-        moved[index] = min(moved[index], edge)
-        edge = moved[index] - _LABEL_HEIGHT
-    return moved
 
 
 def _interval_segments(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_time
 from scorereport.audit.site.audit_runs import link_to_file
-from scorereport.audit.site.measure_series import choose_format, describe_direction
+from scorereport.audit.site.measure_series import choose_site_format, describe_direction
 from scorereport.audit.site.site_files import FileState
 from scorereport.audit.site.trend_charts import build_sparkline
 from scorereport.configuration.limit_verdicts import LimitVerdict
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scorereport.audit.site.audit_runs import RecordedRun
-    from scorereport.audit.site.measure_series import MeasureSeries
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.status_board import BoardEntry, BoardRow
+    from scorereport.plots.trend_picture import MeasureSeries
 
 
 _STATUSES = {
@@ -123,7 +123,7 @@ def _describe_score(entry: BoardEntry, row: BoardRow) -> dict[str, Any]:
     """Describe the number of a row, its change, and its sparkline; empty if the model has none."""
     if row.series is None or row.reading is None:
         return {"value": "", "interval": "", "label": "", "change": "", "way": "", "spark": None}
-    writer = choose_format(row.series.measure, row.series.known)
+    writer = choose_site_format(row.series.measure, row.series.known)
     way = {True: "better", False: "worse", None: ""}[row.is_better]
     days = [run.day for run in entry.audit.measured]
     return {
@@ -139,7 +139,7 @@ def _describe_score(entry: BoardEntry, row: BoardRow) -> dict[str, Any]:
 def describe_series(series: MeasureSeries) -> str:
     """Describe a series in a sentence, for readers who cannot see its line."""
     known = series.known
-    writer = choose_format(series.measure, known)
+    writer = choose_site_format(series.measure, known)
     values = [reading.value for reading in known if not math.isnan(reading.value)]
     if not values:
         return f"{series.label} of {series.model or SAMPLE_NAME}: never defined."

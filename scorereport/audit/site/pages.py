@@ -14,8 +14,8 @@ from scorereport.audit.site.entry_texts import (
     status_badge,
 )
 from scorereport.audit.site.measure_series import (
-    choose_format,
-    collect_series,
+    choose_site_format,
+    collect_runs,
     describe_direction,
     describe_measure,
 )
@@ -27,10 +27,10 @@ from scorereport.history.audit_record import AuditStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scorereport.audit.site.measure_series import MeasureSeries
     from scorereport.audit.site.site_data import SiteFacts
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.trend_charts import TrendChart
+    from scorereport.plots.trend_picture import MeasureSeries
 
 #: How many characters are shown of a hash, and of a name or a reason in a tooltip.
 _HASH_LENGTH, _TOOLTIP_NAME, _TOOLTIP_REASON = 8, 36, 160
@@ -87,7 +87,7 @@ def describe_audit(
     facts: SiteFacts, audit: AuditRuns, copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
     """Describe the page of one audit: its status, its trend charts, and the table of all its runs."""
-    series = collect_series(audit.measured)
+    series = collect_runs(audit.measured)
     days, failed_days = [run.day for run in audit.measured], [run.day for run in audit.failed]
     charts = [
         _describe_chart(place, chart, [one for one in series if one.measure == chart.measure], audit, copies)
@@ -164,7 +164,7 @@ def _link_of(run: RecordedRun, copies: Mapping[int, Sequence[ReportCopy]]) -> st
 
 def _write_tooltips(series: Sequence[MeasureSeries], runs: Sequence[RecordedRun]) -> list[str]:
     """Write a tooltip for each run: its period and status, then a line with the number of each model."""
-    writer = choose_format(series[0].measure, [reading for one in series for reading in one.known])
+    writer = choose_site_format(series[0].measure, [reading for one in series for reading in one.known])
     names = [_shorten(one.model, _TOOLTIP_NAME) if one.model else SAMPLE_NAME for one in series]
     tooltips = []
     for place, run in enumerate(runs):
@@ -193,7 +193,7 @@ def _describe_table(
     """Describe the table of all runs, the newest first, with the main score of each model."""
     main = get_snapshot(audit.measured[-1]).main_score if audit.measured else ""
     scores = [one for one in series if one.measure == main and one.model]
-    writer = choose_format(main, [reading for one in scores for reading in one.known])
+    writer = choose_site_format(main, [reading for one in scores for reading in one.known])
     places = {run.record.id: place for place, run in enumerate(audit.measured)}
     rows = []
     for run in reversed(audit.runs):

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time
 from scorereport.audit.site.audit_runs import get_snapshot
-from scorereport.audit.site.measure_series import BOUNDS, collect_series
+from scorereport.audit.site.measure_series import collect_runs
 from scorereport.audit.site.site_files import FileState
 from scorereport.history.verification_findings import Verification
+from scorereport.plots.trend_picture import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from scorereport.audit.site.audit_runs import RecordedRun
-    from scorereport.audit.site.measure_series import MeasuredValue, MeasureSeries
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.status_board import BoardEntry
+    from scorereport.plots.trend_picture import MeasuredValue, MeasureSeries
 
 
 DATA_VERSION = 1
@@ -114,7 +115,7 @@ def _describe_entry(entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]
         "numbers_are_old": entry.is_old,
         "main_score": get_snapshot(measured[-1]).main_score if measured else None,
         "measured": [run.record.id for run in measured],
-        "series": [_describe_series(one) for one in collect_series(measured)],
+        "series": [_describe_series(one) for one in collect_runs(measured)],
         "runs": [_describe_run(run, copies[run.record.id]) for run in entry.audit.runs],
     }
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport.audit.site.audit_runs import AuditRuns, RecordedRun, get_snapshot
-from scorereport.audit.site.measure_series import MeasuredValue, MeasureSeries, collect_series, find_direction
+from scorereport.audit.site.measure_series import collect_runs, find_direction
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts, find_worst_verdict
 from scorereport.history.audit_record import AuditStatus
+from scorereport.plots.trend_picture import MeasuredValue, MeasureSeries
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _build_entry(audit: AuditRuns) -> BoardEntry:
         audit=audit,
         newest=audit.latest,
         measured=measured,
-        rows=() if measured is None else _build_rows(measured, collect_series(audit.measured)),
+        rows=() if measured is None else _build_rows(measured, collect_runs(audit.measured)),
     )
 
 

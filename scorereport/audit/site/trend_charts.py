@@ -30,13 +30,13 @@ from scorereport.audit.site.chart_lanes import (
     draw_dots,
     join_lines,
 )
-from scorereport.audit.site.measure_series import choose_format
+from scorereport.audit.site.measure_series import choose_site_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from scorereport.audit.site.measure_series import MeasureSeries
+    from scorereport.plots.trend_picture import MeasureSeries
 
 #: Height of a lane's plot in pixels by the number of lanes, and of the space below it.
 _LANE_HEIGHTS = {1: 220, 2: 160, 3: 130}
@@ -112,15 +112,15 @@ def _build_chart(
 ) -> TrendChart:
     plot = _LANE_HEIGHTS.get(len(series), _MANY_LANES_HEIGHT) * UNITS_PER_PIXEL
     step = (NAME_HEIGHT + _GAP) * UNITS_PER_PIXEL + plot
-    readings = [reading for one in series for reading in one.known]
+    measure, readings = series[0].measure, [reading for one in series for reading in one.known]
     scale = choose_number_scale(readings, plot)
-    writer = choose_format(series[0].measure, readings)
+    writer = choose_site_format(measure, readings)
     drawing = LaneSettings(scale=scale, writer=writer, is_dense=len(days) > MAX_DOTS)
     time = scale_of_days([*days, *failed_days])
     places = [time.place(day) for day in days]
     tops = [place * step + NAME_HEIGHT * UNITS_PER_PIXEL for place in range(len(series))]
     return TrendChart(
-        measure=series[0].measure,
+        measure=measure,
         label=series[0].label,
         height=step * len(series),
         lanes=tuple(build_lane(one, places, top, drawing) for one, top in zip(series, tops, strict=True)),
@@ -128,7 +128,7 @@ def _build_chart(
         failures=tuple(time.place(day) for day in failed_days),
         days=list_day_ticks([*days, *failed_days], time),
         is_dense=drawing.is_dense,
-        notes=tuple(describe_outside(readings, scale)),
+        notes=tuple(describe_outside(measure, readings, scale)),
     )
 
 

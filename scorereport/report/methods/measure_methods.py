@@ -10,6 +10,7 @@ from scorereport._utils.formatting import (
     format_counted,
     format_difference,
     format_level,
+    format_plain,
     join_words,
 )
 from scorereport.inference.few_values import FEW_VALUES, ONE_VALUE
@@ -119,8 +120,8 @@ def _describe_grades(known: Sequence[ModelCalibration]) -> Iterator[MethodEntry]
     if grades:
         yield method_entry(
             "grades",
-            f"Traffic light by the p-value of the Jeffreys test: red below {grades[0].red:g}, yellow below "
-            f"{grades[0].yellow:g}, else green.",
+            f"Traffic light by the p-value of the Jeffreys test: red below {format_plain(grades[0].red)}, "
+            f"yellow below {format_plain(grades[0].yellow)}, else green.",
         )
 
 
@@ -183,7 +184,7 @@ def _describe_score(name: str, costs: tuple[float, float] | None) -> MethodEntry
     score = get_score(name)
     bounds = ""
     if costs is not None and score.reported is Reported.WITH_COSTS:
-        bounds = f" Here a = {costs[0]:g} and b = {costs[1]:g}."
+        bounds = f" Here a = {format_plain(costs[0])} and b = {format_plain(costs[1])}."
     traits = f"{score.direction}; {score.propriety}; range {_with_minus_signs(score.range)}."
     return {
         "name": score.label,

@@ -16,17 +16,22 @@ from scorereport._utils.formatting import (
 )
 from scorereport.configuration.judgement import find_alpha
 from scorereport.inference.estimates import holm
-from scorereport.plots import (
-    describe_flexible,
-    describe_reliability,
+from scorereport.plots.class_reliability import (
+    choose_views,
+    describe_axes,
     describe_views,
-    plot_flexible,
-    plot_reliability,
+    label_view,
     plot_views,
 )
-from scorereport.plots.class_reliability import choose_views, describe_axes, label_view
-from scorereport.plots.reliability_diagram import has_flexible
+from scorereport.plots.reliability_diagram import (
+    describe_flexible,
+    describe_reliability,
+    has_flexible,
+    plot_flexible,
+    plot_reliability,
+)
 from scorereport.report.miscalibration_patterns import describe_segments, format_relation
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -65,8 +70,6 @@ def describe_calibration_section(report: Report) -> SectionContent:
         f"grades_{place}": table_part(table) for place, table in enumerate(grade_tables(known), start=1)
     }
     return SectionContent(
-        name="calibration",
-        title="Calibration",
         parts=collect_parts(
             brier=table_part(_brier_table(evaluation.models)),
             reliability=_draw_diagrams(evaluation),
@@ -208,9 +211,6 @@ def describe_class_calibration_section(report: Report) -> SectionContent | None:
     kinds = _choose_kinds(evaluation)
     figures = [_draw_figures(evaluation.class_models, kind, is_main=kind == kinds[0]) for kind in kinds]
     return SectionContent(
-        name="calibration",
-        title="Calibration",
-        template="sections/class-calibration.html",
         parts=collect_parts(**{key: part for of_kind in figures for key, part in of_kind.items()}),
         content={
             "is_ordered": evaluation.kind == "ordinal",
@@ -330,3 +330,13 @@ def _adjusted_for(family: ViewFamily) -> str:
         return ""
     what = "thresholds" if family.kind == THRESHOLD else "classes"
     return f" of {len(family.views)} {what}, adjusted for their number (Holm)"
+
+
+CALIBRATION = Section(
+    name="calibration",
+    title="Calibration",
+    order=60,
+    describe=describe_calibration_section,
+    describe_classes=describe_class_calibration_section,
+    profile=Profile.STANDARD,
+)

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_number
-from scorereport.plots import describe_checkpoints, plot_checkpoints
+from scorereport.plots.checkpoint_plot import describe_checkpoints, plot_checkpoints
+from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.checkpoint_tables import choice_table, correlation_table
 from scorereport.report.tables.table import score_label
@@ -25,8 +26,6 @@ def describe_checkpoints_section(report: Report) -> SectionContent | None:
     if selection is None:
         return None
     return SectionContent(
-        name="checkpoints",
-        title="Choice of a checkpoint",
         parts=collect_parts(
             checkpoints=figure_part(
                 plot_checkpoints, describe_checkpoints(selection), selection, caption=_caption(selection)
@@ -99,3 +98,11 @@ def _caption(selection: Selection) -> str:
         else ""
     )
     return f"Each score against the checkpoints; a dot marks its best value.{stop}{grey}"
+
+
+CHECKPOINTS = Section(
+    name="checkpoints",
+    title="Choice of a checkpoint",
+    order=170,
+    describe=describe_checkpoints_section,
+)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_time
 from scorereport.report.checklists import fill_checklist
 from scorereport.report.document_context import describe_certificate
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def describe_limitations_section(report: Report) -> SectionContent:
     """Describe the author's limitations, the notes of the evaluation, and what the certificate leaves out."""
     texts, certificate = report.configuration.texts, report.certificate
     return SectionContent(
-        name="limitations",
-        title="Limitations and interpretation",
         content={
             "limitations": split_paragraphs(texts.limitations),
             "notes": list(report.evaluation.notes),
@@ -70,8 +69,6 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
         **_describe_audit(report.trend),
     }
     return SectionContent(
-        name="provenance",
-        title="Provenance",
         content={"facts": label_facts(facts), "is_spark": evaluation.settings.engine == "spark"},
     )
 
@@ -134,7 +131,7 @@ def describe_sign_off_section(report: Report) -> SectionContent:
         known = [] if person is None else [person.name, person.role, person.organisation]
         name, *details = known or [""]
         rows.append({"label": label, "name": name, "details": ", ".join(filter(None, details))})
-    return SectionContent(name="sign-off", title="Sign-off", content={"rows": rows})
+    return SectionContent(content={"rows": rows})
 
 
 def describe_checklists_section(report: Report, present: Sequence[str]) -> SectionContent | None:
@@ -146,8 +143,6 @@ def describe_checklists_section(report: Report, present: Sequence[str]) -> Secti
     if report.evaluation.kind != "binary":
         checklists = tuple(map(_move_decisions, checklists))
     return SectionContent(
-        name="checklist",
-        title="Annex: checklists",
         content={
             "lists": [
                 {
@@ -215,8 +210,6 @@ def describe_certificate_section(report: Report) -> SectionContent | None:
         for place, table in enumerate(filter(None, tables), start=1)
     }
     return SectionContent(
-        name="certificate",
-        title="R certificate",
         parts=parts,
         content={
             "certificate": described,
@@ -240,3 +233,48 @@ def _introduce(certificate: Certificate, *, has_classes: bool) -> str:
         "quantities that it has not recomputed are listed below."
     )
     return f"{text} {_BY_VIEWS}" if has_classes else text
+
+
+CERTIFICATE = Section(
+    name="certificate",
+    title="R certificate",
+    order=180,
+    describe=describe_certificate_section,
+)
+
+
+LIMITATIONS = Section(
+    name="limitations",
+    title="Limitations and interpretation",
+    order=190,
+    describe=describe_limitations_section,
+    profile=Profile.STANDARD,
+)
+
+
+PROVENANCE = Section(
+    name="provenance",
+    title="Provenance",
+    order=200,
+    describe=describe_provenance_section,
+    profile=Profile.STANDARD,
+    needs=("templates_sha256",),
+)
+
+
+SIGN_OFF = Section(
+    name="sign-off",
+    title="Sign-off",
+    order=210,
+    describe=describe_sign_off_section,
+    profile=Profile.STANDARD,
+)
+
+
+CHECKLIST = Section(
+    name="checklist",
+    title="Annex: checklists",
+    order=220,
+    describe=describe_checklists_section,
+    needs=("present",),
+)

@@ -11,8 +11,10 @@ from scorereport._utils.formatting import (
     format_level,
     format_number,
     format_percent,
+    format_plain,
 )
-from scorereport.plots import describe_distributions, plot_distributions
+from scorereport.plots.forecast_distributions import describe_distributions, plot_distributions
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -61,9 +63,6 @@ def describe_class_data_section(report: Report) -> SectionContent | None:
         "Cases": _describe_class_size(data),
     }
     return SectionContent(
-        name="data",
-        title="Data",
-        template="sections/class-data.html",
         parts=collect_parts(
             rows=table_part(row_flow_table(data.row_flow)),
             missing=table_part(missing_table(data.row_flow)),
@@ -85,10 +84,12 @@ def _describe_class_size(data: DataSummary) -> str:
 
 def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
     if not rescaled.rows:
-        return f"{rescaled.model}: the probabilities of every row sum to 1 within {SUM_TOLERANCE:g}."
+        return (
+            f"{rescaled.model}: the probabilities of every row sum to 1 within {format_plain(SUM_TOLERANCE)}."
+        )
     return (
         f"{rescaled.model}: in {format_count(rescaled.rows)} of {format_counted(rows, 'row')} the "
-        f"probabilities did not sum to 1 within {SUM_TOLERANCE:g} (furthest sum: "
+        f"probabilities did not sum to 1 within {format_plain(SUM_TOLERANCE)} (furthest sum: "
         f"{format_number(rescaled.furthest_sum, 6)}); they were divided by their sum, as requested."
     )
 
@@ -111,8 +112,6 @@ def describe_data_section(report: Report) -> SectionContent:
         "Events": _describe_events(data.sample),
     }
     return SectionContent(
-        name="data",
-        title="Data",
         parts=collect_parts(
             rows=table_part(row_flow_table(data.row_flow)),
             missing=table_part(missing_table(data.row_flow)),
@@ -166,8 +165,6 @@ def describe_model_section(report: Report) -> SectionContent | None:
     if not (facts or uses or described):
         return None
     return SectionContent(
-        name="model",
-        title="Model",
         parts=collect_parts(models=table_part(described)),
         content={"facts": facts, "uses": uses},
     )
@@ -190,3 +187,21 @@ def _description_table(report: Report) -> Table | None:
         ),
         n_labels=2,
     )
+
+
+MODEL = Section(
+    name="model",
+    title="Model",
+    order=20,
+    describe=describe_model_section,
+)
+
+
+DATA = Section(
+    name="data",
+    title="Data",
+    order=30,
+    describe=describe_data_section,
+    describe_classes=describe_class_data_section,
+    profile=Profile.STANDARD,
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_decision, describe_regret, plot_decision, plot_regret
+from scorereport._utils.formatting import format_level, format_plain
+from scorereport.plots.decision_curves import describe_decision, describe_regret, plot_decision, plot_regret
+from scorereport.report.section_declaration import BINARY, Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -26,10 +27,12 @@ def describe_decision_section(report: Report) -> SectionContent:
     """Describe regret, net benefit and thresholds over the relevant costs."""
     evaluation = report.evaluation
     models, costs = evaluation.models, evaluation.settings.cost_interval
-    shaded = "" if costs is None else f" Shaded: costs between {costs[0]:g} and {costs[1]:g}."
+    shaded = (
+        ""
+        if costs is None
+        else f" Shaded: costs between {format_plain(costs[0])} and {format_plain(costs[1])}."
+    )
     return SectionContent(
-        name="decision",
-        title="Decisions",
         parts=collect_parts(
             bounded=table_part(_bounded(evaluation), describe_time_note(evaluation)),
             regret=figure_part(
@@ -54,7 +57,7 @@ def describe_decision_section(report: Report) -> SectionContent:
                 describe_time_note(evaluation),
             ),
         ),
-        content={"costs": "" if costs is None else f"{costs[0]:g} to {costs[1]:g}"},
+        content={"costs": "" if costs is None else f"{format_plain(costs[0])} to {format_plain(costs[1])}"},
     )
 
 
@@ -84,8 +87,6 @@ def describe_recalibration_section(report: Report) -> SectionContent | None:
         return None
     trials = [trial for model in evaluation.models for trial in model.recalibration]
     return SectionContent(
-        name="recalibration",
-        title="Recalibration",
         parts=collect_parts(recalibration=table_part(table, describe_time_note(evaluation))),
         content={
             "folds": str(trials[0].folds),
@@ -100,3 +101,22 @@ def describe_recalibration_section(report: Report) -> SectionContent | None:
             ),
         },
     )
+
+
+DECISION = Section(
+    name="decision",
+    title="Decisions",
+    order=90,
+    describe=describe_decision_section,
+    kinds=BINARY,
+    profile=Profile.STANDARD,
+)
+
+
+RECALIBRATION = Section(
+    name="recalibration",
+    title="Recalibration",
+    order=160,
+    describe=describe_recalibration_section,
+    kinds=BINARY,
+)

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_count, format_counted, format_level, format_percent
-from scorereport.plots import (
-    describe_components,
-    describe_murphy,
-    describe_view_components,
-    plot_components,
-    plot_murphy,
-    plot_view_components,
-)
+from scorereport.plots.class_components import describe_view_components, plot_view_components
+from scorereport.plots.mcb_dsc_plot import describe_components, plot_components
+from scorereport.plots.murphy_diagram import describe_murphy, plot_murphy
+from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -44,9 +40,6 @@ def describe_class_decomposition_section(report: Report) -> SectionContent | Non
         for place, model in enumerate(models if has_views else (), start=1)
     }
     return SectionContent(
-        name="decomposition",
-        title="Decomposition",
-        template="sections/class-decomposition.html",
         parts=collect_parts(
             components=table_part(
                 decomposition_table([m.scores for m in models], level), describe_time_note(evaluation)
@@ -102,8 +95,6 @@ def describe_decomposition_section(report: Report) -> SectionContent:
         f" Thin lines: {level} intervals of the true components." if models[0].scores.components else ""
     )
     return SectionContent(
-        name="decomposition",
-        title="Decomposition",
         parts=collect_parts(
             components=table_part(
                 decomposition_table([m.scores for m in models], level), describe_time_note(evaluation)
@@ -126,3 +117,12 @@ def describe_decomposition_section(report: Report) -> SectionContent:
         ),
         content={"has_intervals": bool(models[0].scores.components)},
     )
+
+
+DECOMPOSITION = Section(
+    name="decomposition",
+    title="Decomposition",
+    order=80,
+    describe=describe_decomposition_section,
+    describe_classes=describe_class_decomposition_section,
+)

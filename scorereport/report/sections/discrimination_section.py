@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_confusion, describe_roc, plot_confusion, plot_roc
-from scorereport.plots.confusion_matrix import MOST_NUMBERED
+from scorereport.plots.confusion_matrix import MOST_NUMBERED, describe_confusion, plot_confusion
+from scorereport.plots.roc_curves import describe_roc, plot_roc
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -38,9 +39,6 @@ def describe_class_discrimination_section(report: Report) -> SectionContent | No
         return None
     figures = dict(_draw_figures(models, classes))
     return SectionContent(
-        name="discrimination",
-        title="Discrimination",
-        template="sections/class-discrimination.html",
         parts=collect_parts(
             **figures,
             labels=table_part(
@@ -82,8 +80,6 @@ def describe_discrimination_section(report: Report) -> SectionContent | None:
         return None
     models = evaluation.models
     return SectionContent(
-        name="discrimination",
-        title="Discrimination",
         parts=collect_parts(
             auc=table_part(
                 discrimination_table(models, format_level(evaluation.settings.level)),
@@ -99,3 +95,13 @@ def describe_discrimination_section(report: Report) -> SectionContent | None:
             ),
         ),
     )
+
+
+DISCRIMINATION = Section(
+    name="discrimination",
+    title="Discrimination",
+    order=70,
+    describe=describe_discrimination_section,
+    describe_classes=describe_class_discrimination_section,
+    profile=Profile.STANDARD,
+)

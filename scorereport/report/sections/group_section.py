@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_level
-from scorereport.plots import describe_groups, describe_windows, plot_groups, plot_windows
+from scorereport.plots.forest_plots import describe_groups, describe_windows, plot_groups, plot_windows
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -58,8 +59,6 @@ def describe_groups_section(report: Report) -> SectionContent | None:
         else None
     )
     return SectionContent(
-        name="groups",
-        title="Subgroups",
         parts=collect_parts(**parts, heterogeneity=differ),
         content={"columns": blocks, "smallest": str(evaluation.settings.smallest_group), "what": what},
     )
@@ -73,8 +72,6 @@ def describe_time_section(report: Report) -> SectionContent | None:
     windows, level = evaluation.windows, format_level(evaluation.settings.level)
     column, weighted = windows[0].column, evaluation.data.weighted
     return SectionContent(
-        name="time",
-        title="Time",
         parts=collect_parts(
             windows=table_part(
                 group_table(column, windows[-MOST_GROUPS:], level, weighted=weighted),
@@ -121,3 +118,20 @@ def _count_left_out(groups: Sequence[GroupResult]) -> str:
         if more > 0
         else ""
     )
+
+
+GROUPS = Section(
+    name="groups",
+    title="Subgroups",
+    order=130,
+    describe=describe_groups_section,
+    profile=Profile.STANDARD,
+)
+
+
+TIME = Section(
+    name="time",
+    title="Time",
+    order=140,
+    describe=describe_time_section,
+)

@@ -32,6 +32,7 @@ from scorereport.report.methods.notation import (
     list_works,
 )
 from scorereport.report.methods.sample_precision import describe_size, precision_table
+from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import SectionContent, collect_parts, label_facts, table_part
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ def describe_methods_section(report: Report) -> SectionContent:
     evaluation = report.evaluation
     families = describe_families(report)
     return SectionContent(
-        name="methods",
-        title="Methods",
         parts=collect_parts(precision=table_part(precision_table(evaluation))),
         content={
             "symbols": label_facts(_choose_symbols(evaluation)),
@@ -179,3 +178,11 @@ def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
             "treat times as independent, and their z is a quantile of t with one degree of freedom fewer "
             "than there are times."
         )
+
+
+METHODS = Section(
+    name="methods",
+    title="Methods",
+    order=40,
+    describe=describe_methods_section,
+)

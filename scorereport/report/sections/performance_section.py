@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_murphy_differences, plot_murphy_differences
+from scorereport.plots.murphy_diagram import describe_murphy_differences, plot_murphy_differences
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -38,9 +39,6 @@ def describe_class_performance_section(report: Report) -> SectionContent | None:
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     n_classes = len(classes.counts)
     return SectionContent(
-        name="performance",
-        title="Overall performance",
-        template="sections/class-performance.html",
         parts=collect_parts(
             scores=table_part(
                 score_table(models, ranks, level, n_classes=n_classes), describe_time_note(evaluation)
@@ -64,8 +62,6 @@ def describe_performance_section(report: Report) -> SectionContent:
     models = [result.scores for result in evaluation.models]
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     return SectionContent(
-        name="performance",
-        title="Overall performance",
         parts=collect_parts(
             scores=table_part(
                 score_table(models, ranks, format_level(evaluation.settings.level)),
@@ -83,8 +79,6 @@ def describe_comparison_section(report: Report) -> SectionContent | None:
         return None
     curves = compared.murphy
     return SectionContent(
-        name="comparison",
-        title="Comparison of models",
         parts=collect_parts(
             differences=table_part(difference_table(compared.differences, level)),
             murphy_differences=figure_part(
@@ -101,3 +95,22 @@ def describe_comparison_section(report: Report) -> SectionContent | None:
         ),
         content={"sentences": [curve.sentence for curve in curves]},
     )
+
+
+PERFORMANCE = Section(
+    name="performance",
+    title="Overall performance",
+    order=50,
+    describe=describe_performance_section,
+    describe_classes=describe_class_performance_section,
+    profile=Profile.STANDARD,
+)
+
+
+COMPARISON = Section(
+    name="comparison",
+    title="Comparison of models",
+    order=120,
+    describe=describe_comparison_section,
+    profile=Profile.STANDARD,
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_retention, plot_retention
+from scorereport._utils.formatting import format_level, format_plain
+from scorereport.plots.retention_curves import describe_retention, plot_retention
+from scorereport.report.section_declaration import CLASSES, Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -36,8 +37,6 @@ def describe_retention_section(report: Report) -> SectionContent | None:
     level, band = format_level(models[0].retention[0].level), models[0].retention[0]
     figures = dict(_draw_figures(models))
     return SectionContent(
-        name="retention",
-        title="Retention curves",
         parts=collect_parts(
             **figures,
             retention_areas=table_part(retention_table(models, level), describe_time_note(report.evaluation)),
@@ -77,10 +76,10 @@ def _describe_window(band: RetentionBand) -> dict[str, str]:
     """Return the fractions as text: the first, the last and their distance."""
     first, last = float(band.fraction[0]), float(band.fraction[-1])
     return {
-        "first": f"{100 * first:g} %",
-        "last": f"{100 * last:g} %",
-        "width": f"{last - first:g}",
-        "width_percent": f"{100 * (last - first):g}",
+        "first": format_level(first),
+        "last": format_level(last),
+        "width": format_plain(last - first),
+        "width_percent": format_plain(100 * (last - first)),
         "steps": str(len(band.fraction)),
     }
 
@@ -90,3 +89,12 @@ def _list_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
     for model in models:
         notes = dict.fromkeys((band.metric, band.note) for band in model.retention if band.note)
         yield from (f"{model.model}, {score_label(metric)}: {note}" for metric, note in notes)
+
+
+RETENTION = Section(
+    name="retention",
+    title="Retention curves",
+    order=100,
+    describe=describe_retention_section,
+    kinds=CLASSES,
+)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.inference.scale_results import WITHOUT_TAIL
-from scorereport.plots import describe_scale, describe_spectrum, plot_scale, plot_spectrum
-from scorereport.plots.scale_diagram import describe_window
+from scorereport.plots.mean_spectrum import describe_spectrum, plot_spectrum
+from scorereport.plots.scale_diagram import describe_scale, describe_window, plot_scale
+from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import (
     SectionContent,
     collect_parts,
@@ -36,8 +37,6 @@ def describe_scale_section(report: Report) -> SectionContent | None:
     first, level = models[0].scale[0], format_level(report.evaluation.settings.level)
     figures, spectra = dict(_draw_scales(models)), dict(_draw_spectra(models))
     return SectionContent(
-        name="scale",
-        title="Probability scale",
         parts=collect_parts(
             scale_marks=table_part(scale_table(models, level), describe_time_note(report.evaluation)),
             **figures,
@@ -115,3 +114,11 @@ def _list_missing_intervals(models: Sequence[ScaledModel]) -> Iterator[str]:
             f"({join_words(missing)}): a few observed outcomes with very small probabilities dominate these "
             "means, more such outcomes may occur, and no interval would be reliable."
         )
+
+
+SCALE = Section(
+    name="scale",
+    title="Probability scale",
+    order=110,
+    describe=describe_scale_section,
+)

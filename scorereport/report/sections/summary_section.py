@@ -9,6 +9,7 @@ from scorereport.configuration.judgement import DEPENDENCE_CAUTION, describe_unj
 from scorereport.configuration.limit_evidence import FEWEST_CASES
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
 from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, split_paragraphs
 from scorereport.report.tables.table import length_class, score_label, table_cell
 from scorereport.report.verdict_labels import CERTIFICATE_LABELS, VERDICT_LABELS
@@ -95,8 +96,6 @@ _ORDER = (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, Limit
 def describe_summary_section(report: Report) -> SectionContent:
     """Describe the verdict, the cards of the models, findings, and the table of limits."""
     return SectionContent(
-        name="summary",
-        title="Summary",
         parts=collect_parts(limits=_limits_table(report.judgements)),
         content={
             "verdict": describe_overall_verdict(report),
@@ -186,3 +185,12 @@ def _limit_row(judgement: Judgement) -> dict[str, Any]:
         ],
         "aside": "",
     }
+
+
+SUMMARY = Section(
+    name="summary",
+    title="Summary",
+    order=10,
+    describe=describe_summary_section,
+    profile=Profile.SUMMARY,
+)

@@ -8,8 +8,8 @@ from scorereport._utils.formatting import format_count, format_counted, format_l
 from scorereport.history.trend.drift_sentences import DRIFT_SIZES
 from scorereport.history.trend.reference_audits import ENOUGH_AUDITS
 from scorereport.inference.components import FEW_EVENTS
-from scorereport.plots import describe_trend, plot_trend
-from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, name_models
+from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, describe_trend, name_models, plot_trend
+from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.history_tables import forecast_drift_table, measure_drift_table
 
@@ -29,8 +29,6 @@ def describe_trend_section(report: Report) -> SectionContent | None:
         return None
     level = format_level(trend.snapshots[-1].level)
     return SectionContent(
-        name="trend",
-        title="Comparison with earlier audits",
         parts=collect_parts(
             drift=table_part(measure_drift_table(trend, level)),
             trend=_draw(report, trend, level),
@@ -99,3 +97,11 @@ def _name_periods(trend: Trend) -> str:
     if len(labels) <= _MOST_NAMED:
         return join_words(labels) if labels else ""
     return f"{format_counted(len(labels), 'period')} from {labels[0]} to {labels[-1]}"
+
+
+TREND = Section(
+    name="trend",
+    title="Comparison with earlier audits",
+    order=150,
+    describe=describe_trend_section,
+)

@@ -15,6 +15,7 @@ from scorereport._utils.formatting import (
     format_number,
     format_p_value,
     format_percent,
+    format_plain,
 )
 from scorereport._utils.rounding import first_lowest
 from scorereport.evaluation.class_measures import choose_cost
@@ -47,7 +48,7 @@ def threshold_decision_table(models: Sequence[ModelResult], level: str) -> Table
     """Table of decisions at thresholds; None if there are no thresholds."""
     has_intervals = any(t.intervals for m in models for t in m.thresholds)
     rows = [
-        (f"{t.threshold:g}", m.model, *_decision(t, has_intervals=has_intervals))
+        (format_plain(t.threshold), m.model, *_decision(t, has_intervals=has_intervals))
         for of_threshold in zip(*(m.thresholds for m in models), strict=True)
         for m, t in zip(models, of_threshold, strict=True)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
+    MeasureFormat,
     common_decimals,
     format_count,
     format_counted,
@@ -12,14 +13,15 @@ from scorereport._utils.formatting import (
     format_number,
     format_p_value,
     format_percent,
+    format_plain,
     format_time,
-    format_value,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.plots.trend_picture import choose_format
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.drift_records import Drift, Number, Trend
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 #: Characters of a hash that suffice to distinguish records.
 _SHORT_HASH = 12
 _LONGEST_REASON = 60
+#: The measure of a drift of the distribution of forecasts, and the decimals of its stability index.
+_FORECASTS, _INDEX_DECIMALS = "forecasts", 3
 
 
 def history_table(records: Sequence[Record]) -> Table:
@@ -74,26 +78,37 @@ def number_table(record: Record) -> Table | None:
     """Table of the main numbers of an audit, with their intervals; None if it failed."""
     if record.snapshot is None:
         return None
+    numbers = record.snapshot.numbers
+    formats = _choose_formats((number.measure, number.value) for number in numbers)
     return Table(
         caption="Main numbers",
         heads=("model", "number", "value", "overfit-corrected", "interval"),
-        rows=tuple(map(_list_number, record.snapshot.numbers)),
+        rows=tuple(_list_number(number, formats[number.measure]) for number in numbers),
         n_labels=2,
     )
 
 
-def _list_number(number: Number) -> tuple[str, ...]:
+def _choose_formats(numbers: Iterable[tuple[str, float]]) -> dict[str, MeasureFormat]:
+    """Choose one format for all numbers of a measure; forecasts are shares, as prevalence is."""
+    values: dict[str, list[float]] = {}
+    for measure, value in numbers:
+        values.setdefault(measure, []).append(value)
+    formats = {measure: choose_format(measure, listed) for measure, listed in values.items()}
+    return formats | {_FORECASTS: MeasureFormat(is_share=True, decimals=0)}
+
+
+def _list_number(number: Number, format_of: MeasureFormat) -> tuple[str, ...]:
     """Format a number, its overfit-corrected value and its interval, which is for the corrected value."""
-    decimals = common_decimals([number.value])
-    corrected = "" if number.corrected == number.value else format_number(number.corrected, decimals)
-    interval = format_interval(number.lower, number.upper, decimals)
-    return number.model or "all", number.label, format_number(number.value, decimals), corrected, interval
+    corrected = "" if number.corrected == number.value else format_of.number(number.corrected)
+    interval = format_of.interval(number.lower, number.upper)
+    return number.model or "all", number.label, format_of.number(number.value), corrected, interval
 
 
 def record_drift_table(record: Record) -> Table | None:
     """Table of differences from earlier audits; None if there were none to compare with."""
     if not record.drifts:
         return None
+    formats = _choose_formats((d.measure, value) for d in record.drifts for value in (d.value, d.reference))
     return Table(
         caption="Comparison with earlier audits; p-values are adjusted for all tests and for repeated audits",
         heads=("model", "number", "now", "before", "adjusted p"),
@@ -101,8 +116,8 @@ def record_drift_table(record: Record) -> Table | None:
             (
                 drift.model or "all",
                 drift.label,
-                format_value(drift.value),
-                format_value(drift.reference),
+                formats[drift.measure].number(drift.value),
+                formats[drift.measure].number(drift.reference),
                 format_p_value(drift.p_value_adjusted),
             )
             for drift in record.drifts
@@ -144,10 +159,6 @@ def _describe_hashes(record: Record) -> Iterator[str]:
     for name, sha256 in hashes.items():
         if sha256:
             yield f"SHA-256 {sha256}  {name}"
-
-
-_FORECASTS = "forecasts"
-_INDEX_DECIMALS = 3
 
 
 def measure_drift_table(trend: Trend, level: str) -> Table | None:
@@ -207,7 +218,7 @@ def forecast_drift_table(trend: Trend, level: str) -> Table | None:
 
 
 def _explain_p(trend: Trend) -> str:
-    return f"Changed: adjusted p is at most {trend.alpha:g}"
+    return f"Changed: adjusted p is at most {format_plain(trend.alpha)}"
 
 
 def _find_caution(trend: Trend) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.formatting import common_decimals, format_number, join_words
+from scorereport._utils.formatting import common_decimals, format_number, format_plain, join_words
 from scorereport._utils.rounding import first_lowest
 from scorereport.report.tables.table import Table, interval_text, score_label
 from scorereport.scores.registry import REGISTRY, Direction
@@ -80,9 +80,10 @@ def _caption(band: RetentionBand, level: str) -> str:
     first, last = float(band.fraction[0]), float(band.fraction[-1])
     with_intervals = f"; {level} intervals by {band.area.method}" if band.resamples else ""
     return (
-        f"Area under the retention curve. The axis is the fraction of cases set aside, from {first:g} to "
-        f"{last:g}; an area is {last - first:g} if the metric is 1 throughout. In the next column, the axis "
-        f"is in percent and areas are 100 times as large. ↑ higher, ↓ lower is better{with_intervals}"
+        "Area under the retention curve. The axis is the fraction of cases set aside, from "
+        f"{format_plain(first)} to {format_plain(last)}; an area is {format_plain(last - first)} if the "
+        "metric is 1 throughout. In the next column, the axis is in percent and areas are 100 times as "
+        f"large. ↑ higher, ↓ lower is better{with_intervals}"
     )
 
 

@@ -11,6 +11,7 @@ from scorereport._utils.formatting import (
     format_number,
     format_p_value,
     format_percent,
+    format_plain,
 )
 from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.report.tables.table import (
@@ -75,8 +76,8 @@ def bounded_table(
     return _score_table(
         [(m.model, [(score_heading(s.name), s) for s in m.scores if _is_bounded(s)]) for m in models],
         ranks,
-        f"Costs between {lower:g} and {upper:g}: mean regret (lower is better) and net benefit, with "
-        f"{level} intervals",
+        f"Costs between {format_plain(lower)} and {format_plain(upper)}: mean regret (lower is better) and "
+        f"net benefit, with {level} intervals",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.formatting import format_counted
+from scorereport._utils.formatting import format_counted, format_plain
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, compare_numbers
 from scorereport.study.defect_demonstrations import suppress_warnings
 from scorereport.study.peers.peer_samples import CaseRule
@@ -138,7 +138,7 @@ def _compare_deviation(
         return replace(line, reason=f"{cases}. The known deviation {done}: {deviation.reason}")
     if imitation.verdict is not Verdict.AGREES:
         return replace(imitation, reason=f"{cases}. It is not the known deviation: {deviation.reason}")
-    rest = f"Imitated, the largest difference is {imitation.difference:.1g}."
+    rest = f"Imitated, the largest difference is {format_plain(imitation.difference or 0.0, 1)}."
     return replace(line, verdict=Verdict.EXPECTED, reason=f"{cases}. {deviation.reason} {rest}")
 
 
