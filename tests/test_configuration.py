@@ -16,6 +16,7 @@ from configuration_tools import (
     ORDINAL_EXAMPLE,
     evaluation_fixture,
     frame_fixture,
+    limit_text,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from scorereport.configuration import (
     SECTION_NAMES,
     Bounds,
     Configuration,
+    MeasurePart,
     ModelKind,
     Person,
     parse_configuration,
@@ -99,7 +101,7 @@ def test_every_key_is_documented():
         if table.name == "audit":  # on another page, see tests/test_audit_configuration.py
             continue
         for key in fields(getattr(Tables(), table.name)):
-            if key.name not in ("one_sided", "two_sided"):
+            if key.name not in ("one_sided", "two_sided", "listed", "written"):
                 assert key.name in keys, f"[{table.name}] {key.name}"
     for name, measure in MEASURES.items():
         base = name.removesuffix("_skill").removesuffix("_miscalibration").removesuffix("_discrimination")
@@ -366,7 +368,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(text, message):
     assert_refused(text.replace("rôle =", '"rôle" ='), f"report.toml: {message}")
 
 
-@pytest.mark.parametrize("key", ["one_sided", "two_sided", "zzz"])
+@pytest.mark.parametrize("key", ["one_sided", "two_sided", "listed", "written", "zzz"])
 def test_internal_names_are_not_keys(key):
     with pytest.raises(
         UsageError, match=rf"^c: `limits\.{key}` is not known; limits can be set for `brier`, "
@@ -463,10 +465,9 @@ def test_limits_that_touch_are_allowed():
 
 def test_a_limit_lies_on_the_bad_side_of_every_measure():
     for name, measure in MEASURES.items():
-        two_sided = measure.direction is None
-        text = "{min = 0.2, max = 0.4}" if two_sided else "0.2"
-        ((found, bounds),) = parse_configuration(f"[limits]\n{name} = {text}").limits.bounds
-        assert found is measure
+        ((found, bounds),) = parse_configuration(f"[limits]\n{limit_text(name)}").limits.bounds
+        assert found is measure or measure.argument
+        assert found.place is measure.place
         expected = {
             Direction.LOWER: Bounds(fail_upper=0.2),
             Direction.HIGHER: Bounds(fail_lower=0.2),
@@ -503,8 +504,10 @@ def test_measures_have_a_direction_and_a_label(name, direction, label):
 
 def test_measures_list_the_kinds_of_models():
     has = {kind: {name for name, m in MEASURES.items() if kind in m.kinds} for kind in ModelKind}
-    assert has[ModelKind.BINARY].isdisjoint(has[ModelKind.ORDINAL])
-    assert has[ModelKind.ORDINAL] - has[ModelKind.MULTICLASS] == {
+    shared = has[ModelKind.BINARY] & has[ModelKind.ORDINAL]
+    assert shared == {name for name, m in MEASURES.items() if m.part is MeasurePart.SCALE}
+    of_scores = {name for name, m in MEASURES.items() if m.score}
+    assert of_scores & (has[ModelKind.ORDINAL] - has[ModelKind.MULTICLASS]) == {
         "rps",
         "rps_skill",
         "rps_miscalibration",
@@ -513,7 +516,7 @@ def test_measures_list_the_kinds_of_models():
         "sa_rps_skill",
         "quadratic_weighted_kappa",
     }
-    assert has[ModelKind.MULTICLASS] < has[ModelKind.ORDINAL]
+    assert of_scores & has[ModelKind.MULTICLASS] < has[ModelKind.ORDINAL]
     for absent in ("macro_f1_skill", "quadratic_weighted_kappa_skill", "sa_rps_miscalibration"):
         assert absent not in MEASURES
 

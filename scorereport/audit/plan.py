@@ -185,7 +185,7 @@ def read_plan(path: str | Path) -> Plan:
     name = configuration.audit.name or file.stem
     raise_problems(configuration.name, list(_find_missing(configuration)))
     check_audit_name(name, "audit.name")
-    check_arguments(configuration, configuration.evaluation.arguments)
+    check_arguments(configuration, configuration.arguments)
     return Plan(path=file, name=name, configuration=configuration)
 
 

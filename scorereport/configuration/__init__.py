@@ -8,12 +8,8 @@ r"""The configuration of a report: a TOML file that is checked key by key.
 from scorereport.configuration.configuration_tables import (
     CHECKLISTS,
     SECTION_NAMES,
-    Bounds,
     Configuration,
-    LimitsTable,
-    OneSidedLimit,
     Person,
-    TwoSidedLimit,
 )
 from scorereport.configuration.consistency import (
     RequestedEvaluation,
@@ -22,7 +18,9 @@ from scorereport.configuration.consistency import (
     check_request,
 )
 from scorereport.configuration.json_schema import configuration_schema
-from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, MeasurePart, ModelKind
+from scorereport.configuration.limit_records import LimitMeasure, MeasurePart, ModelKind
+from scorereport.configuration.limits_table import Bounds, LimitsTable, OneSidedLimit, TwoSidedLimit
+from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.toml_reader import parse_configuration, read_configuration
 
 __all__ = [

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.checks import WEIGHT_KINDS, check_inside, check_option, check_whole, shortest
 from scorereport.configuration.audit_rules import find_broken_audit
 from scorereport.configuration.configuration_tables import ENGINES, FIXED_SECTIONS, SECTION_NAMES
-from scorereport.configuration.measure_limits import MEASURES
+from scorereport.configuration.limit_rules import find_broken_limits
 from scorereport.configuration.messages import find_failure, join_key, quote_value, suggest
 from scorereport.data.columns import label_text
 from scorereport.data.predictions import FEWEST_CLASSES
 from scorereport.errors import UsageError
 from scorereport.evaluation.setting_checks import check_memory_limit
 from scorereport.evaluation.subgroups import WINDOWS
-from scorereport.scores import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.configuration_tables import (
         ChecklistTable,
         EvaluationTable,
-        LimitsTable,
-        OneSidedLimit,
         Tables,
-        TwoSidedLimit,
     )
 
 
@@ -119,7 +115,7 @@ def find_broken_rules(tables: Tables) -> Iterator[str]:
     """A sentence for each invalid value."""
     yield from _check_omitted(tables.report.omit)
     yield from _check_evaluation(tables.evaluation)
-    yield from _check_limits(tables.limits)
+    yield from find_broken_limits(tables.limits)
     yield from _check_checklist(tables.checklist)
     yield from find_broken_audit(tables.audit)
     for role in ("author", "reviewer", "approver"):
@@ -186,55 +182,6 @@ def _check_thresholds(thresholds: tuple[float, ...]) -> Iterator[str]:
     if not thresholds or not are_inside or any(a >= b for a, b in pairwise(thresholds)):
         shown = ", ".join(map(shortest, thresholds))
         yield f"`evaluation.thresholds` must be one or more increasing numbers inside (0, 1); got [{shown}]."
-
-
-def _check_limits(limits: LimitsTable) -> Iterator[str]:
-    for name, one in limits.one_sided.items():
-        yield from _check_range(name, {"warn": one.warn, "fail": one.fail})
-        yield from _check_order(name, one)
-    for name, two in limits.two_sided.items():
-        keys = {key: getattr(two, key) for key in ("min", "max", "warn_min", "warn_max")}
-        yield from _check_range(name, keys)
-        yield from _check_orders(name, two)
-
-
-def _check_range(name: str, keys: dict[str, float | None]) -> Iterator[str]:
-    """Check that there is a number, and that each is in the range of the measure.
-
-    This finds limits in percent, and limits that are meant for another measure.
-    """
-    measure = MEASURES[name]
-    if all(value is None for value in keys.values()):
-        yield f"`limits.{name}` must have one of {', '.join(f'`{key}`' for key in keys)}; got an empty table."
-    for key, value in keys.items():
-        if value is not None and not measure.lower <= value <= measure.upper:
-            span = f"in [{measure.lower:g}, {measure.upper:g}]"
-            span = f"at {measure.upper:g} or below" if measure.lower == -float("inf") else span
-            span = f"at {measure.lower:g} or above" if measure.upper == float("inf") else span
-            yield f"`limits.{name}.{key}` must lie {span}, the range of this measure; got {shortest(value)}."
-
-
-def _check_order(name: str, limit: OneSidedLimit) -> Iterator[str]:
-    if limit.warn is None or limit.fail is None:
-        return
-    higher = MEASURES[name].direction is Direction.HIGHER
-    side, better = ("below", "higher") if higher else ("above", "lower")
-    if limit.warn < limit.fail if higher else limit.warn > limit.fail:
-        yield (
-            f"`limits.{name}.warn` must not be {side} `limits.{name}.fail`, because {better} is better; "
-            f"got {shortest(limit.warn)} and {shortest(limit.fail)}."
-        )
-
-
-def _check_orders(name: str, limit: TwoSidedLimit) -> Iterator[str]:
-    """Check the order min ≤ warn_min < warn_max ≤ max."""
-    keys = ("min", "warn_min", "warn_max", "max")
-    limits = [(key, getattr(limit, key)) for key in keys if getattr(limit, key) is not None]
-    for (a, low), (b, high) in pairwise(limits):
-        same_side = {a, b} in ({"min", "warn_min"}, {"max", "warn_max"})
-        if low > high or (low == high and not same_side):
-            must = "must not be above" if same_side else "must be below"
-            yield f"`limits.{name}.{a}` {must} `limits.{name}.{b}`; got {shortest(low)} and {shortest(high)}."
 
 
 def _check_checklist(table: ChecklistTable) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_percent
 from scorereport.audit.site.audit_runs import get_snapshot
+from scorereport.configuration.limit_records import MeasurePart
 from scorereport.configuration.limit_verdicts import Judgement
-from scorereport.configuration.measure_limits import MEASURES, MeasurePart
+from scorereport.configuration.measure_limits import find_measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -113,7 +114,7 @@ class MeasureFormat:
 
 def choose_format(measure: str, readings: Iterable[MeasuredValue]) -> MeasureFormat:
     """Choose the format of a measure with these readings."""
-    known = MEASURES.get(measure)
+    known = find_measure(measure)
     return MeasureFormat(
         is_share=known is not None and known.is_share,
         decimals=min(common_decimals(reading.value for reading in readings), 5),
@@ -122,13 +123,13 @@ def choose_format(measure: str, readings: Iterable[MeasuredValue]) -> MeasureFor
 
 def find_direction(measure: str) -> Direction | None:
     """Return the direction in which a measure is better; None if there is none."""
-    known = MEASURES.get(measure)
+    known = find_measure(measure)
     return None if known is None else known.direction
 
 
 def describe_measure(measure: str) -> str:
     """Explain a measure in a sentence, for readers who do not know it; empty if there is none."""
-    known = MEASURES.get(measure)
+    known = find_measure(measure)
     if known is None:
         return ""
     return (
@@ -146,7 +147,7 @@ def describe_direction(measure: str) -> str:
 
 def find_range(measure: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a measure."""
-    known = MEASURES.get(measure)
+    known = find_measure(measure)
     return (-math.inf, math.inf) if known is None else (known.lower, known.upper)
 
 
