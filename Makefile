@@ -71,10 +71,12 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md from the registry of scores
+docs: ## write docs/scores.md and docs/limits.md from the declarations of scores and limits
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
+	$(BIN)/python -m validation.limit_page > build/limits.md
+	mv build/limits.md docs/limits.md
 
 schema: ## write the JSON Schemas of all documents
 	@.ci/setup test

@@ -11,6 +11,7 @@ import pandas as pd
 import scorereport as sr
 from scorereport.configuration import MEASURES
 
+LIMITS_PAGE = Path(__file__).resolve().parents[1] / "docs" / "limits.md"
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
     encoding="utf-8"
 )

@@ -13,6 +13,7 @@ from configuration_tools import (
     CLASSES,
     DOCUMENTATION,
     EXAMPLE,
+    LIMITS_PAGE,
     ORDINAL_EXAMPLE,
     evaluation_fixture,
     frame_fixture,
@@ -97,6 +98,7 @@ def test_the_documented_example_is_read_and_fills_every_table():
 
 def test_every_key_is_documented():
     keys = set(re.findall(r"`(\w+)`", DOCUMENTATION))
+    listed = LIMITS_PAGE.read_text(encoding="utf-8")
     for table in fields(Tables):
         if table.name == "audit":  # on another page, see tests/test_audit_configuration.py
             continue
@@ -104,8 +106,10 @@ def test_every_key_is_documented():
             if key.name not in ("one_sided", "two_sided", "listed", "written"):
                 assert key.name in keys, f"[{table.name}] {key.name}"
     for name, measure in MEASURES.items():
+        assert f"| `{name}` |" in listed, measure
+        has_rule = measure.part in (MeasurePart.SCALE, MeasurePart.RETENTION, MeasurePart.UNCERTAINTY)
         base = name.removesuffix("_skill").removesuffix("_miscalibration").removesuffix("_discrimination")
-        assert base in keys, measure
+        assert base in keys or has_rule, measure
     documented = re.search(r"Sections that can be left out: (.*?)\.", DOCUMENTATION, re.DOTALL)[1]
     assert tuple(re.split(r",\s+", documented)) == SECTION_NAMES
 

@@ -128,7 +128,8 @@ def _decimals(judgement: Judgement) -> int:
         if limit is not None
     ]
     numbers = (judgement.value, judgement.lower, judgement.upper)
-    decimals = 3 if measure.part is MeasurePart.LINE else common_decimals([judgement.value, *limits])
+    usual = common_decimals([judgement.value, *limits])
+    decimals = usual if measure.decimals is None else measure.decimals
     decimals = 1 if measure.is_share else decimals
     while decimals < _MOST_DECIMALS and any(
         limit != number and _show(limit, measure, decimals) == _show(number, measure, decimals)

@@ -68,6 +68,7 @@ def list_calibration() -> Iterator[LimitMeasure]:
             part=MeasurePart.LINE,
             label=label,
             place=numbers.in_line(attribute),
+            decimals=3,
             requires=(Requirement.RESAMPLES,),
             meaning=meaning,
         )
@@ -168,7 +169,7 @@ def list_decisions() -> Iterator[LimitMeasure]:
             argument=LimitArgument.AT,
             evidence=EvidenceRule.FOUND,
             exact=exact,
-            meaning=f"{label} of acting at or above the threshold `at`",
+            meaning=f"{label}, if forecasts at or above the threshold `at` lead to action",
         )
 
 
@@ -204,9 +205,9 @@ def list_of_sample() -> Iterator[LimitMeasure]:
 def list_scale() -> Iterator[LimitMeasure]:
     """Marks of all classes together, in equal-count bins and in CORP blocks, and the angle of their line."""
     parts = {"model": "", "source": "_source", "divergence": "_divergence"}
-    words = {"model": "", "source": " of the source", "divergence": ", ratio of model and source"}
+    words = {"model": "", "source": " of the source", "divergence": " over that of the source"}
     for prefix, bins in (("scale", EQUAL_COUNT), ("corp_scale", CORP)):
-        in_blocks = " in CORP blocks" if bins == CORP else ""
+        in_blocks = ", CORP blocks" if bins == CORP else ""
         for mark in MARKS:
             for part, suffix in parts.items():
                 if bins == EQUAL_COUNT or part != "model":  # that of the model does not depend on bins
@@ -214,7 +215,7 @@ def list_scale() -> Iterator[LimitMeasure]:
                     yield LimitMeasure(
                         name=f"{prefix}_{mark}{suffix}",
                         part=MeasurePart.SCALE,
-                        label=f"{mark}{words[part]}{in_blocks}",
+                        label=f"{mark}{words[part]} on the probability scale{in_blocks}",
                         kinds=EVERY_MODEL,
                         place=numbers.in_scale(bins, mark, part),
                         direction=Direction.HIGHER if rises else None,
@@ -225,9 +226,10 @@ def list_scale() -> Iterator[LimitMeasure]:
         yield LimitMeasure(
             name=f"{prefix}_angle",
             part=MeasurePart.SCALE,
-            label=f"angle of the probability scale{in_blocks}, in degrees",
+            label=f"angle on the probability scale{in_blocks} (degrees)",
             kinds=EVERY_MODEL,
             place=numbers.in_angle(bins),
+            decimals=1,
             lower=-180,
             upper=180,
             requires=(Requirement.MEMORY,),
@@ -247,7 +249,7 @@ def list_retention() -> Iterator[LimitMeasure]:
             name=f"retention_{metric}_by_{score}",
             part=MeasurePart.RETENTION,
             label=f"retention area of {curve}",
-            kinds=tuple(found),
+            kinds=tuple(kind for kind in ModelKind if kind in found),
             place=numbers.in_retention(score, metric),
             direction=entry.direction,
             lower=entry.lower,

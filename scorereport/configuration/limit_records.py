@@ -97,7 +97,8 @@ class LimitMeasure:
 
     `kinds` are the kinds of models that have it, and `place` is where the evaluation has it. If it has an
     `argument`, there is a number for each threshold or class, and `at` is the one to which a limit applies.
-    `meaning` explains it in the documentation.
+    `decimals` are those that are shown, if they do not follow from the size of the number. `meaning` explains
+    the measure in the documentation.
     """
 
     name: str
@@ -110,6 +111,7 @@ class LimitMeasure:
     lower: float = -inf
     upper: float = inf
     is_share: bool = False
+    decimals: int | None = None
     argument: LimitArgument | None = None
     at: Argument = None
     evidence: EvidenceRule = EvidenceRule.RARER

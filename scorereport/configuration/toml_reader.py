@@ -234,13 +234,21 @@ def _normalize_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
     return shaped
 
 
+def _normalize_label(limit: Any) -> Any:
+    """A limit with a whole number as a label, as `evaluation.classes` may have it."""
+    if not isinstance(limit, dict):
+        return limit
+    is_label = {"of_class", "up_to"}
+    return {key: str(v) if key in is_label and type(v) is int else v for key, v in limit.items()}
+
+
 def _normalize_limits(limits: dict[str, Any]) -> dict[str, Any]:
     one_sided, two_sided, listed = {}, {}, {}
     for name in MEASURES.keys() & limits.keys():
         value, measure = limits[name], MEASURES[name]
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if measure.argument is not None:
-            listed[name] = value if isinstance(value, list) else [value]
+            listed[name] = [_normalize_label(one) for one in (value if isinstance(value, list) else [value])]
         elif measure.direction is None:
             two_sided[name] = value
         else:

@@ -35,9 +35,9 @@ _PARTS = {
         "DSC, discrimination: by how much recalibrated forecasts improve the score over a constant forecast."
     ),
     MeasurePart.LINE: "Calibration line: how the log odds of the event depend on those of the forecasts.",
-    MeasurePart.SAMPLE: "Prevalence: the share of rows with the event.",
 }
 _MEANINGS = {
+    "prevalence": "Prevalence: the share of rows with the event.",
     "brier": "The mean squared difference between forecast and outcome.",
     "log_loss": "The mean of minus the logarithm of the probability of the observed outcome.",
     "roc_auc": "The probability that a row with the event has a higher forecast than a row without it.",
@@ -132,11 +132,10 @@ def describe_measure(measure: str) -> str:
     known = find_measure(measure)
     if known is None:
         return ""
-    return (
-        _MEANINGS.get(known.score or known.name, "")
-        if known.part is MeasurePart.MEAN
-        else _PARTS.get(known.part, "")
-    )
+    if known.part in (MeasurePart.MEAN, MeasurePart.SAMPLE) and known.argument is None:
+        return _MEANINGS.get(known.score or known.name, "")
+    stated = f"{known.meaning[:1].upper()}{known.meaning[1:]}." if known.meaning else ""
+    return _PARTS.get(known.part) or stated
 
 
 def describe_direction(measure: str) -> str:
