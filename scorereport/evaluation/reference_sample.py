@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,6 +57,7 @@ def read_reference(
     weight, weight_kind : the weights of the rows, or the column that holds them; and their kind
     table : the table of a database
     """
+    weights: Any
     if _is_table(reference):
         forecasts, weights = _read_columns(reference, models, weight, table)
     else:
@@ -64,7 +65,7 @@ def read_reference(
         if absent:
             raise UsageError(f"`reference` must have the forecasts of every model; {absent[0]!r} is missing.")
         forecasts = {model: check_probability(reference[model], model) for model in models}
-        weights = cast("ArrayLike | None", weight)
+        weights = weight
     lengths = {len(values) for values in forecasts.values()}
     if len(lengths) > 1:
         raise DataError("`reference` must have the same number of rows for every model.")
