@@ -317,7 +317,7 @@ class Configuration:
     def settings(self) -> dict[str, Any]:
         """The settings that are set, as arguments of `evaluate`, with the thresholds of limits."""
         settings = self.evaluation.settings
-        thresholds = self.limits.add_thresholds(self.evaluation.thresholds, self.evaluation.cost_interval)
+        thresholds = self.limits.add_thresholds(settings.get("thresholds"), settings.get("cost_interval"))
         return settings if thresholds is None else settings | {"thresholds": thresholds}
 
     @property

@@ -220,7 +220,7 @@ def _find_other_settings(
     table = configuration.evaluation
     for name, value in configuration.settings.items():
         made_with = getattr(evaluation.settings, name)
-        if name == "thresholds" and table.thresholds is None:  # those of limits; checked one by one
+        if name == "thresholds" and name not in table.settings:  # those of limits; checked one by one
             continue
         if made_with != value and name not in overridden:
             yield _describe_other(name, value, f"with {made_with!r}")
