@@ -71,7 +71,7 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md and the generated tables of docs/configuration.md and docs/audits.md
+docs: ## write docs/scores.md, docs/limits.md and the generated tables of docs/configuration.md and docs/audits.md
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
@@ -79,6 +79,8 @@ docs: ## write docs/scores.md and the generated tables of docs/configuration.md 
 	$(BIN)/python -m validation.section_table
 	$(BIN)/python -m validation.channel_rows > build/audits.md
 	mv build/audits.md docs/audits.md
+	$(BIN)/python -m validation.limit_page > build/limits.md
+	mv build/limits.md docs/limits.md
 
 schema: ## write the JSON Schemas of all documents
 	@.ci/setup test

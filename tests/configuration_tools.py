@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 import scorereport as sr
+from scorereport.configuration import MEASURES
 
+LIMITS_PAGE = Path(__file__).resolve().parents[1] / "docs" / "limits.md"
 DOCUMENTATION, SCORE_PAGE = (
     (Path(__file__).resolve().parents[1] / "docs" / page).read_text(encoding="utf-8")
     for page in ("configuration.md", "scores.md")
@@ -41,3 +43,15 @@ def evaluation_fixture(frame):
         thresholds=[0.2, 0.3],
         resamples=40,
     )
+
+
+def limit_text(name, one_sided="fail = 0.2", two_sided="min = 0.2, max = 0.4", label="b"):
+    """A limit on a measure, with the threshold or the class that it needs."""
+    measure = MEASURES[name]
+    needed = {
+        None: "",
+        "at": "at = 0.25, ",
+        "of_class": f"of_class = {label!r}, ",
+        "up_to": f"up_to = {label!r}, ",
+    }
+    return f"{name} = {{{needed[measure.argument]}{one_sided if measure.direction else two_sided}}}"

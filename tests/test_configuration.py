@@ -13,10 +13,12 @@ from configuration_tools import (
     CLASSES,
     DOCUMENTATION,
     EXAMPLE,
+    LIMITS_PAGE,
     ORDINAL_EXAMPLE,
     SCORE_PAGE,
     evaluation_fixture,
     frame_fixture,
+    limit_text,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from scorereport.configuration import (
     MEASURES,
     Bounds,
     Configuration,
+    MeasurePart,
     ModelKind,
     Person,
     parse_configuration,
@@ -93,16 +96,19 @@ def test_the_documented_example_is_read_and_fills_every_table():
 
 def test_every_key_is_documented():
     keys = set(re.findall(r"`(\w+)`", DOCUMENTATION + SCORE_PAGE))
+    listed = LIMITS_PAGE.read_text(encoding="utf-8")
     for table in fields(Tables):
         if table.name in ("audit", "evaluation"):  # on another page; generated, see below
             continue
         for key in fields(getattr(Tables(), table.name)):
-            if key.name not in ("one_sided", "two_sided"):
+            if key.name not in ("one_sided", "two_sided", "listed", "written"):
                 assert key.name in keys, f"[{table.name}] {key.name}"
     assert write_parts(DOCUMENTATION) == DOCUMENTATION, "run make docs"
     for name, measure in MEASURES.items():
+        assert f"| `{name}` |" in listed, measure
+        has_rule = measure.part in (MeasurePart.SCALE, MeasurePart.RETENTION, MeasurePart.UNCERTAINTY)
         base = name.removesuffix("_skill").removesuffix("_miscalibration").removesuffix("_discrimination")
-        assert base in keys, measure
+        assert base in keys or has_rule, measure
 
 
 def test_an_empty_configuration_is_all_defaults():
@@ -371,7 +377,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(text, message):
     assert_refused(text.replace("rôle =", '"rôle" ='), f"report.toml: {message}")
 
 
-@pytest.mark.parametrize("key", ["one_sided", "two_sided", "zzz"])
+@pytest.mark.parametrize("key", ["one_sided", "two_sided", "listed", "written", "zzz"])
 def test_internal_names_are_not_keys(key):
     with pytest.raises(
         UsageError, match=rf"^c: `limits\.{key}` is not known; limits can be set for `brier`, "
@@ -467,10 +473,9 @@ def test_limits_that_touch_are_allowed():
 
 def test_a_limit_lies_on_the_bad_side_of_every_measure():
     for name, measure in MEASURES.items():
-        two_sided = measure.direction is None
-        text = "{min = 0.2, max = 0.4}" if two_sided else "0.2"
-        ((found, bounds),) = parse_configuration(f"[limits]\n{name} = {text}").limits.bounds
-        assert found is measure
+        ((found, bounds),) = parse_configuration(f"[limits]\n{limit_text(name)}").limits.bounds
+        assert found is measure or measure.argument
+        assert found.place is measure.place
         expected = {
             Direction.LOWER: Bounds(fail_upper=0.2),
             Direction.HIGHER: Bounds(fail_lower=0.2),
@@ -507,8 +512,10 @@ def test_measures_have_a_direction_and_a_label(name, direction, label):
 
 def test_measures_list_the_kinds_of_models():
     has = {kind: {name for name, m in MEASURES.items() if kind in m.kinds} for kind in ModelKind}
-    assert has[ModelKind.BINARY].isdisjoint(has[ModelKind.ORDINAL])
-    assert has[ModelKind.ORDINAL] - has[ModelKind.MULTICLASS] == {
+    shared = has[ModelKind.BINARY] & has[ModelKind.ORDINAL]
+    assert shared == {name for name, m in MEASURES.items() if m.part is MeasurePart.SCALE}
+    of_scores = {name for name, m in MEASURES.items() if m.score}
+    assert of_scores & (has[ModelKind.ORDINAL] - has[ModelKind.MULTICLASS]) == {
         "rps",
         "rps_skill",
         "rps_miscalibration",
@@ -517,7 +524,7 @@ def test_measures_list_the_kinds_of_models():
         "sa_rps_skill",
         "quadratic_weighted_kappa",
     }
-    assert has[ModelKind.MULTICLASS] < has[ModelKind.ORDINAL]
+    assert of_scores & has[ModelKind.MULTICLASS] < has[ModelKind.ORDINAL]
     for absent in ("macro_f1_skill", "quadratic_weighted_kappa_skill", "sa_rps_miscalibration"):
         assert absent not in MEASURES
 

@@ -15,6 +15,7 @@ from configuration_tools import (
     ORDINAL_EXAMPLE,
     evaluation_fixture,
     frame_fixture,
+    limit_text,
 )
 
 import scorereport as sr
@@ -78,9 +79,9 @@ def test_a_configuration_that_fits(evaluation, bare):
         models = ["boost"]
         groups = true
         """ + "\n".join(
-        f"{name} = {'0.5' if measure.direction else '{min = 0.1}'}"
+        limit_text(name).replace("0.25", "0.3")
         for name, measure in MEASURES.items()
-        if ModelKind.BINARY in measure.kinds
+        if ModelKind.BINARY in measure.kinds and not {"grades", "reference"} & {*measure.requires}
     )
     check_configuration(parse_configuration(fitting), evaluation)
 
@@ -164,7 +165,8 @@ def of_classes(request, class_frame):
 def test_a_configuration_that_fits_classes(of_classes):
     ordered = of_classes.data.classes.ordered
     kind = ModelKind.ORDINAL if ordered else ModelKind.MULTICLASS
-    limits = "\n".join(f"{name} = 0.5" for name, measure in MEASURES.items() if kind in measure.kinds)
+    names = [name for name, measure in MEASURES.items() if kind in measure.kinds]
+    limits = "\n".join(limit_text(name, label="low") for name in names)
     fitting = f"""
         [evaluation]
         outcome = "grade"

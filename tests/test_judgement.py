@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from configuration_tools import limit_text
 from hypothesis import given
 from hypothesis import strategies as st
 
 import scorereport as sr
 from scorereport.configuration import MEASURES, Bounds, ModelKind, parse_configuration
 from scorereport.configuration.judgement import describe_unjudged, format_judgement, judge
+from scorereport.configuration.limit_records import Requirement
 from scorereport.configuration.limit_verdicts import (
     LimitVerdict,
     count_limit_verdicts,
@@ -26,9 +28,7 @@ from scorereport.errors import ExitCode
 ORDER = list(LimitVerdict)
 UPPER = Bounds(warn_upper=0.2, fail_upper=0.3)
 #: Numbers with intervals that have no limits; kappa is its own skill.
-UNJUDGED = ["uncertainty", "share", ("quadratic_weighted_kappa", "skill")]
-#: Errors of calibration that have intervals and no limits.
-DISTANCES = ["ici", "e50", "e90", "emax", "ece"]
+UNJUDGED = [("quadratic_weighted_kappa", "skill")]
 
 
 def make_frame(n=400, seed=5):
@@ -170,19 +170,25 @@ def test_only_an_interval_on_both_sides_is_inconclusive(lower, width, bounds):
 
 
 def limit_all(kind):
-    """Limits on every measure of a kind of model, and the names of these measures."""
-    measures = {name: measure for name, measure in MEASURES.items() if kind in measure.kinds}
-    lines = [f"{n} = {'0.3' if m.direction else '{min = 0.1, max = 0.9}'}" for n, m in measures.items()]
-    return "\n".join(lines), list(measures)
+    """Limits on every measure of a kind of model, and the names of these measures in judgements.
+
+    Grades and a reference sample are in other tests.
+    """
+    names = [
+        name
+        for name, measure in MEASURES.items()
+        if kind in measure.kinds and not {Requirement.GRADES, Requirement.REFERENCE} & {*measure.requires}
+    ]
+    text = "\n".join(limit_text(name, "fail = 0.3", "min = 0.1, max = 0.9", label="1") for name in names)
+    return text, [measure.name for measure, _ in limits_of(text).bounds]
 
 
 def assert_judged_by_intervals(evaluation, judgements):
     found = {(j.model, j.measure): j for j in judgements}
     assert len(found) == len(judgements)
     for row in evaluation.intervals.itertuples():
-        if row.number in UNJUDGED or (row.measure, row.number) in UNJUDGED:
-            continue
-        if row.measure in DISTANCES:
+        is_other_class = row.number == "share" and row.measure != "1"
+        if (row.measure, row.number) in UNJUDGED or is_other_class:
             continue
         judgement = found[row.model, measure_of(row)]
         assert judgement.value == pytest.approx(row.value, rel=1e-12)
@@ -194,7 +200,8 @@ def test_every_measure_is_judged_on_the_numbers_of_the_evaluation(evaluation):
     text, names = limit_all(ModelKind.BINARY)
     judgements = judge(evaluation, limits_of(text))
     assert [j.measure for j in judgements if j.model in ("exact", "")] == names
-    assert len(judgements) == 2 * len(names) - 1
+    of_sample = [name for name in names if name == "prevalence" or name.endswith("_uncertainty")]
+    assert len(judgements) == 2 * len(names) - len(of_sample)
     assert_judged_by_intervals(evaluation, judgements)
     assert all(j.group == "" and math.isfinite(j.upper) for j in judgements)
 
@@ -206,8 +213,10 @@ def measure_of(row):
         "calibration intercept": "calibration_intercept",
         "calibration intercept at slope 1": "calibration_in_the_large",
     }
-    if row.number in ("skill", "miscalibration", "discrimination"):
+    if row.number in ("skill", "miscalibration", "discrimination", "uncertainty"):
         return f"{row.measure}_{row.number}"
+    if row.number == "share":
+        return f"class_share_of_{row.measure}"
     return lines.get(row.measure, row.measure)
 
 
@@ -521,7 +530,9 @@ def kind_of(evaluation):
 def test_every_measure_of_classes_is_judged(of_classes):
     text, names = limit_all(kind_of(of_classes))
     judgements = judge(of_classes, limits_of(text))
-    assert [(j.measure, j.model) for j in judgements] == [(n, m) for n in names for m in ("exact", "flat")]
+    assert [(j.measure, j.model) for j in judgements] == [
+        (n, m) for n in names for m in ([""] if n.startswith("class_share") else ["exact", "flat"])
+    ]
     assert_judged_by_intervals(of_classes, judgements)
     for judgement in judgements:
         score = next(
@@ -535,8 +546,8 @@ def test_every_measure_of_classes_is_judged(of_classes):
 def test_measures_of_the_other_kind_of_model_are_not_judged(of_classes, evaluation):
     of_binary, _ = limit_all(ModelKind.BINARY)
     others, _ = limit_all(ModelKind.ORDINAL)
-    assert judge(of_classes, limits_of(of_binary)) == ()
-    assert judge(evaluation, limits_of(others)) == ()
+    assert all("scale_" in j.measure for j in judge(of_classes, limits_of(of_binary)))
+    assert all("scale_" in j.measure for j in judge(evaluation, limits_of(others)))
 
 
 def test_groups_of_classes_are_judged_by_what_they_have(of_classes):

@@ -18,7 +18,6 @@ HOME = "_utils/formatting.py"
 #: Modules and folders that format floats themselves, and why.
 EXCEPTIONS = {
     "audit/site/site_data.py": "rounds numbers of a document for programs",
-    "configuration/configuration_rules.py": "states the range of a measure as in a configuration",
     "plots/canvas.py": "shortens coordinates of a drawing",
     "plots/geometry.py": "looks at the digits of a width",
     "report/section_parts.py": "gives the size of a figure to a template",

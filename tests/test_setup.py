@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from validation.limit_page import render_limit_page
 from validation.score_page import render_score_page
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -90,3 +91,8 @@ def test_no_registry_is_named():
 def test_the_page_of_scores_is_current():
     page = (REPOSITORY / "docs" / "scores.md").read_text(encoding="utf-8")
     assert page == render_score_page(), "run `make docs`"
+
+
+def test_the_page_of_limits_is_current():
+    page = (REPOSITORY / "docs" / "limits.md").read_text(encoding="utf-8")
+    assert page == render_limit_page(), "run `make docs`"

@@ -11,7 +11,9 @@ import pytest
 import scorereport as sr
 from scorereport._utils.suggestions import OPPOSITES, suggest_name
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.measure_limits import MEASURES, MeasurePart, find_limit_measure
+from scorereport.configuration.limit_names import SHORTHANDS, explain_related, find_limit_measure
+from scorereport.configuration.limit_records import MeasurePart
+from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_zone
 from scorereport.errors import UsageError
@@ -31,15 +33,26 @@ def misspell(name: str) -> Iterator[str]:
     yield name.upper()
 
 
-@pytest.mark.parametrize("name", MEASURES)
+#: Measures that are named alike, by rules, of which the quick tests take some only.
+ALIKE = {
+    name
+    for name, measure in MEASURES.items()
+    if measure.part in (MeasurePart.SCALE, MeasurePart.RETENTION, MeasurePart.UNCERTAINTY)
+    or name.startswith(("threshold_", "bounded_"))
+}
+NAMES = [pytest.param(name, marks=[pytest.mark.sweep] if name in ALIKE else []) for name in MEASURES]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_misspelt_measure_is_suggested_or_none(name: str) -> None:
     words = [word for word in misspell(name) if word not in MEASURES]
     found = {word: find_limit_measure(word, MEASURES) for word in words}
     assert set(found.values()) <= {name, ""}
-    assert sum(map(bool, found.values())) >= 0.75 * len(found)
+    is_long = len(name) > 5  # of short names, most misspellings could be another name
+    assert not is_long or sum(map(bool, found.values())) >= 0.75 * len(found)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_measure_with_another_ending_keeps_its_kind(name: str) -> None:
     """A prefix or suffix never leads to a measure of another kind or direction."""
     measure = MEASURES[name]
@@ -80,16 +93,30 @@ def test_a_measure_with_another_ending_keeps_its_kind(name: str) -> None:
         ("slope", "calibration_slope"),
         ("citl", "calibration_in_the_large"),
         ("base_rate", "prevalence"),
-        ("gini", ""),
+        ("gini_coefficient", "roc_auc_skill"),
         ("crps", ""),
-        ("net_benefit", ""),
         ("miscalibration", ""),
         ("accuracy_loss", ""),
         ("inaccuracy", ""),
         ("unbounded_brier", ""),
         ("brier_calibration", ""),
         ("calibration", ""),
-        ("sensitivity", ""),
+        ("tpr", "sensitivity"),
+        ("true_negative_rate", "specificity"),
+        ("positive_predictive_value", "ppv"),
+        ("ks_statistic", "ks"),
+        ("expected_calibration_error", "ece"),
+        ("population_stability_index", "psi"),
+        ("integrated_calibration_index", "ici"),
+        ("fpr", ""),
+        ("mce", ""),
+        ("max_calibration_error", ""),
+        ("hosmer_lemeshow", ""),
+        ("youden", ""),
+        ("insensitivity", ""),
+        ("sensitivity_loss", ""),
+        ("ksi", ""),
+        ("pk", ""),
     ],
 )
 def test_other_names_of_measures_lead_to_the_same_meaning(word: str, meant: str) -> None:
@@ -101,8 +128,57 @@ def test_the_message_names_the_limit_or_lists_all() -> None:
         parse_configuration("[limits]\nbrier_score = 0.2", "c")
     assert str(caught.value) == "c: `limits.brier_score` is not known; did you mean `brier`?"
     with pytest.raises(UsageError) as caught:
-        parse_configuration("[limits]\ngini = 0.2", "c")
-    assert str(caught.value).startswith("c: `limits.gini` is not known; limits can be set for `brier`, ")
+        parse_configuration("[limits]\nzzz = 0.2", "c")
+    assert str(caught.value).startswith("c: `limits.zzz` is not known; limits can be set for `brier`, ")
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("fpr", "it is 1 minus the `specificity`."),
+        ("Miss-Rate", "it is 1 minus the `sensitivity`."),
+        ("mce", "the largest error over bins is not computed; `emax` is the largest distance of the smooth "
+         "calibration curve."),
+        ("hosmer_lemeshow", "a test of calibration has no limit, because it fails in large samples whatever "
+         "the error: set `calibrated_within`, `ici` or `ece`."),
+    ],
+)  # fmt: skip
+def test_names_of_related_numbers_say_how_they_are_related(word: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_configuration(f"[limits]\n{word} = 0.2", "c")
+    assert str(caught.value) == f"c: `limits.{word}` is not known; {sentence}"
+    named = re.findall(r"`(\w+)`", explain_related(word))
+    assert set(named) <= {*MEASURES, *SHORTHANDS}
+
+
+def replace_letters(name: str) -> Iterator[str]:
+    """The name with one letter replaced, added or left out."""
+    letters = "aeiknprstx_5"
+    for at in range(len(name)):
+        yield name[:at] + name[at + 1 :]
+        for letter in letters:
+            yield name[:at] + letter + name[at + 1 :]
+            yield name[:at] + letter + name[at:]
+
+
+def assert_never_inverted(name: str) -> None:
+    known = [*MEASURES, *SHORTHANDS]
+    measure = MEASURES[SHORTHANDS.get(name, name)]
+    for word in set(replace_letters(name)) - set(known):
+        meant = find_limit_measure(word, known)
+        found = MEASURES.get(SHORTHANDS.get(meant, meant))
+        assert found is None or found.direction is measure.direction, (word, meant)
+
+
+@pytest.mark.parametrize("name", [name for name in (*MEASURES, *SHORTHANDS) if len(name) < 7])
+def test_one_wrong_letter_never_inverts_a_short_name(name: str) -> None:
+    assert_never_inverted(name)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", [name for name in (*MEASURES, *SHORTHANDS) if len(name) >= 7])
+def test_one_wrong_letter_never_inverts_a_name(name: str) -> None:
+    assert_never_inverted(name)
 
 
 @pytest.mark.parametrize(("one", "other"), [*OPPOSITES, *(pair[::-1] for pair in OPPOSITES)])

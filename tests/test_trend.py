@@ -30,13 +30,13 @@ from scorereport.history.trend.drift_tests import (
     compare_shares,
     group_bins,
     homogeneity_test,
-    stability_index,
 )
 from scorereport.history.trend.reference_audits import allow_for_audits, allow_for_shifts, find_audit_spread
 from scorereport.history.trend.snapshot import count_forecasts, effective_size, take_snapshot
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.inference.overfit import estimate_overfit
+from scorereport.inference.population_stability import stability_index
 from scorereport.plots import describe_trend, plot_trend, render_svg
 from scorereport.plots.geometry import date_ticks
 from scorereport.reliability.sampling import SamplingUnits

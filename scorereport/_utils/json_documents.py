@@ -26,10 +26,15 @@ _LONGEST_SHOWN = 60
 
 
 def encode(value: Any) -> Any:
-    """Convert a record to plain JSON values, with the derived numbers that its class names in `DERIVED`."""
+    """Convert a record to plain JSON values, with the derived numbers that its class names in `DERIVED`.
+
+    Fields that the class names in `OPTIONAL` are left out if they are None.
+    """
     if is_dataclass(value):
         names = [field.name for field in fields(value)] + list(getattr(value, "DERIVED", ()))
-        return {name: encode(getattr(value, name)) for name in names}
+        optional = getattr(value, "OPTIONAL", ())
+        found = ((name, getattr(value, name)) for name in names)
+        return {name: encode(item) for name, item in found if not (item is None and name in optional)}
     if isinstance(value, dict):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

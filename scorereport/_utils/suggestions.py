@@ -68,6 +68,15 @@ def suggest_name(word: str, known: Iterable[str]) -> str:
     return ranked[0][1] if is_alone else ""
 
 
+def count_wrong_letters(word: str, name: str) -> int:
+    """Return the number of letters in which a word differs from a name, whatever the case.
+
+    >>> count_wrong_letters("Ksi", "psi"), count_wrong_letters("ksi", "ks")
+    (1, 1)
+    """
+    return _count_wrong(word.casefold(), name.casefold())
+
+
 def _rank(word: str, name: str) -> tuple[int, float] | None:
     """The number of wrong letters, and the dissimilarity; None if the name cannot be meant."""
     typed, meant = _PARTS.findall(word.casefold()), _PARTS.findall(name.casefold())

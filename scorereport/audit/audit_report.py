@@ -78,7 +78,7 @@ def render_audit_report(
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
-    evaluation = rows.evaluate(evaluate, configuration.evaluation.settings)
+    evaluation = rows.evaluate(evaluate, configuration.settings)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
     with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
         report = prepare_report(

@@ -9,12 +9,8 @@ from typing import Any
 
 from scorereport.configuration.configuration_tables import (
     CHECKLISTS,
-    Bounds,
     Configuration,
-    LimitsTable,
-    OneSidedLimit,
     Person,
-    TwoSidedLimit,
 )
 from scorereport.configuration.consistency import (
     RequestedEvaluation,
@@ -23,7 +19,9 @@ from scorereport.configuration.consistency import (
     check_request,
 )
 from scorereport.configuration.json_schema import configuration_schema
-from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, MeasurePart, ModelKind
+from scorereport.configuration.limit_records import LimitMeasure, MeasurePart, ModelKind
+from scorereport.configuration.limits_table import Bounds, LimitsTable, OneSidedLimit, TwoSidedLimit
+from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.toml_reader import parse_configuration, read_configuration
 from scorereport.results.section_names import list_section_names
 

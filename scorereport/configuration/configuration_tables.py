@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from scorereport.configuration.audit_tables import STRICT, AuditTable
-from scorereport.configuration.measure_limits import MEASURES, LimitMeasure
+from scorereport.configuration.limits_table import LimitsTable
 from scorereport.evaluation.arguments import Arguments, columns_in
 from scorereport.results.settings import SETTINGS, WORK_SETTINGS
-from scorereport.scores import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from scorereport.data.roles import Columns
 
@@ -121,77 +120,6 @@ class EvaluationTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneSidedLimit:
-    """The limits at which a measure warns and fails; its direction determines the side."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    warn: float | None = None
-    fail: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoSidedLimit:
-    """The range in which a measure must lie, and the range in which it lies without a warning."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    min: float | None = None
-    max: float | None = None
-    warn_min: float | None = None
-    warn_max: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """A limit as it is judged: bounds for warning and for failing, on either side."""
-
-    warn_lower: float | None = None
-    warn_upper: float | None = None
-    fail_lower: float | None = None
-    fail_upper: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitsTable:
-    """`[limits]`: the limits by measure, who set them and when, and to what they apply."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    set_by: str = ""
-    set_on: str = ""
-    models: tuple[str, ...] = ()
-    groups: bool = False
-    one_sided: dict[str, OneSidedLimit] = field(default_factory=dict)
-    two_sided: dict[str, TwoSidedLimit] = field(default_factory=dict)
-
-    @property
-    def bounds(self) -> tuple[tuple[LimitMeasure, Bounds], ...]:
-        """Each measure that has a limit, with its bounds, in the order of judgements."""
-        return tuple(self._list_bounds())
-
-    def _list_bounds(self) -> Iterator[tuple[LimitMeasure, Bounds]]:
-        for name, measure in MEASURES.items():
-            if name in self.two_sided:
-                two = self.two_sided[name]
-                yield (
-                    measure,
-                    Bounds(
-                        warn_lower=two.warn_min,
-                        warn_upper=two.warn_max,
-                        fail_lower=two.min,
-                        fail_upper=two.max,
-                    ),
-                )
-            elif name in self.one_sided:
-                one = self.one_sided[name]
-                if measure.direction is Direction.HIGHER:
-                    yield measure, Bounds(warn_lower=one.warn, fail_lower=one.fail)
-                else:
-                    yield measure, Bounds(warn_upper=one.warn, fail_upper=one.fail)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
     """`[text]`: free text of one or more paragraphs."""
 
@@ -291,9 +219,18 @@ class Configuration:
         return work
 
     @property
+    def settings(self) -> Arguments:
+        """The settings that are set, as arguments of `evaluate`, with the thresholds of limits."""
+        settings = self.evaluation.settings
+        thresholds = self.limits.add_thresholds(settings.get("thresholds"), settings.get("cost_interval"))
+        if thresholds is not None:
+            settings["thresholds"] = thresholds
+        return settings
+
+    @property
     def arguments(self) -> Arguments:
-        """All keys of `[evaluation]` that are set, as arguments of `evaluate`."""
-        return {**self.evaluation.given, **self.work}
+        """All keys of `[evaluation]` that are set, as arguments of `evaluate`; with thresholds of limits."""
+        return {**self.evaluation.given, **self.settings, **self.work}
 
     def find(self, key: str) -> Any:
         """The value of a key of the file, such as `model.owner`; an unknown key is an error."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.measure_limits import MEASURES, MeasurePart, ModelKind
+from scorereport.configuration.limit_records import LimitArgument, MeasurePart, ModelKind, Requirement
+from scorereport.configuration.measure_limits import MEASURES, find_counterpart
 from scorereport.configuration.messages import name_as_written, raise_problems, suggest
 from scorereport.configuration.toml_reader import parse_toml
+from scorereport.data.column_rules import label_text
+from scorereport.evaluation.decision_thresholds import choose_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from scorereport.configuration.configuration_tables import Configuration, EvaluationTable
-    from scorereport.configuration.measure_limits import LimitMeasure
+    from scorereport.configuration.limit_numbers import Argument
+    from scorereport.configuration.limit_records import LimitMeasure
     from scorereport.evaluation.arguments import Arguments
     from scorereport.results.evaluation import Evaluation
 
@@ -28,6 +33,11 @@ class RequestedEvaluation:
     has_costs: bool
     has_line: bool
     has_groups: bool
+    has_grades: bool = False
+    has_reference: bool = False
+    has_rows: bool = True
+    thresholds: tuple[float, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 def check_request(configuration: Configuration, requested: RequestedEvaluation) -> None:
@@ -43,8 +53,18 @@ def check_arguments(configuration: Configuration, arguments: Arguments) -> None:
         has_costs="cost_interval" in arguments,
         has_line=arguments.get("resamples") != 0,
         has_groups="groups" in arguments,
+        has_grades="grade" in arguments and _counts_rows(arguments),
+        has_reference="reference" in arguments,
+        has_rows=arguments.get("engine", "auto") in ("auto", "memory"),
+        thresholds=tuple(arguments.get("thresholds") or choose_thresholds(arguments.get("cost_interval"))),
+        classes=tuple(map(label_text, arguments.get("classes") or ())),
     )
     check_request(configuration, requested)
+
+
+def _counts_rows(arguments: Arguments) -> bool:
+    """Whether weights, if there are any, say how often each row was observed."""
+    return "weight" not in arguments or arguments.get("weight_kind") == "frequency"
 
 
 def check_configuration(
@@ -54,13 +74,17 @@ def check_configuration(
 
     Settings that the user has `overridden` may differ.
     """
-    classes = evaluation.data.classes
+    classes, has_rows = evaluation.data.classes, evaluation.settings.engine == "memory"
     requested = RequestedEvaluation(
         models=[result.model for result in evaluation.results],
         kind=ModelKind.of(has_classes=classes is not None, ordered=classes is not None and classes.ordered),
         has_costs=evaluation.settings.cost_interval is not None,
         has_line=all(result.calibration is not None for result in evaluation.models),
         has_groups=bool(evaluation.groups),
+        has_grades=not has_rows or all(m.calibration and m.calibration.grades for m in evaluation.models),
+        has_reference=evaluation.stability is not None,
+        thresholds=tuple(row.threshold for model in evaluation.models[:1] for row in model.thresholds),
+        classes=() if classes is None else classes.labels,
     )
     others = _find_other_settings(configuration, evaluation, overridden)
     raise_problems(configuration.name, [*_find_mismatches(configuration, requested), *others])
@@ -88,26 +112,91 @@ def _find_unknown_names(key: str, names: Iterable[str], models: Sequence[str]) -
 
 def _find_absent_measures(configuration: Configuration, requested: RequestedEvaluation) -> Iterator[str]:
     for measure, _ in configuration.limits.bounds:
-        key = f"limits.{measure.name}"
+        key = f"limits.{_strip_argument(measure)}"
         if requested.kind not in measure.kinds:
             yield f"`{key}` {_describe_other_kind(measure, requested.kind)}"
-        elif measure.needs_costs and not requested.has_costs:
+            continue
+        missing = next((need for need in measure.requires if not _is_met(need, requested)), None)
+        if missing is not None:
+            yield f"`{key}` {_describe_requirement(missing, measure)}"
+        elif measure.argument is LimitArgument.AT and not _is_among(measure.at, requested.thresholds):
             yield (
-                f"`{key}` needs an interval of costs, and the evaluation has none: "
-                "set `evaluation.cost_interval`, or remove the limit."
+                f"`{key}` applies at {measure.at}, and the evaluation has no decisions at this threshold: "
+                "add it to `evaluation.thresholds`, or give --threshold, and evaluate again."
             )
-        elif measure.part is MeasurePart.LINE and not requested.has_line:
-            yield (
-                f"`{key}` needs the calibration line, which is not fitted where `evaluation.resamples` is 0: "
-                "set it to 1000, or remove the limit."
-            )
+        elif measure.argument in (LimitArgument.OF_CLASS, LimitArgument.UP_TO):
+            yield from _find_unknown_class(measure, key, requested.classes)
+
+
+def _strip_argument(measure: LimitMeasure) -> str:
+    """The key of a measure in the file, without the threshold or the class."""
+    if measure.argument is None:
+        return measure.name
+    return next(name for name, known in MEASURES.items() if known.place is measure.place)
+
+
+def _is_among(at: Argument, thresholds: Sequence[float]) -> bool:
+    return any(isinstance(at, float) and math.isclose(at, t, abs_tol=1e-12) for t in thresholds)
+
+
+def _find_unknown_class(measure: LimitMeasure, key: str, classes: Sequence[str]) -> Iterator[str]:
+    """A sentence on a class that does not exist, or that is the last, which has no threshold above it."""
+    allowed = classes[:-1] if measure.argument is LimitArgument.UP_TO else classes
+    if measure.at not in allowed:
+        what = "a class below a threshold" if len(allowed) < len(classes) else "a class"
+        known = suggest(str(measure.at), allowed) or f"classes are {', '.join(allowed)}."
+        yield f"`{key}.{measure.argument}` must be {what}; got {measure.at!r}; {known}"
+
+
+_MET = {
+    Requirement.COSTS: "has_costs",
+    Requirement.RESAMPLES: "has_line",
+    Requirement.GRADES: "has_grades",
+    Requirement.REFERENCE: "has_reference",
+    Requirement.MEMORY: "has_rows",
+}
+_WITHOUT = {
+    Requirement.COSTS: (
+        "needs an interval of costs, and the evaluation has none: set `evaluation.cost_interval`, or remove "
+        "the limit."
+    ),
+    Requirement.GRADES: (
+        "needs tests by grade, and the evaluation has none: name the column in `evaluation.grade` (weights "
+        "must be frequencies), or remove the limit."
+    ),
+    Requirement.REFERENCE: (
+        "needs a reference sample, and the evaluation has none: name it in `evaluation.reference`, or remove "
+        "the limit."
+    ),
+    Requirement.MEMORY: (
+        'needs the rows in memory: set `evaluation.engine` to "memory" or "auto", or remove the limit.'
+    ),
+}
+#: What is not computed without resamples.
+_DRAWN = {
+    MeasurePart.LINE: "the calibration line, which is not fitted",
+    MeasurePart.ERROR: "the calibration errors, which are not computed",
+    MeasurePart.GRADES: "the tests by grade, which are not computed",
+}
+
+
+def _is_met(requirement: Requirement, requested: RequestedEvaluation) -> bool:
+    return bool(getattr(requested, _MET[requirement]))
+
+
+def _describe_requirement(requirement: Requirement, measure: LimitMeasure) -> str:
+    """Explain what the evaluation lacks for a measure, and what to do."""
+    if requirement is not Requirement.RESAMPLES:
+        return _WITHOUT[requirement]
+    absent = f"needs {_DRAWN[measure.part]} where `evaluation.resamples` is 0"
+    return f"{absent}: set it to 1000, or remove the limit."
 
 
 def _name_counterpart(measure: LimitMeasure) -> str:
     """The measure to use instead; if its direction is opposite, the limit must be another number."""
-    if not measure.counterpart:
+    other = find_counterpart(measure)
+    if other is None:
         return "remove the limit."
-    other = MEASURES[measure.counterpart]
     if other.direction is not measure.direction:
         return f"set `limits.{other.name}`, which is 1 minus this, or remove the limit."
     return f"did you mean `limits.{other.name}`?"
@@ -130,8 +219,10 @@ def _find_other_settings(
     configuration: Configuration, evaluation: Evaluation, overridden: Collection[str]
 ) -> Iterator[str]:
     table = configuration.evaluation
-    for name, value in table.settings.items():
+    for name, value in configuration.settings.items():
         made_with = getattr(evaluation.settings, name)
+        if name == "thresholds" and name not in table.settings:  # those of limits; checked one by one
+            continue
         if made_with != value and name not in overridden:
             yield _describe_other(name, value, f"with {made_with!r}")
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))

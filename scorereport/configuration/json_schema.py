@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorereport.channels import CHANNELS
 from scorereport.channels.notification import FORMATS
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, NEWEST, OUTCOMES
 from scorereport.configuration.configuration_tables import Tables
 from scorereport.configuration.evaluation_keys import describe_keys
-from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
-from scorereport.configuration.messages import LIMIT_HOMES
+from scorereport.configuration.limit_names import SHORTHANDS
+from scorereport.configuration.measure_limits import MEASURES
+from scorereport.configuration.messages import LIMIT_HOMES, known_keys
 from scorereport.results.section_names import list_section_names
+
+if TYPE_CHECKING:
+    from scorereport.configuration.limit_records import LimitMeasure
 
 VERSION = 1
 #: Keys of an audit whose values are from a list of options.
@@ -33,7 +37,7 @@ def configuration_schema() -> dict[str, Any]:
 
     described = TypeAdapter(Tables).json_schema()
     kinds = described["$defs"]
-    _write_limits_flat(kinds["LimitsTable"])
+    _write_limits_flat(kinds)
     for role in kinds["PeopleTable"]["properties"].values():
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
@@ -56,8 +60,9 @@ def _list_options(key: dict[str, Any], options: tuple[str, ...]) -> None:
     place["enum"] = list(options)
 
 
-def _write_limits_flat(limits: dict[str, Any]) -> None:
+def _write_limits_flat(kinds: dict[str, Any]) -> None:
     """Write the limits of measures as keys of `[limits]`, as in the file."""
+    limits, listed = kinds["LimitsTable"], kinds.pop("ListedLimit")
     for home in LIMIT_HOMES:
         del limits["properties"][home]
     limits["properties"]["set_on"] = {"title": "Set On", "type": "string"}
@@ -65,7 +70,24 @@ def _write_limits_flat(limits: dict[str, Any]) -> None:
         two_sided: dict[str, Any] = {"$ref": "#/$defs/TwoSidedLimit"}
         one_sided = {"anyOf": [_NUMBER, {"$ref": "#/$defs/OneSidedLimit"}]}
         kind = two_sided if measure.direction is None else one_sided
+        if measure.argument is not None:
+            kind, table = _describe_listed(measure, listed)
+            kinds.setdefault(table["title"], table)
         better = "" if measure.direction is None else f"; {measure.direction}"
         limits["properties"][name] = {**kind, "description": f"{measure.label}{better}"}
     for short, name in SHORTHANDS.items():
         limits["properties"][short] = {**limits["properties"][name], "description": f"short for {name}"}
+
+
+def _describe_listed(measure: LimitMeasure, listed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A table, or a list of tables, that name the threshold or the class; and the schema of such a table."""
+    keys = known_keys(("limits", measure.name))
+    table = {
+        "title": f"{'One' if measure.direction else 'Two'}SidedLimit{keys[0].title().replace('_', '')}",
+        "type": "object",
+        "properties": {key: listed["properties"][key] for key in keys},
+        "required": keys[:1],
+        "additionalProperties": False,
+    }
+    of_table = {"$ref": f"#/$defs/{table['title']}"}
+    return {"anyOf": [of_table, {"type": "array", "items": of_table, "minItems": 1}]}, table

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_level, format_number
 from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
+from scorereport.configuration.limit_records import LimitMeasure, MeasurePart
 from scorereport.configuration.limit_verdicts import (
     Judgement,
     LimitVerdict,
@@ -19,7 +20,7 @@ from scorereport.configuration.limit_verdicts import (
     find_verdict,
     is_certain_warning,
 )
-from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, MeasurePart
+from scorereport.configuration.measure_limits import known_measure
 from scorereport.inference.rare_cases import widen
 from scorereport.inference.time_errors import find_dependence
 
@@ -65,7 +66,7 @@ def describe_judgement(
         return f"{start}. {doubt}: {_describe_few_cases(judgement, ends)}."
     if number.interval is None:
         return f"{start}, judged without an interval, {wording.describe()}."
-    is_equivalence = MEASURES[judgement.measure].part is MeasurePart.MISCALIBRATION
+    is_equivalence = known_measure(judgement.measure).part is MeasurePart.MISCALIBRATION
     return f"{start}: {wording.describe_within()}." if is_equivalence else f"{start}, {wording.describe()}."
 
 
@@ -73,7 +74,7 @@ def _describe_few_cases(judgement: Judgement, ends: tuple[float, float]) -> str:
     """The judgement if cases are few: by an exact bound, or inconclusive."""
     if judgement.verdict is LimitVerdict.INCONCLUSIVE:
         return f"with fewer than {FEWEST_CASES}, an interval is not enough to judge a limit"
-    measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
+    measure, decimals = known_measure(judgement.measure), _decimals(judgement)
     factor, unit = (100, " %") if measure.is_share else (1, "")
     exact = f"{format_interval(factor * ends[0], factor * ends[1], decimals)}{unit}"
     verdict = _Wording(judgement, *ends).describe()
@@ -82,7 +83,7 @@ def _describe_few_cases(judgement: Judgement, ends: tuple[float, float]) -> str:
 
 def _introduce_interval(judgement: Judgement) -> str:
     """The words before an interval; that of a component is not of the raw value, which may lie outside."""
-    if MEASURES[judgement.measure].part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION):
+    if known_measure(judgement.measure).is_component:
         component = judgement.label.partition(" ")[0]
         return f" as measured, {format_level(judgement.level)} interval of the true {component}"
     return ", interval"
@@ -90,7 +91,7 @@ def _introduce_interval(judgement: Judgement) -> str:
 
 def format_judgement(judgement: Judgement) -> dict[str, str]:
     """Value, interval and limits of a judgement as texts, for a row of a table; empty if there is none."""
-    measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
+    measure, decimals = known_measure(judgement.measure), _decimals(judgement)
     factor, unit = (100, " %") if measure.is_share else (1, "")
     interval = format_interval(factor * judgement.lower, factor * judgement.upper, decimals)
     return {
@@ -115,7 +116,7 @@ def _show_limits(lower: float | None, upper: float | None, measure: LimitMeasure
 
 def _decimals(judgement: Judgement) -> int:
     """The decimals to show: as in the tables, or more if a number would otherwise look equal to its limit."""
-    measure = MEASURES[judgement.measure]
+    measure = known_measure(judgement.measure)
     limits = [
         limit
         for limit in (
@@ -127,7 +128,8 @@ def _decimals(judgement: Judgement) -> int:
         if limit is not None
     ]
     numbers = (judgement.value, judgement.lower, judgement.upper)
-    decimals = 3 if measure.part is MeasurePart.LINE else common_decimals([judgement.value, *limits])
+    usual = common_decimals([judgement.value, *limits])
+    decimals = usual if measure.decimals is None else measure.decimals
     decimals = 1 if measure.is_share else decimals
     while decimals < _MOST_DECIMALS and any(
         limit != number and _show(limit, measure, decimals) == _show(number, measure, decimals)
@@ -143,7 +145,7 @@ class _Wording:
 
     def __init__(self, judgement: Judgement, lower: float, upper: float) -> None:
         self.judgement, self.lower, self.upper = judgement, lower, upper
-        self.measure, self.decimals = MEASURES[judgement.measure], _decimals(judgement)
+        self.measure, self.decimals = known_measure(judgement.measure), _decimals(judgement)
         self.fail = (judgement.fail_lower, judgement.fail_upper)
         self.warn = (judgement.warn_lower, judgement.warn_upper)
 
@@ -220,7 +222,7 @@ class _Wording:
 def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
     """Judge every number with a limit: of the sample, of each model and, if the limits set it, of each group.
 
-    The calibration line and the prevalence are judged on all rows only. A number that is not defined, or has
+    Numbers that are not scores are judged on all rows only. A number that is not defined, or has
     no interval although intervals were computed, is inconclusive; infinity on the bad side fails. With fewer
     than ten events or non-events, a limit is judged by an exact bound only; if there is none, the verdict is
     inconclusive.
@@ -254,7 +256,7 @@ def _add_caution(judgement: Judgement, measure: LimitMeasure, dependent: set[str
 
 
 def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, level: float) -> Judgement:
-    interval, evidence = number.interval, find_evidence(number.sample, measure)
+    interval, evidence = number.interval, find_evidence(number.sample, measure, number.cases)
     ends, doubt = number.ends, ""
     if number.is_defined and math.isfinite(number.value) and not evidence.is_enough:
         exact = exact_bounds(measure, number.value, evidence.cases, level, evidence.unit)
@@ -306,8 +308,7 @@ def _describe_undecomposed(evaluation: Evaluation, limits: LimitsTable) -> Itera
     models = [scores for group in evaluation.groups for scores in group.models]
     in_groups = {parts.name for scores in models for parts in scores.decompositions}
     for measure, _ in limits.bounds:
-        is_component = measure.part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION)
-        if models and is_component and measure.score not in in_groups:
+        if models and measure.has_groups and measure.is_component and measure.score not in in_groups:
             yield (
                 f"{measure.label} is judged on all rows only: in groups of ordered classes only the ranked "
                 "probability score is decomposed."

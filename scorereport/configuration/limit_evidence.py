@@ -15,16 +15,18 @@ Hoeffding (1963), J. Am. Stat. Assoc. 58, doi:10.1080/01621459.1963.10500830, th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.optimize import brentq
 from scipy.special import kl_div
 
 from scorereport._utils.formatting import format_counted, format_number
-from scorereport.configuration.measure_limits import LimitMeasure, MeasurePart
+from scorereport.configuration.limit_numbers import CountedCases, count_independent
+from scorereport.configuration.limit_records import EvidenceRule, ExactBound, LimitMeasure
 from scorereport.inference.rare_cases import exact_share
-from scorereport.results.model_records import IndependentCases, SampleSummary
-from scorereport.scores import REGISTRY
+
+if TYPE_CHECKING:
+    from scorereport.results.model_records import IndependentCases, SampleSummary
 
 #: With fewer events or non-events, an interval is not enough to judge a limit.
 FEWEST_CASES = 10
@@ -49,9 +51,15 @@ class Evidence(NamedTuple):
         return not self.fewest < FEWEST_CASES - _ROUNDING
 
 
-def find_evidence(sample: SampleSummary, measure: LimitMeasure) -> Evidence:
-    """The cases of a sample that count for a measure."""
-    found = sample.independent or _take_rows(sample)
+def find_evidence(
+    sample: SampleSummary, measure: LimitMeasure, cases: CountedCases | None = None
+) -> Evidence:
+    """The cases of a sample that count for a measure; `cases` are those to which its number refers."""
+    found = count_independent(sample)
+    if measure.evidence is EvidenceRule.NONE:
+        return Evidence(math.nan, math.inf, "", found.unit)
+    if cases is not None:
+        return _count_found(found, sample, measure, cases)
     if found.classes:
         return _count_classes(found, sample, measure)
     fewest, what = min((found.events, "event"), (found.non_events, "non-event"))
@@ -66,15 +74,23 @@ def _count_alike(found: IndependentCases, sample: SampleSummary) -> float:
     return found.total if found.unit == "cluster" or is_alike else math.nan
 
 
-def _take_rows(sample: SampleSummary) -> IndependentCases:
-    """The rows as independent cases, for results without the number of independent cases."""
-    return IndependentCases(
-        unit="row",
-        total=sample.total,
-        events=sample.events,
-        non_events=sample.total - sample.events,
-        classes=sample.classes,
-    )
+def _count_found(
+    found: IndependentCases, sample: SampleSummary, measure: LimitMeasure, cases: CountedCases
+) -> Evidence:
+    """The cases to which a number refers; a rate among them has an exact bound if they are rows."""
+    number, noun = cases
+    fewest = round(number) if math.isclose(number, round(number), rel_tol=_ROUNDING) else number
+    describes = f"There is no {noun}" if not fewest else f"Only {_count_nouns(_round_down(fewest), noun)}"
+    alike = _count_alike(found, sample)
+    if measure.exact is ExactBound.RATE_AMONG:
+        alike = fewest if found.unit == "row" and not math.isnan(alike) else math.nan
+    return Evidence(alike, fewest, describes, found.unit)
+
+
+def _count_nouns(number: float, noun: str) -> str:
+    """The number with its noun, of which the first word is counted."""
+    first, space, rest = noun.partition(" ")
+    return f"{format_counted(number, first)}{space}{rest}"
 
 
 def _describe(fewest: float, what: str, unit: str, sample: SampleSummary) -> str:
@@ -101,7 +117,7 @@ def _round_down(fewest: float) -> float:
 
 def _count_classes(found: IndependentCases, sample: SampleSummary, measure: LimitMeasure) -> Evidence:
     """Cases outside the most frequent class or, for means over classes, of the rarest observed class."""
-    if measure.score and REGISTRY[measure.score].is_over_classes:
+    if measure.evidence is EvidenceRule.RAREST_CLASS:
         fewest, which = min(cases for cases in found.classes if cases > 0), "of the rarest class"
     else:
         fewest = min(sum(found.classes) - max(found.classes), found.total)
@@ -134,16 +150,13 @@ def exact_bounds(
     """
     if not math.isfinite(value) or not cases >= 1:
         return None
-    is_rate = measure.part is MeasurePart.SAMPLE or (
-        measure.part is MeasurePart.MEAN and REGISTRY[measure.score].is_rate
-    )
+    is_rate = measure.exact in (ExactBound.RATE, ExactBound.RATE_AMONG)
     if is_rate and unit == "row":
         count = value * cases
-        if abs(count - round(count)) <= _ROUNDING * cases or measure.part is MeasurePart.SAMPLE:
+        if abs(count - round(count)) <= _ROUNDING * cases or measure.score == "":
             return exact_share(value, cases, level)
     low, high = measure.lower, measure.upper
-    is_mean = is_rate or (measure.part is MeasurePart.MEAN and REGISTRY[measure.score].per_case)
-    if not is_mean or math.isinf(low) or math.isinf(high):
+    if measure.exact not in (ExactBound.RATE, ExactBound.MEAN):
         return None
     mean = min(max((value - low) / (high - low), 0.0), 1.0)
     lower, upper = 1 - _hoeffding(1 - mean, cases, level), _hoeffding(mean, cases, level)

@@ -14,10 +14,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from scorereport._utils.rounding import exceeds
-from scorereport.configuration.measure_limits import LINE_MEASURES, LimitMeasure, MeasurePart
+from scorereport.configuration.limit_numbers import (
+    CountedCases,
+    FoundInterval,
+    FoundNumber,
+    InModel,
+    InSample,
+    InScores,
+)
+from scorereport.configuration.limit_records import LimitMeasure, ModelKind, Requirement
 from scorereport.errors import ExitCode
-from scorereport.inference.components import ComponentEstimate
-from scorereport.inference.estimates import Estimate
 from scorereport.results.model_records import SampleSummary
 
 if TYPE_CHECKING:
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
 
     from scorereport.configuration import Bounds, LimitsTable
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import ModelResult, ModelScores
 
 
 class LimitVerdict(StrEnum):
@@ -38,7 +43,6 @@ class LimitVerdict(StrEnum):
 
 
 _SEVERITY = {verdict: place for place, verdict in enumerate(LimitVerdict)}
-_LINE_ATTRIBUTES = {name: attribute for name, attribute, _ in LINE_MEASURES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +118,19 @@ def verdict_exit_code(verdict: LimitVerdict | None, *, strict: bool) -> ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedNumber:
-    """The value of a measure in an evaluation; without resamples there is no interval."""
+    """The value of a measure in an evaluation; without resamples there is no interval.
+
+    `cases` are those to which the number refers, if not all of the sample. `absent` says why the evaluation
+    does not have the number, which is then NaN.
+    """
 
     model: str
     group: str = ""
     value: float
-    interval: Estimate | ComponentEstimate | None
+    interval: FoundInterval | None
     sample: SampleSummary
+    cases: CountedCases | None = None
+    absent: str = ""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -136,46 +146,66 @@ class LimitedNumber:
 
     @property
     def note(self) -> str:
-        """The note on its interval."""
-        return "" if self.interval is None else self.interval.note
+        """The note on its interval, or why there is no number."""
+        return self.absent if self.interval is None else self.interval.note
+
+
+_WITHOUT_ROWS = "it needs the rows in memory, and the engine {engine!r} does not keep them."
 
 
 def find_numbers(
     evaluation: Evaluation, measure: LimitMeasure, limits: LimitsTable
 ) -> Iterator[LimitedNumber]:
     """A measure of every model to which the limits apply, on all rows and, if limits set it, by group."""
-    if measure.part is MeasurePart.SAMPLE:
-        yield from _find_prevalence(evaluation)
-    elif measure.part is MeasurePart.LINE:
-        for result in evaluation.models:
-            if _applies(limits, result.model):
-                yield from _find_line(result, measure, evaluation.data.sample)
+    if ModelKind(evaluation.kind) not in measure.kinds:
+        return
+    place = measure.place
+    if isinstance(place, InScores):
+        yield from _find_by_group(evaluation, place, limits)
+    elif isinstance(place, InSample):
+        found = place.find(evaluation, measure.at)
+        yield from [_limit_number("", found, evaluation)] if found is not None else []
     else:
-        for group, sample, scores in _list_scores(evaluation, limits):
-            yield from _find_score(scores, measure, group, sample)
+        yield from _find_in_models(evaluation, measure, place, limits)
+
+
+def _find_in_models(
+    evaluation: Evaluation, measure: LimitMeasure, place: InModel, limits: LimitsTable
+) -> Iterator[LimitedNumber]:
+    """A measure of all rows; without rows in memory, a number that needs them is not defined."""
+    lacks_rows = Requirement.MEMORY in measure.requires and evaluation.settings.engine != "memory"
+    for result in evaluation.results:
+        if not _applies(limits, result.model):
+            continue
+        found = place.find(result, evaluation, measure.at)
+        if found is not None:
+            yield _limit_number(result.model, found, evaluation)
+        elif lacks_rows:
+            yield LimitedNumber(
+                model=result.model,
+                value=math.nan,
+                interval=None,
+                sample=evaluation.data.sample,
+                absent=_WITHOUT_ROWS.format(engine=evaluation.settings.engine),
+            )
+
+
+def _limit_number(model: str, found: FoundNumber, evaluation: Evaluation) -> LimitedNumber:
+    return LimitedNumber(
+        model=model,
+        value=found.value,
+        interval=found.interval,
+        sample=found.sample or evaluation.data.sample,
+        cases=found.cases,
+    )
 
 
 def _applies(limits: LimitsTable, model: str) -> bool:
     return not limits.models or model in limits.models
 
 
-def _find_prevalence(evaluation: Evaluation) -> Iterator[LimitedNumber]:
-    if evaluation.data.classes is None:
-        sample = evaluation.data.sample
-        interval = sample.prevalence_interval
-        yield LimitedNumber(model="", value=sample.prevalence, interval=interval, sample=sample)
-
-
-def _find_line(result: ModelResult, measure: LimitMeasure, sample: SampleSummary) -> Iterator[LimitedNumber]:
-    if result.calibration is not None:
-        estimate = getattr(result.calibration.line, _LINE_ATTRIBUTES[measure.name])
-        yield LimitedNumber(model=result.model, value=estimate.value, interval=estimate, sample=sample)
-
-
-def _list_scores(
-    evaluation: Evaluation, limits: LimitsTable
-) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
-    """The scores of the models to which limits apply, on all rows, with group "", and by group."""
+def _find_by_group(evaluation: Evaluation, place: InScores, limits: LimitsTable) -> Iterator[LimitedNumber]:
+    """A number of the scores of the models, on all rows, with group "", and by group; nothing if absent."""
     every = [("", evaluation.data.sample, result.scores) for result in evaluation.results]
     if limits.groups:
         every += [
@@ -183,32 +213,9 @@ def _list_scores(
             for group in evaluation.groups
             for scores in group.models
         ]
-    return (found for found in every if _applies(limits, found[-1].model))
-
-
-def _find_score(
-    scores: ModelScores, measure: LimitMeasure, group: str, sample: SampleSummary
-) -> Iterator[LimitedNumber]:
-    """A mean score, a skill, or a raw component with the interval of the true one; nothing if absent."""
-    find = _find_mean if measure.part in (MeasurePart.MEAN, MeasurePart.SKILL) else _find_component
-    for value, interval in find(scores, measure):
-        yield LimitedNumber(model=scores.model, group=group, value=value, interval=interval, sample=sample)
-
-
-def _find_mean(scores: ModelScores, measure: LimitMeasure) -> Iterator[tuple[float, Estimate | None]]:
-    for score in scores.scores:
-        if score.name == measure.score and measure.part is MeasurePart.MEAN:
-            yield score.value, score.interval
-        elif score.name == measure.score:
-            yield score.skill, score.skill_interval
-
-
-def _find_component(
-    scores: ModelScores, measure: LimitMeasure
-) -> Iterator[tuple[float, ComponentEstimate | None]]:
-    """A component; groups of ordered classes are decomposed by one score only and have no others."""
-    wanted = (measure.score, measure.part.value)
-    for parts in scores.decompositions:
-        if parts.name == measure.score:
-            interval = next((c for c in scores.components if (c.measure, c.component) == wanted), None)
-            yield getattr(parts, measure.part), interval
+    for group, sample, scores in every:
+        found = place.find(scores) if _applies(limits, scores.model) else None
+        if found is not None:
+            yield LimitedNumber(
+                model=scores.model, group=group, value=found.value, interval=found.interval, sample=sample
+            )

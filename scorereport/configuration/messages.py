@@ -7,30 +7,29 @@ from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from scorereport._utils.formatting import join_words
 from scorereport._utils.rules import show_value
 from scorereport._utils.suggestions import suggest_name
-from scorereport.configuration.configuration_tables import LimitsTable, OneSidedLimit, Tables, TwoSidedLimit
-from scorereport.configuration.measure_limits import (
-    BINARY_SCORES,
-    BOUNDED_SCORES,
-    CLASS_SCORES,
-    LINE_MEASURES,
-    MEASURES,
-    SHORTHANDS,
-    find_limit_measure,
-)
+from scorereport.configuration.configuration_tables import Tables
+from scorereport.configuration.limit_names import SHORTHANDS, explain_related, find_limit_measure
+from scorereport.configuration.limit_records import LimitArgument, LimitMeasure, MeasurePart, ModelKind
+from scorereport.configuration.limits_table import LimitsTable, OneSidedLimit, TwoSidedLimit
+from scorereport.configuration.measure_limits import MEASURES
 from scorereport.errors import UsageError
 from scorereport.evaluation.arguments import ARGUMENTS
-from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     Path = tuple[str | int, ...]
 
 #: The fields of `LimitsTable` that hold the limits of measures; in the file these are keys of `[limits]`.
-LIMIT_HOMES = ("one_sided", "two_sided")
+LIMIT_HOMES = ("one_sided", "two_sided", "listed", "written")
+#: An example of a value for each key that names what a limit applies to.
+ARGUMENT_EXAMPLES = {
+    LimitArgument.AT: "at = 0.1",
+    LimitArgument.OF_CLASS: 'of_class = "high"',
+    LimitArgument.UP_TO: 'up_to = "low"',
+}
 #: The rule for each type of error that pydantic reports.
 _RULES = {
     "string_type": "must be text",
@@ -88,10 +87,18 @@ def _rule_of_table(path: Path) -> str:
     if path[0] == "people" and len(path) == 2:
         return "must be text or a table of `name`, `role`, `organisation`"
     if path[0] == "limits" and len(path) == 2:
-        known = ", ".join(f"`{key}`" for key in known_keys(path))
-        is_two_sided = MEASURES[str(path[1])].direction is None
-        return f"must be {'' if is_two_sided else 'a number or '}a table of {known}"
+        measure, known = MEASURES[str(path[1])], ", ".join(f"`{key}`" for key in known_keys(path))
+        if measure.argument is not None:
+            return f"must be a table, or a list of tables, of {known}, such as {show_example(measure)}"
+        return f"must be {'' if measure.direction is None else 'a number or '}a table of {known}"
     return ""
+
+
+def show_example(measure: LimitMeasure) -> str:
+    """A limit on a measure that needs a threshold or a class, as it is written in TOML."""
+    number = "min" if measure.direction is None else "fail"
+    needed = ARGUMENT_EXAMPLES[measure.argument or LimitArgument.AT]
+    return f"{{ {needed}, {number} = 0.5 }}"
 
 
 def describe_unknown(path: Path) -> str:
@@ -99,24 +106,37 @@ def describe_unknown(path: Path) -> str:
     known, key = known_keys(path[:-1]), str(path[-1])
     is_limit = path[0] == "limits" and len(path) == 2
     meant = find_limit_measure(key, known) if is_limit else suggest_name(key, known)
-    way_out = f"did you mean `{meant}`?" if meant else _list_known(path, known)
+    related = explain_related(key) if is_limit else ""
+    way_out = related or (f"did you mean `{meant}`?" if meant else _list_known(path, known))
     return f"`{join_key(path)}` is not known; {way_out}"
 
 
 def _list_known(path: Path, known: Collection[str]) -> str:
     if path[0] == "limits" and len(path) == 2:
-        scores = ", ".join(f"`{name}`" for name in (*BINARY_SCORES, "roc_auc", *BOUNDED_SCORES))
-        others = ", ".join(f"`{name}`" for name, _, _ in LINE_MEASURES)
-        of_classes = ", ".join(f"`{name}`" for name in CLASS_SCORES)
-        decomposed = join_words(f"`{name}`" for name in CLASS_SCORES if REGISTRY[name].is_decomposed)
-        return (
-            f"limits can be set for {scores}; for each of these with the suffix `_skill` and, except "
-            f"`roc_auc`, with the suffix `_miscalibration` or `_discrimination`; and for {others} and "
-            f"`prevalence`. For several classes, limits can be set for {of_classes}; for most of these with "
-            f"the suffix `_skill`; and for {decomposed} with the suffix `_miscalibration` or "
-            "`_discrimination`."
-        )
+        return _list_measures()
     return f"{'its keys' if len(path) > 1 else 'tables'} are {', '.join(f'`{key}`' for key in known)}."
+
+
+def _list_measures() -> str:
+    """All measures by kind of model: scores with their suffixes, then the others."""
+    binary, classes = (
+        [m for m in MEASURES.values() if kind in m.kinds and m.part is not MeasurePart.SCALE]
+        for kind in (ModelKind.BINARY, ModelKind.ORDINAL)
+    )
+    scores, of_classes = ([m for m in found if m.part is MeasurePart.MEAN] for found in (binary, classes))
+    plain = [m for m in of_classes if m.argument is None]
+    suffixed = "`_skill`, `_miscalibration`, `_discrimination` or `_uncertainty`"
+    others = [m for m in binary if not m.score]
+    return (
+        f"limits can be set for {_join_names(scores)}, and for these with the suffix {suffixed} where the "
+        f"evaluation has such a number; and for {_join_names(others)}. For several classes, limits can be "
+        f"set for {_join_names(plain)}, also with these suffixes, and for single classes. The documentation "
+        "lists all measures."
+    )
+
+
+def _join_names(measures: Iterable[LimitMeasure]) -> str:
+    return ", ".join(f"`{measure.name}`" for measure in measures)
 
 
 def suggest(name: str, known: Collection[str]) -> str:
@@ -135,8 +155,9 @@ def known_keys(path: Path) -> list[str]:
         own = [field.name for field in fields(LimitsTable) if field.name not in LIMIT_HOMES]
         return [*own, *MEASURES, *SHORTHANDS]
     if path[0] == "limits":
-        is_two_sided = MEASURES[str(path[1])].direction is None
-        return [field.name for field in fields(TwoSidedLimit if is_two_sided else OneSidedLimit)]
+        measure = MEASURES[str(path[1])]
+        sides = fields(OneSidedLimit if measure.direction else TwoSidedLimit)
+        return [*([measure.argument.value] if measure.argument else []), *(field.name for field in sides)]
     kind: Any = Tables
     for part in path:
         kind = _plain_kind(get_type_hints(kind)[str(part)])
@@ -174,5 +195,6 @@ def name_as_written(problem: str, limits: object) -> str:
 def _as_written(path: Path) -> Path:
     """The path of a key in the file, from its path in the records."""
     if len(path) > 1 and path[0] == "limits" and path[1] in LIMIT_HOMES:
-        return (path[0], *path[2:])
+        is_listed = path[1] == "listed"
+        return (path[0], *(part for part in path[2:] if not (is_listed and isinstance(part, int))))
     return path

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from scorereport.configuration.configuration_rules import find_broken_rules
 from scorereport.configuration.configuration_tables import Configuration, EvaluationTable, Tables
 from scorereport.configuration.evaluation_keys import read_evaluation
-from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
+from scorereport.configuration.limit_names import SHORTHANDS
+from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.messages import (
     LIMIT_HOMES,
     describe_errors,
@@ -202,25 +203,42 @@ def _normalize_tables(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         }
     if isinstance(limits, dict):
         unknown = [describe_unknown(("limits", home)) for home in LIMIT_HOMES if home in limits]
-        unknown += [
-            f"`limits.{short}` is short for `limits.{name}`, which is set as well; remove one of them."
-            for short, name in SHORTHANDS.items()
-            if short in limits and name in limits
-        ]
-        shaped["limits"] = _normalize_limits(
-            {SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)}
-        )
+        unknown += _find_same_limits(limits)
+        plain = {SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)}
+        written = {SHORTHANDS[key]: key for key in map(str, limits) if key in SHORTHANDS}
+        shaped["limits"] = _normalize_limits(plain) | {"written": written}
     return shaped, unknown
 
 
+def _find_same_limits(limits: dict[str, Any]) -> Iterator[str]:
+    """Sentences on limits that are set under two names."""
+    for short, name in SHORTHANDS.items():
+        others = [other for other, meant in SHORTHANDS.items() if meant == name and other < short]
+        for other in (name, *others):
+            if short in limits and other in limits:
+                relation = "is short for" if other == name else "is the same as"
+                way_out = "which is set as well; remove one of them."
+                yield f"`limits.{short}` {relation} `limits.{other}`, {way_out}"
+
+
+def _normalize_label(limit: Any) -> Any:
+    """A limit with a whole number as a label, as `evaluation.classes` may have it."""
+    if not isinstance(limit, dict):
+        return limit
+    is_label = {"of_class", "up_to"}
+    return {key: str(v) if key in is_label and type(v) is int else v for key, v in limit.items()}
+
+
 def _normalize_limits(limits: dict[str, Any]) -> dict[str, Any]:
-    one_sided, two_sided = {}, {}
+    one_sided, two_sided, listed = {}, {}, {}
     for name in MEASURES.keys() & limits.keys():
         value, measure = limits[name], MEASURES[name]
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if measure.direction is None:
+        if measure.argument is not None:
+            listed[name] = [_normalize_label(one) for one in (value if isinstance(value, list) else [value])]
+        elif measure.direction is None:
             two_sided[name] = value
         else:
             one_sided[name] = {"fail": value} if is_number else value
     own = {key: value for key, value in limits.items() if key not in MEASURES}
-    return {**own, "one_sided": one_sided, "two_sided": two_sided}
+    return {**own, "one_sided": one_sided, "two_sided": two_sided, "listed": listed}

@@ -10,6 +10,8 @@ from scorereport.curves import threshold_table
 from scorereport.inference.decisions import add_threshold_intervals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fitted import IsotonicFit
     from scorereport.inference.decision_tallies import DecisionTally
@@ -31,7 +33,7 @@ def decide_at_thresholds(
     return found if tally is None else add_threshold_intervals(found, tally)
 
 
-def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float, ...]:
+def choose_thresholds(cost_interval: Sequence[float] | None) -> tuple[float, ...]:
     """Five thresholds, evenly spaced over an interval of costs with both its ends; without one, the tenths.
 
     >>> choose_thresholds((0.1, 0.4))

@@ -12,7 +12,7 @@ from scorereport._utils.formatting import (
     format_counted,
     format_interval,
 )
-from scorereport.configuration.measure_limits import MEASURES, MeasurePart
+from scorereport.configuration.measure_limits import MEASURES
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
 from scorereport.plots.geometry import date_ticks, even_ticks
 from scorereport.plots.label_placement import SizedAxes
@@ -139,7 +139,7 @@ def name_models(trend: Trend) -> list[str]:
 def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
     known = MEASURES[measure]
     label = known.label[0].upper() + known.label[1:]
-    is_component = known.part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION)
+    is_component = known.is_component
     corrected = ", overfit-corrected" if is_component else ""
     direction = f" · {known.direction}" if known.direction else ""
     style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}

@@ -19,7 +19,8 @@ from scorereport._utils.formatting import join_words
 from scorereport._utils.rules import show_value
 from scorereport.configuration import CHECKLISTS, Configuration
 from scorereport.configuration.audit_tables import STRICT
-from scorereport.configuration.configuration_tables import FIXED_SECTIONS, LimitsTable
+from scorereport.configuration.configuration_tables import FIXED_SECTIONS
+from scorereport.configuration.limits_table import LimitsTable
 from scorereport.configuration.messages import join_key, known_keys, raise_problems, suggest
 from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError

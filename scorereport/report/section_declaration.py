@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.measure_limits import ModelKind
+from scorereport.configuration.limit_records import ModelKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

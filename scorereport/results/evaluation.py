@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
+from scorereport.inference.population_stability import Stability
 from scorereport.results import frames
 from scorereport.results.class_records import ClassModelResult
 from scorereport.results.model_records import (
@@ -51,6 +52,7 @@ class Evaluation(_OnData):
     """All numbers of all models with their uncertainty: overall, in comparison, by group and by period.
 
     Binary models are in `models`, models of K classes in `class_models`; `results` is whichever is filled.
+    `stability` compares forecasts with those of a reference sample; None without one.
     """
 
     version: Literal[1] = VERSION
@@ -64,6 +66,9 @@ class Evaluation(_OnData):
     heterogeneity: tuple[Heterogeneity, ...] = ()
     notes: tuple[str, ...] = ()
     software: dict[str, str] = field(default_factory=dict)
+    stability: tuple[Stability, ...] | None = None
+
+    OPTIONAL: ClassVar = ("stability",)
 
     @property
     def results(self) -> tuple[ModelResult, ...] | tuple[ClassModelResult, ...]:

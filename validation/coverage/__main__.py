@@ -22,6 +22,7 @@ from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
+from validation.coverage.separation import study_separation
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
 from validation.coverage.values import study_values
@@ -46,6 +47,7 @@ STUDIES: dict[str, Study] = {
     "scaling": study_scaling,
     "weights": study_weights,
     "values": study_values,
+    "separation": study_separation,
     "few-cases": study_few_cases,
     "gains": study_gains,
     "time": study_time,

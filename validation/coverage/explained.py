@@ -66,6 +66,13 @@ TEXTS = {
     "beside the number states this.",
     "flexible curves": "The share of forecasts at which the band of the flexible calibration curve contains "
     "the true probability.",
+    "separation": "Intervals of the Kolmogorov-Smirnov statistic. Scores are normal in both classes, or cut "
+    "into grades of equal count; each sample has the stated share of events, at least ten. The upper end is "
+    "on the safe side, because the maximum of a sample is too high. Clusters have five cases with the same "
+    "noise and count as one case of each outcome.",
+    "stability": "Intervals of the population stability index of normal forecasts, in ten bins of equal "
+    "count of the reference; n is the size of the sample. The truth is the index over the tenths of the "
+    "population.",
     "few events": "Intervals of mean scores and of their skill where one case in fifty is an event: 1.2, 2, "
     "3, 5, 10, 20 and 50 events are expected in 60, 100, 150, 250, 500, 1000 and 2500 rows. Intervals from "
     "resamples alone, as in version 0.1.0, do not allow for events that were not observed. Below ten events "
@@ -199,6 +206,10 @@ REASONS = {
     "contradict it.",
     "distances | sqrt | * | unsafe": "Draws take the direction of the deviation from few cases, and lowess "
     "flattens a steep curve; the note beside the number states that the interval is for the lowess curve.",
+    "separation | * | * | safe": "The maximum of a sample is too high, which keeps the upper end safe; the "
+    "lower end allows for the choice of the maximum.",
+    "stability | * | * | safe": "Near an index of 0 the lower end is 0, and the part that chance adds is "
+    "subtracted from the value, not from the upper end where it would be negative.",
     "decisions | * | * | *": "Wilson's interval is based on a discrete count: with two expected events its "
     "coverage oscillates around the nominal one.",
     "drift | * | * | safe": "Alarms are adjusted for twelve looks, and the tests of one audit for each "

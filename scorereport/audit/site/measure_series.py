@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.audit.site.audit_runs import get_snapshot
-from scorereport.configuration.measure_limits import MEASURES, MeasurePart
+from scorereport.configuration.limit_records import MeasurePart
+from scorereport.configuration.measure_limits import find_measure
 from scorereport.plots.trend_picture import choose_format, collect_series, read_audit
 from scorereport.scores.registry import REGISTRY
 
@@ -29,24 +30,24 @@ _PARTS = {
         "DSC, discrimination: by how much recalibrated forecasts improve the score over a constant forecast."
     ),
     MeasurePart.LINE: "Calibration line: how the log odds of the event depend on those of the forecasts.",
-    MeasurePart.SAMPLE: "Prevalence: the share of rows with the event.",
 }
 
 
 def find_direction(measure: str) -> Direction | None:
     """Return the direction in which a measure is better; None if there is none."""
-    known = MEASURES.get(measure)
+    known = find_measure(measure)
     return None if known is None else known.direction
 
 
 def describe_measure(measure: str) -> str:
     """Explain a measure in a sentence, for readers who do not know it; empty if there is none."""
-    known = MEASURES.get(measure)
+    known = find_measure(measure)
     if known is None:
         return ""
-    if known.part is MeasurePart.MEAN:
-        return REGISTRY[known.score].meaning if known.score else ""
-    return _PARTS.get(known.part, "")
+    if known.part is MeasurePart.MEAN and known.score and known.argument is None:
+        return REGISTRY[known.score].meaning
+    stated = f"{known.meaning[:1].upper()}{known.meaning[1:]}." if known.meaning else ""
+    return _PARTS.get(known.part) or stated
 
 
 def describe_direction(measure: str) -> str:

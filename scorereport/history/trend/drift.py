@@ -33,7 +33,6 @@ from scorereport.history.trend.drift_tests import (
     limit_error_distribution,
     list_differences,
     spread_of_overfit,
-    stability_index,
     stability_index_interval,
 )
 from scorereport.history.trend.reference_audits import (
@@ -50,6 +49,7 @@ from scorereport.history.trend.reference_audits import (
 )
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.estimates import holm
+from scorereport.inference.population_stability import stability_index
 from scorereport.results.tallies import EDGES
 
 if TYPE_CHECKING:

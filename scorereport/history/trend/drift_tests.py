@@ -202,13 +202,6 @@ def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
     return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
 
-def stability_index(now: FloatArray, before: FloatArray) -> float:
-    """Return the population stability index Σ (a - b) log(a/b) of two rows of counts; 0 counts as 1/2."""
-    filled = [np.where(counts > 0, counts, 0.5) for counts in (now, before)]
-    a, b = (counts / counts.sum() for counts in filled)
-    return float(((a - b) * np.log(a / b)).sum())
-
-
 def stability_index_interval(
     index: float, statistic: float, df: int, distribution: ErrorDistribution, level: float
 ) -> tuple[float, float]:

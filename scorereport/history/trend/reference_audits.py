@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from scorereport.history.trend.drift_tests import Contrast, stability_index, tail_probability
+from scorereport.history.trend.drift_tests import Contrast, tail_probability
 from scorereport.inference.mean_errors import ErrorDistribution
+from scorereport.inference.population_stability import stability_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_count, format_counted, format_number, format_percent
 from scorereport.configuration.judgement import DEPENDENCE_CAUTION, describe_unjudged, format_judgement
 from scorereport.configuration.limit_evidence import FEWEST_CASES
+from scorereport.configuration.limit_records import EvidenceRule
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.configuration.measure_limits import known_measure
 from scorereport.report.conclusions import describe_method_line, draw_conclusions
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, split_paragraphs
@@ -162,12 +164,18 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
         "caption": "Limits and verdicts, judged by the whole interval of each number: inconclusive where the "
         f"limit lies inside the interval, or where there are fewer than {FEWEST_CASES} events or non-events "
         "and no exact bound decides. Intervals of MCB and DSC are overfit-corrected, for the true component, "
-        f"and may exclude the measured value{rest}",
+        f"and may exclude the measured value{_explain_bare(judgements)}{rest}",
         "detail": _DEPENDENT if is_dependent else "",
         "look": f"evaluation roomy {length_class(len(shown))}",
         "heads": [table_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
         "bodies": [{"title": "", "rows": [_limit_row(judgement) for judgement in shown], "note": ""}],
     }
+
+
+def _explain_bare(judgements: Sequence[Judgement]) -> str:
+    """Explain how numbers are judged that never have an interval; empty if there are none."""
+    is_bare = any(known_measure(j.measure).evidence is EvidenceRule.NONE for j in judgements)
+    return ". Shares of red grades have no interval and are judged as they are" if is_bare else ""
 
 
 def _limit_row(judgement: Judgement) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.data.predictions import RowFlow
+    from scorereport.inference.population_stability import Stability
     from scorereport.results.class_records import ClassModelResult, ViewResult
     from scorereport.results.model_records import ClassSummary, ModelResult
 
@@ -171,5 +172,28 @@ def forecast_table(models: Sequence[ModelResult]) -> Table:
         rows=tuple(
             (m.model, *(format_number(v, decimals) for v in row), format_count(m.forecasts.n_distinct))
             for m, row in zip(models, numbers, strict=True)
+        ),
+    )
+
+
+def stability_table(found: Sequence[Stability] | None) -> Table | None:
+    """Table of the stability index of each model against a reference sample; None without one."""
+    if not found:
+        return None
+    level = format_level(found[0].index.level)
+    return Table(
+        caption="Forecasts against the reference sample: population stability index over bins that hold "
+        f"equal shares of the reference, with {level} interval for the index without the part that chance "
+        "adds",
+        heads=("model", "index", "interval", "bins", "rows of the reference"),
+        rows=tuple(
+            (
+                stability.model,
+                format_number(stability.index.value, 4),
+                interval_text(stability.index, 4),
+                str(len(stability.ends) + 1),
+                format_count(stability.reference_size),
+            )
+            for stability in found
         ),
     )

@@ -1,0 +1,153 @@
+"""The forecasts of an evaluation against those of a reference sample, such as the one for development."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.checks import check_probability, check_weight
+from scorereport.data.columns import bounded_numbers
+from scorereport.data.reader import read_columns
+from scorereport.data.sources import describe_source
+from scorereport.errors import DataError, UsageError
+from scorereport.evaluation.engines.scans import count_at
+from scorereport.evaluation.prediction_panels import panel_of
+from scorereport.inference.mean_errors import ErrorDistribution
+from scorereport.inference.population_stability import Stability, compare_bins, count_in_bins, find_bin_ends
+from scorereport.reliability.sampling import SamplingUnits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from scorereport.data.predictions import ClassPredictions, Predictions
+    from scorereport.evaluation.engines.protocol import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReferenceSample:
+    """The forecasts of each model in a reference sample, and the weights of its rows."""
+
+    forecasts: Mapping[str, FloatArray]
+    weight: FloatArray
+    size: float
+
+
+def read_reference(
+    reference: Any,
+    models: Sequence[str],
+    *,
+    weight: str | ArrayLike | None = None,
+    weight_kind: str = "sampling",
+    table: str | None = None,
+) -> ReferenceSample:
+    """Read the forecasts of a reference sample; outcomes are not needed.
+
+    Parameters
+    ----------
+    reference : a mapping from each model to its forecasts; or a DataFrame, file, folder or database with a
+        column for each model, as in `read_predictions`
+    models : the names of the models
+    weight, weight_kind : the weights of the rows, or the column that holds them; and their kind
+    table : the table of a database
+    """
+    weights: Any
+    if _is_table(reference):
+        forecasts, weights = _read_columns(reference, models, weight, table)
+    else:
+        absent = [model for model in models if model not in reference]
+        if absent:
+            raise UsageError(f"`reference` must have the forecasts of every model; {absent[0]!r} is missing.")
+        forecasts = {model: check_probability(reference[model], model) for model in models}
+        weights = weight
+    lengths = {len(values) for values in forecasts.values()}
+    if len(lengths) > 1:
+        raise DataError("`reference` must have the same number of rows for every model.")
+    rows = lengths.pop()
+    checked = check_weight(weights, rows, "weight", kind=weight_kind)
+    units = SamplingUnits(rows=rows, weight=checked, weight_kind=weight_kind)
+    return ReferenceSample(
+        forecasts=forecasts, weight=np.asarray(units.row_weight), size=units.total / units.case_weight
+    )
+
+
+def _is_table(reference: Any) -> bool:
+    return isinstance(reference, (str, Path)) or hasattr(reference, "columns")
+
+
+def _read_columns(
+    reference: Any, models: Sequence[str], weight: Any, table: str | None
+) -> tuple[dict[str, FloatArray], FloatArray | None]:
+    names = [*models, *([] if weight is None else [str(weight)])]
+    frame = read_columns(reference, list(dict.fromkeys(names)), [], table)
+    forecasts = {model: bounded_numbers(frame[model], model, upper=1) for model in models}
+    weights = None if weight is None else bounded_numbers(frame[str(weight)], str(weight), upper=np.inf)
+    for name, values in (*forecasts.items(), *([] if weights is None else [(str(weight), weights)])):
+        missing = int(np.isnan(values).sum())
+        if missing:
+            where = describe_source(reference, table)
+            raise DataError(f"`{name}` is missing in {missing} rows of the reference, {where}.")
+    return forecasts, weights
+
+
+def compare_with_reference(
+    predictions: Predictions | ClassPredictions, reference: ReferenceSample, *, level: float = 0.95
+) -> tuple[Stability, ...]:
+    """Compute the population stability index of every model against a reference sample.
+
+    With clusters, the number of independent rows is the effective number of clusters, which is safe.
+    """
+    from scorereport.data.predictions import Predictions
+
+    if not isinstance(predictions, Predictions):
+        raise UsageError("`reference` is for binary models; these have several classes.")
+    units = panel_of(predictions).units
+    is_clustered = units.cluster is not None
+    size = units.effective_size if is_clustered else units.total / units.case_weight
+    weight = np.ones(len(predictions)) if predictions.weight is None else predictions.weight
+    return tuple(
+        compare_bins(
+            model,
+            ends=(ends := find_bin_ends(reference.forecasts[model], reference.weight)),
+            sample=count_in_bins(forecasts, weight, ends),
+            reference=count_in_bins(reference.forecasts[model], reference.weight, ends),
+            sizes=(size, reference.size),
+            distribution=ErrorDistribution(units.degrees_of_freedom),
+            level=level,
+        )
+        for model, forecasts in predictions.forecasts.items()
+    )
+
+
+def compare_engine_with_reference(
+    engine: Engine, reference: ReferenceSample, *, level: float = 0.95
+) -> tuple[Stability, ...]:
+    """Compute the stability index with an engine, from exact counts at the ends of the bins."""
+    survey = engine.survey
+    if survey.clusters is not None:
+        raise UsageError('`reference` with clusters needs the rows in memory: set `engine` to "memory".')
+    size = float(survey.total if survey.are_repeated_rows else survey.total**2 / survey.squares)
+    ends = {model: find_bin_ends(reference.forecasts[model], reference.weight) for model in survey.models}
+    counted = count_at(engine, {model: at for model, at in ends.items() if len(at)})
+    found = []
+    for model, at in ends.items():
+        up_to = counted[model].n_below + counted[model].n_at if len(at) else np.empty(0)
+        sample = np.diff(np.concatenate([[0.0], np.asarray(up_to, dtype=np.float64), [float(survey.total)]]))
+        found.append(
+            compare_bins(
+                model,
+                ends=at,
+                sample=sample,
+                reference=count_in_bins(reference.forecasts[model], reference.weight, at),
+                sizes=(size, reference.size),
+                distribution=ErrorDistribution(),
+                level=level,
+            )
+        )
+    return tuple(found)
