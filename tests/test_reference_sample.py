@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -9,9 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import scorereport as sr
-from scorereport.configuration import check_configuration, parse_configuration
+from scorereport.cli.application import app
+from scorereport.configuration import check_configuration, parse_configuration, read_configuration
 from scorereport.configuration.judgement import judge
 from scorereport.curves import roc_curve, roc_hull
 from scorereport.data.reader import read_predictions
@@ -159,7 +162,7 @@ def test_a_reference_is_read_from_anything(kind, reference, tmp_path):
 
 
 def test_a_reference_that_does_not_fit_is_refused(reference):
-    with pytest.raises(UsageError, match=r"forecasts of every model; 'm' is missing\.$"):
+    with pytest.raises(UsageError, match=r"forecasts and weights; 'm' is missing\.$"):
         read_reference({"other": [0.1]}, ["m"])
     with pytest.raises(DataError, match="has no column `b`"):
         read_reference(reference, ["b"])
@@ -189,7 +192,7 @@ def test_an_engine_counts_as_memory_does(reference, grades):
     (expected,) = compare_with_reference(predictions, found)
     settings = EvaluationSettings(engine="duckdb", resamples=0)
     work = {"memory_limit": None, "temporary_folder": None}
-    with open_engine(frame, settings, outcome="y", forecasts=["m"], **work) as engine:
+    with open_engine(frame, settings, columns={"outcome": "y", "forecasts": ["m"]}, **work) as engine:
         (counted,) = compare_engine_with_reference(engine, found)
     assert counted.sample.tolist() == expected.sample.tolist()
     assert counted.index == expected.index
@@ -198,9 +201,58 @@ def test_an_engine_counts_as_memory_does(reference, grades):
 @pytest.fixture(scope="module")
 def evaluated(reference):
     frame, predictions = make_predictions(shift=1.0)
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0)
-    found = compare_with_reference(predictions, read_reference(reference, ["m"]))
-    return replace(evaluation, stability=found)
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0, reference=reference)
+    (expected,) = compare_with_reference(predictions, read_reference(reference, ["m"]))
+    assert evaluation.stability[0].index == expected.index
+    return evaluation
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_every_door_takes_a_reference(reference, engine, tmp_path):
+    frame, _ = make_predictions(shift=1.0)
+    frame.to_csv(tmp_path / "now.csv", index=False)
+    reference.to_csv(tmp_path / "development.csv", index=False)
+    (tmp_path / "c.toml").write_text(
+        f'[evaluation]\noutcome = "y"\nforecasts = ["m"]\nresamples = 0\nengine = "{engine}"\n'
+        'reference = "development.csv"\n[limits]\npsi = {fail = 0.25}\n',
+        encoding="utf-8",
+    )
+    configuration = read_configuration(tmp_path / "c.toml")
+    found = sr.evaluate(tmp_path / "now.csv", **configuration.arguments)
+    (stability,) = found.stability
+    assert stability.source == "development.csv"
+    assert stability.source_sha256 == hashlib.sha256((tmp_path / "development.csv").read_bytes()).hexdigest()
+    check_configuration(configuration, found)
+    (verdict,) = judge(found, configuration.limits)
+    assert (verdict.measure, verdict.verdict, verdict.value) == ("psi", "fail", stability.index.value)
+    by_command = CliRunner().invoke(
+        app, ["score", str(tmp_path / "now.csv"), "--config", str(tmp_path / "c.toml"), "--json", "--quiet"]
+    )
+    assert (
+        json.loads(by_command.stdout)["evaluation"]["stability"] == json.loads(found.to_json())["stability"]
+    )
+    bare = parse_configuration('[evaluation]\nreference = "development.csv"')
+    without = sr.evaluate(tmp_path / "now.csv", outcome="y", forecasts=["m"], resamples=0)
+    with pytest.raises(UsageError, match=r"`evaluation\.reference` is .* was made without a reference"):
+        check_configuration(bare, without)
+
+
+def test_weights_are_read_from_the_reference_too(reference):
+    frame, _ = make_predictions(shift=1.0)
+    frame["w"] = 1.0
+    columns = {"outcome": "y", "forecasts": ["m"], "weight": "w", "weight_kind": "frequency", "resamples": 0}
+    with pytest.raises(DataError, match="has no column `w`"):
+        sr.evaluate(frame, reference=reference[["m"]], **columns)
+    weighted = sr.evaluate(frame, reference=reference.assign(w=2.0), **columns).stability[0]
+    plain = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0, reference=reference).stability[0]
+    assert weighted.index.value == pytest.approx(plain.index.value, rel=1e-12)
+    assert weighted.reference_size == 2 * plain.reference_size
+
+
+def test_classes_have_no_reference(reference):
+    frame = pd.DataFrame({"y": ["a", "b"], "m_a": [0.5, 0.5], "m_b": [0.5, 0.5]})
+    with pytest.raises(UsageError, match=r"^`reference` is for binary models, not for several classes"):
+        sr.evaluate(frame, outcome="y", forecasts=["m"], classes=["a", "b"], reference=reference)
 
 
 def test_documents_have_the_key_only_with_a_reference(evaluated, tmp_path):

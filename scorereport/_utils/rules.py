@@ -378,3 +378,28 @@ class Folder:
     def schema(self) -> dict[str, Any]:
         """Text."""
         return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class TableOrPath:
+    """A table in memory, or the path of one."""
+
+    shape: Shape = Shape.ONE
+    metavar: str = "FILE"
+
+    def check(self, value: Any, name: str) -> Any:
+        """Return a table as it is, and a path as text."""
+        if isinstance(value, Mapping) or hasattr(value, "columns"):
+            return value
+        path = fspath(value) if isinstance(value, PathLike) else value
+        if not isinstance(path, str) or not path:
+            raise UsageError(f"`{name}` must be a table or the path of one; got {show_value(value)}.")
+        return path
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """Text."""
+        return {"type": "string", "minLength": 1}

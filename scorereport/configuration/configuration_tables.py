@@ -220,11 +220,16 @@ class Configuration:
 
     @property
     def settings(self) -> Arguments:
-        """The settings that are set, as arguments of `evaluate`, with the thresholds of limits."""
+        """The settings that are set, as arguments of `evaluate`, with the thresholds of limits.
+
+        The path of a reference sample is relative to that of the file.
+        """
         settings = self.evaluation.settings
         thresholds = self.limits.add_thresholds(settings.get("thresholds"), settings.get("cost_interval"))
         if thresholds is not None:
             settings["thresholds"] = thresholds
+        if isinstance(reference := settings.get("reference"), str):
+            settings["reference"] = str(Path(self.folder, reference))
         return settings
 
     @property

@@ -219,8 +219,10 @@ def _find_other_settings(
     configuration: Configuration, evaluation: Evaluation, overridden: Collection[str]
 ) -> Iterator[str]:
     table = configuration.evaluation
+    if "reference" in table.given and evaluation.stability is None and "reference" not in overridden:
+        yield _describe_other("reference", table.given["reference"], "without a reference sample")
     for name, value in configuration.settings.items():
-        made_with = getattr(evaluation.settings, name)
+        made_with = getattr(evaluation.settings, name, value)  # not all settings are recorded
         if name == "thresholds" and name not in table.settings:  # those of limits; checked one by one
             continue
         if made_with != value and name not in overridden:

@@ -35,7 +35,7 @@ class Arguments(MainColumns, MainSettings, OtherArguments, total=False):
 ARGUMENTS: dict[str, Declared] = {**COLUMNS, **SETTINGS}
 #: Settings of models of several classes only, and of binary models only.
 _OF_CLASSES = ("cost_matrix", "retention_fractions")
-_OF_EVENTS = ("cost_interval", "thresholds")
+_OF_EVENTS = ("cost_interval", "thresholds", "reference")
 
 
 def name_key(name: str) -> str:

@@ -25,6 +25,11 @@ from scorereport.evaluation.engines.engine_choice import choose_engine, open_eng
 from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.evaluation.engines.scans import tally_forecasts
 from scorereport.evaluation.evaluated_parts import assemble_evaluation
+from scorereport.evaluation.reference_sample import (
+    compare_engine_with_reference,
+    compare_with_reference,
+    read_reference,
+)
 from scorereport.evaluation.setting_checks import check_engine_support, check_temporary_folder
 from scorereport.evaluation.subgroups import check_window
 
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from scorereport.data.roles import Columns
     from scorereport.evaluation.arguments import Arguments, OtherArguments
     from scorereport.evaluation.engines.protocol import Engine
+    from scorereport.evaluation.reference_sample import ReferenceSample
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.settings import EvaluationSettings
 
@@ -105,15 +111,18 @@ def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
     refuse_conflicts(arguments, _count_classes(data, columns))
     check_temporary_folder(arguments.get("temporary_folder"))
     chosen = _choose_engine(data, columns, arguments)
-    settings = settings_in(arguments, chosen)
+    settings, reference = settings_in(arguments, chosen), arguments.get("reference")
     if chosen == "memory":
-        return _evaluate_in_memory(_read(data, columns), settings)
+        return _evaluate_in_memory(_read(data, columns), settings, reference)
     check_engine_support(data, columns, chosen)
+    kind = columns.get("weight_kind", "sampling")
+    models, weight = list(columns["forecasts"]), columns.get("weight")
+    sample = read_reference(reference, models, weight=weight, weight_kind=kind)
     memory_limit, folder = arguments.get("memory_limit"), arguments.get("temporary_folder")
     with open_engine(
         data, settings, memory_limit=memory_limit, temporary_folder=folder, columns=columns
     ) as opened:
-        return _evaluate_with_engine(opened, settings)
+        return _evaluate_with_engine(opened, settings, sample)
 
 
 def _find_columns(data: Any, arguments: Arguments) -> Columns:
@@ -155,21 +164,31 @@ def _read(data: Any, columns: Columns) -> Predictions | ClassPredictions:
 
 
 def _evaluate_in_memory(
-    predictions: Predictions | ClassPredictions, settings: EvaluationSettings
+    predictions: Predictions | ClassPredictions, settings: EvaluationSettings, reference: object
 ) -> Evaluation:
     check_window(settings.window, predictions)
+    weight = None if predictions.weight is None else predictions.weight_name
+    kind, models = predictions.weight_kind, list(predictions.forecasts)
+    sample = read_reference(reference, models, weight=weight, weight_kind=kind)
     parts = (
         evaluate_binary(predictions, settings)
         if isinstance(predictions, Predictions)
         else evaluate_classes(predictions, settings)
     )
-    return assemble_evaluation(parts, settings, software=_name_software(), predictions=predictions)
+    stability = compare_with_reference(predictions, sample, level=settings.level) if sample else None
+    software = _name_software()
+    return assemble_evaluation(
+        parts, settings, software=software, stability=stability, predictions=predictions
+    )
 
 
-def _evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evaluation:
+def _evaluate_with_engine(
+    engine: Engine, settings: EvaluationSettings, sample: ReferenceSample | None
+) -> Evaluation:
+    stability = compare_engine_with_reference(engine, sample, level=settings.level) if sample else None
     parts = evaluate_with_engine(engine, settings)
-    software = _name_software(engine.name)
-    return assemble_evaluation(parts, settings, software=software, tallies=tally_forecasts(engine))
+    software, tallies = _name_software(engine.name), tally_forecasts(engine)
+    return assemble_evaluation(parts, settings, software=software, stability=stability, tallies=tallies)
 
 
 def _name_software(engine: str = "memory") -> dict[str, str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scorereport.inference.panel import PanelRows
+    from scorereport.inference.population_stability import Stability
     from scorereport.results.model_records import EvaluationSettings
     from scorereport.results.tallies import Tallies
 
@@ -82,6 +83,7 @@ def assemble_evaluation(
     settings: EvaluationSettings,
     *,
     software: Mapping[str, str],
+    stability: tuple[Stability, ...] | None = None,
     predictions: Predictions | ClassPredictions | None = None,
     tallies: Tallies | None = None,
 ) -> Evaluation:
@@ -96,6 +98,7 @@ def assemble_evaluation(
         groups=tuple(group for found in groups.by_column.values() for group in found),
         windows=groups.windows,
         heterogeneity=parts.heterogeneity,
+        stability=stability,
         notes=(
             *parts.notes,
             *describe_groups([*groups.by_column.items(), (parts.data.time_name, groups.windows)], settings),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_probability, check_weight
 from scorereport.data.columns import bounded_numbers
 from scorereport.data.reader import read_columns
-from scorereport.data.sources import describe_source
+from scorereport.data.sources import describe_source, hash_file
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.engines.scans import count_at
 from scorereport.evaluation.prediction_panels import panel_of
@@ -24,48 +24,49 @@ from scorereport.reliability.sampling import SamplingUnits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
-
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.evaluation.engines.protocol import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReferenceSample:
-    """The forecasts of each model in a reference sample, and the weights of its rows."""
+    """The forecasts of each model in a reference sample, the weights of its rows, and its source."""
 
     forecasts: Mapping[str, FloatArray]
     weight: FloatArray
     size: float
+    source: str = ""
+    source_sha256: str = ""
 
 
 def read_reference(
     reference: Any,
     models: Sequence[str],
     *,
-    weight: str | ArrayLike | None = None,
+    weight: str | None = None,
     weight_kind: str = "sampling",
-    table: str | None = None,
-) -> ReferenceSample:
-    """Read the forecasts of a reference sample; outcomes are not needed.
+) -> ReferenceSample | None:
+    """Read the forecasts of a reference sample, if there is one; outcomes are not needed.
 
     Parameters
     ----------
-    reference : a mapping from each model to its forecasts; or a DataFrame, file, folder or database with a
-        column for each model, as in `read_predictions`
+    reference : a mapping from each model to its forecasts; or a DataFrame, file or folder with a column for
+        each model, as in `read_predictions`; or None
     models : the names of the models
-    weight, weight_kind : the weights of the rows, or the column that holds them; and their kind
-    table : the table of a database
+    weight, weight_kind : the column or key of the weights, and their kind
     """
+    if reference is None:
+        return None
     weights: Any
     if _is_table(reference):
-        forecasts, weights = _read_columns(reference, models, weight, table)
+        forecasts, weights = _read_columns(reference, models, weight)
     else:
-        absent = [model for model in models if model not in reference]
+        names = [*models, *([] if weight is None else [weight])]
+        absent = [name for name in names if name not in reference]
         if absent:
-            raise UsageError(f"`reference` must have the forecasts of every model; {absent[0]!r} is missing.")
+            raise UsageError(f"`reference` must have forecasts and weights; {absent[0]!r} is missing.")
         forecasts = {model: check_probability(reference[model], model) for model in models}
-        weights = weight
+        weights = None if weight is None else reference[weight]
     lengths = {len(values) for values in forecasts.values()}
     if len(lengths) > 1:
         raise DataError("`reference` must have the same number of rows for every model.")
@@ -73,7 +74,11 @@ def read_reference(
     checked = check_weight(weights, rows, "weight", kind=weight_kind)
     units = SamplingUnits(rows=rows, weight=checked, weight_kind=weight_kind)
     return ReferenceSample(
-        forecasts=forecasts, weight=np.asarray(units.row_weight), size=units.total / units.case_weight
+        forecasts=forecasts,
+        weight=np.asarray(units.row_weight),
+        size=units.total / units.case_weight,
+        source=describe_source(reference),
+        source_sha256=hash_file(reference),
     )
 
 
@@ -82,16 +87,16 @@ def _is_table(reference: Any) -> bool:
 
 
 def _read_columns(
-    reference: Any, models: Sequence[str], weight: Any, table: str | None
+    reference: Any, models: Sequence[str], weight: str | None
 ) -> tuple[dict[str, FloatArray], FloatArray | None]:
     names = [*models, *([] if weight is None else [str(weight)])]
-    frame = read_columns(reference, list(dict.fromkeys(names)), [], table)
+    frame = read_columns(reference, list(dict.fromkeys(names)), [])
     forecasts = {model: bounded_numbers(frame[model], model, upper=1) for model in models}
     weights = None if weight is None else bounded_numbers(frame[str(weight)], str(weight), upper=np.inf)
     for name, values in (*forecasts.items(), *([] if weights is None else [(str(weight), weights)])):
         missing = int(np.isnan(values).sum())
         if missing:
-            where = describe_source(reference, table)
+            where = describe_source(reference)
             raise DataError(f"`{name}` is missing in {missing} rows of the reference, {where}.")
     return forecasts, weights
 
@@ -111,7 +116,7 @@ def compare_with_reference(
     is_clustered = units.cluster is not None
     size = units.effective_size if is_clustered else units.total / units.case_weight
     weight = np.ones(len(predictions)) if predictions.weight is None else predictions.weight
-    return tuple(
+    found = [
         compare_bins(
             model,
             ends=(ends := find_bin_ends(reference.forecasts[model], reference.weight)),
@@ -122,6 +127,13 @@ def compare_with_reference(
             level=level,
         )
         for model, forecasts in predictions.forecasts.items()
+    ]
+    return _name_source(found, reference)
+
+
+def _name_source(found: Sequence[Stability], reference: ReferenceSample) -> tuple[Stability, ...]:
+    return tuple(
+        replace(one, source=reference.source, source_sha256=reference.source_sha256) for one in found
     )
 
 
@@ -150,4 +162,4 @@ def compare_engine_with_reference(
                 level=level,
             )
         )
-    return tuple(found)
+    return _name_source(found, reference)

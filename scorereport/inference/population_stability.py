@@ -41,7 +41,8 @@ class Stability:
     """Forecasts of a model in the sample and in a reference sample, by bin, and the stability index.
 
     A bin has the forecasts above the preceding end of a bin and up to its own; `ends` are those of all bins
-    but the last. `reference_size` is the effective number of rows of the reference.
+    but the last. `reference_size` is the effective number of rows of the reference; `source` and
+    `source_sha256` are its name and, if it is a file, its hash.
     """
 
     model: str
@@ -50,6 +51,8 @@ class Stability:
     reference: FloatArray
     sample: FloatArray
     reference_size: float
+    source: str = ""
+    source_sha256: str = ""
 
 
 def stability_index(now: FloatArray, before: FloatArray) -> float:

@@ -25,6 +25,7 @@ from scorereport._utils.rules import (
     NumberIn,
     OneOf,
     Size,
+    TableOrPath,
     Whole,
 )
 
@@ -173,6 +174,15 @@ class OtherSettings(TypedDict, total=False):
         Declared(
             help="The smallest distance of probabilities from 0 and 1 on that scale, below 0.5.",
             rule=NumberIn(lower=0, upper=0.5, closed="left"),
+        ),
+    ]
+    reference: Annotated[
+        object,
+        Declared(
+            help="Binary models: a table, or the path of a file, of a reference sample such as that of the "
+            "development, with the same columns of forecasts and weights; adds the population stability "
+            "index of the forecasts.",
+            rule=TableOrPath(),
         ),
     ]
     memory_limit: Annotated[

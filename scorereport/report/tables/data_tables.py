@@ -176,15 +176,22 @@ def forecast_table(models: Sequence[ModelResult]) -> Table:
     )
 
 
+def _name_reference(stability: Stability) -> str:
+    """The name of the file of a reference sample and the beginning of its hash; empty for a frame."""
+    if not stability.source_sha256:
+        return ""
+    return f" {stability.source} (SHA-256 {stability.source_sha256[:12]}…)"
+
+
 def stability_table(found: Sequence[Stability] | None) -> Table | None:
     """Table of the stability index of each model against a reference sample; None without one."""
     if not found:
         return None
     level = format_level(found[0].index.level)
     return Table(
-        caption="Forecasts against the reference sample: population stability index over bins that hold "
-        f"equal shares of the reference, with {level} interval for the index without the part that chance "
-        "adds",
+        caption=f"Forecasts against the reference sample{_name_reference(found[0])}: population stability "
+        f"index over bins that hold equal shares of the reference, with {level} interval for the index "
+        "without the part that chance adds",
         heads=("model", "index", "interval", "bins", "rows of the reference"),
         rows=tuple(
             (
