@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations_with_replacement
 
 import numpy as np
+import pandas as pd
 import pytest
 from cluster_tools import dense_cr2
 from method_tools import COSTS, RNG, P, Y, band
@@ -15,6 +16,7 @@ from scipy.stats import t as student
 
 import scorereport as sr
 from scorereport import scores
+from scorereport.curves.fitted import RocCurve
 from scorereport.inference import (
     auc_interval,
     bootstrap,
@@ -35,6 +37,7 @@ from scorereport.inference import (
 from scorereport.inference.estimates import holm
 from scorereport.inference.grades import grade_test
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
+from scorereport.inference.kolmogorov_smirnov import estimate_ks
 from scorereport.inference.rates import rate_interval
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SamplingUnits
@@ -79,6 +82,45 @@ def placements():
     """V of events and of non-events."""
     above = (P[Y == 1][:, None] > P[Y == 0]) + (P[Y == 1][:, None] == P[Y == 0]) / 2
     return above.mean(axis=1), above.mean(axis=0)
+
+
+#: A sample and a reference without equal forecasts, and without an empty tenth of the reference.
+NOW, BEFORE = (np.arange(1, 60) / 60) ** 0.8, np.arange(1, 101) / 101
+
+
+def compare_sample():
+    frame = pd.DataFrame({"y": np.arange(59) % 2, "m": NOW})
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0, reference={"m": BEFORE})
+    return found.stability[0].index
+
+
+def stability_by_hand():
+    bins = np.searchsorted(BEFORE[9:90:10], NOW, side="left")  # the tenths end at every tenth forecast
+    a, b = np.bincount(bins, minlength=10) / 59, np.full(10, 0.1)
+    index, by_a, by_b = ((a - b) * np.log(a / b)).sum(), np.log(a / b) + 1 - b / a, np.log(b / a) + 1 - a / b
+    variance = sum(
+        ((share * slope**2).sum() - (share * slope).sum() ** 2) / n
+        for share, slope, n in ((a, by_a, 59), (b, by_b, 100))
+    )
+    centre = index - 9 * (1 / 59 + 1 / 100)
+    return [index, centre - Z * np.sqrt(variance), centre + Z * np.sqrt(variance)]
+
+
+#: A hull with its maximum in the middle corner.
+CORNERS = RocCurve(
+    fpr=np.array([0.0, 0.2, 1.0]),
+    tpr=np.array([0.0, 0.7, 1.0]),
+    threshold=np.array([1.0, 0.5, 0.0]),
+    auc=0.75,
+)
+
+
+def ks_by_hand():
+    (l1, u1), (l0, u0) = (wilson(0.7, 40), wilson(0.2, 60))
+    below, above = np.hypot(0.7 - l1, u0 - 0.2), np.hypot(u1 - 0.7, 0.2 - l0)
+    left, right = below / 0.5, below / 0.5  # how far down each side of the hull, of height 0.5, that is
+    sigma = np.sqrt((0.7 * left + 0.3 * right) / 40 + (0.2 * left + 0.8 * right) / 60)
+    return [0.5 - below - sigma / 2, 0.5 + above]
 
 
 def misclassify():
@@ -168,8 +210,8 @@ def hosmer_lemeshow():
     return sum(terms)
 
 
-def wilson(r=None):
-    r, n = Y.mean() if r is None else r, 50
+def wilson(r=None, n=50):
+    r = Y.mean() if r is None else r
     half = Z * np.sqrt(r * (1 - r) / n + Z**2 / (4 * n**2))
     return [(r + Z**2 / (2 * n) + sign * half) / (1 + Z**2 / n) for sign in (-1, 1)]
 
@@ -616,6 +658,17 @@ OF_METHODS = {
             + (0.3 - m) ** 2 / 0.04
         ),
         lambda: cochran_q([0.2, 0.3], [0.1, 0.2]).statistic,
+    ),
+    "psi": (
+        "PSI = Σ (a − b) log(a / b) over k bins; interval: PSI − (k − 1)(1/n + 1/m) ± z se",
+        stability_by_hand,
+        lambda: [(found := compare_sample()).value, found.lower, found.upper],
+    ),
+    "ks": (
+        "d = TPR − FPR at its maximum: d + √((u₁ − TPR)² + (FPR − l₀)²) above, d − √((TPR − l₁)² + "
+        "(u₀ − FPR)²) − σ/2 below, σ² = Δ₁/n₁ + Δ₀/n₀",
+        ks_by_hand,
+        lambda: [(found := estimate_ks(CORNERS, events=40, non_events=60, level=0.95)).lower, found.upper],
     ),
     "Calibration by group": (
         "χ² = 2 (Σ log L of each group’s line − log L of the common line)",

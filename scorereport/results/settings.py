@@ -16,11 +16,8 @@ from scorereport._utils.choices import (
     WINDOWS,
 )
 from scorereport._utils.declarations import Declared, read_declarations
+from scorereport._utils.list_rules import COST_INTERVAL, FRACTIONS, THRESHOLDS, CostMatrix
 from scorereport._utils.rules import (
-    COST_INTERVAL,
-    FRACTIONS,
-    THRESHOLDS,
-    CostMatrix,
     Folder,
     NumberIn,
     OneOf,

@@ -24,10 +24,12 @@ from scorereport.report.methods.notation import (
     KENT_HAINSWORTH_1995,
     KORN_GRAUBARD_1998,
     MONTIEL_OLEA_2019,
+    NEWCOMBE_1998,
     NEWCOMBE_2006,
     STONE_1974,
     WILSON_1927,
     YOUDEN_1950,
+    YURDAKUL_2020,
     Formula,
 )
 from scorereport.scores.registry import (
@@ -276,6 +278,26 @@ VERDICT_FORMULAS = {
         "number of weighted rows), only an exact bound decides: that of a rate, or that of the mean of a "
         "score with a smallest and a largest value.",
         reference=f"rule of this software; {CLOPPER_PEARSON_1934}; {HOEFFDING_1963}",
+    ),
+    "ks": Formula(
+        name="Interval of the Kolmogorov-Smirnov statistic",
+        formula="d = TPR − FPR at its maximum: d + √((u₁ − TPR)² + (FPR − l₀)²) above, "
+        "d − √((TPR − l₁)² + (u₀ − FPR)²) − σ/2 below, σ² = Δ₁/n₁ + Δ₀/n₀",
+        convention="l and u are the ends of Wilson intervals of the two rates, of n₁ events and n₀ "
+        "non-events; Δ₁ and Δ₀ are the ranges of the rates where the ROC hull lies above the lower end "
+        "without σ. The maximum of a sample is too large, the more so the flatter the curve. The lower end "
+        "is never below that of the simultaneous band of both distributions. With weights or clusters, "
+        "effective numbers of cases.",
+        reference=f"{NEWCOMBE_1998}; {COVERAGE_STUDY}",
+    ),
+    "psi": Formula(
+        name="Population stability index (PSI)",
+        formula="PSI = Σ (a − b) log(a / b) over k bins; interval: PSI − (k − 1)(1/n + 1/m) ± z se",
+        convention="a and b are the shares of sample and reference in bins that hold equal shares of the "
+        "reference, with equal forecasts in one bin; a count of 0 is taken as 1/2. Chance adds about "
+        "(k − 1)(1/n + 1/m) for n and m rows, which the interval subtracts. se by the delta method for two "
+        "multinomial samples. With weights or clusters, effective numbers of cases.",
+        reference=f"{YURDAKUL_2020}; {COVERAGE_STUDY}",
     ),
     "certificate": Formula(
         name="R certificate",

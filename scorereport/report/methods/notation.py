@@ -65,6 +65,9 @@ HOLM_1979 = "Holm (1979), Scand. J. Stat. 6, 65–70"
 KENT_HAINSWORTH_1995 = "Kent, Hainsworth (1995), J. Stat. Plan. Inference 46, 147–159"
 KORN_GRAUBARD_1998 = "Korn, Graubard (1998), Surv. Methodol. 24, 193–201"
 MONTIEL_OLEA_2019 = "Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656"
+NEWCOMBE_1998 = (
+    "Newcombe (1998), Stat. Med. 17, doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I"
+)
 NEWCOMBE_2006 = "Newcombe (2006), Stat. Med. 25, doi:10.1002/sim.2324"
 SNELL_2021 = "Snell et al. (2021), J. Clin. Epidemiol. 135, doi:10.1016/j.jclinepi.2021.02.011"
 STONE_1974 = "Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x"
@@ -99,3 +102,6 @@ def list_works(references: Iterable[str]) -> list[str]:
     """Return all works of the literature, each once, in alphabetical order."""
     works = {work for reference in references for work in reference.split("; ")}
     return sorted((work for work in works if _WORK_PATTERN.match(work)), key=str.casefold)
+
+
+YURDAKUL_2020 = "Yurdakul, Naranjo (2020), J. Risk Model Valid. 14, 89-100"

@@ -19,6 +19,7 @@ from scorereport._utils.formatting import (
 )
 from scorereport._utils.rounding import first_lowest
 from scorereport.evaluation.class_measures import choose_cost
+from scorereport.inference.kolmogorov_smirnov import ks_statistic
 from scorereport.report.tables.table import Table, distinct_decimals, format_columns, interval_text
 from scorereport.scores.hard_labels import naive_cost_of
 
@@ -135,7 +136,7 @@ def _effect(trial: RecalibrationTrial) -> tuple[str, ...]:
 
 
 def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
-    """Table of AUC, accuracy ratio and Kolmogorov-Smirnov distance of each model."""
+    """Table of AUC, accuracy ratio and Kolmogorov-Smirnov statistic of each model."""
     rows = []
     for result in models:
         auc = next(score for score in result.scores.scores if score.name == "roc_auc")
@@ -146,7 +147,7 @@ def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
                 format_number(auc.value, 4),
                 interval_text(auc.interval, 4),
                 *ratio,
-                format_number(kolmogorov_smirnov(result), 4),
+                format_number(ks_statistic(result.curves.roc_hull), 4),
             )
         )
     with_intervals = f", with {level} intervals" if models[0].scores.scores[0].interval else ""
@@ -157,12 +158,6 @@ def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
         heads=("model", "AUC", "interval", "AR", "interval", "KS"),
         rows=tuple(rows),
     )
-
-
-def kolmogorov_smirnov(result: ModelResult) -> float:
-    """Return the Kolmogorov-Smirnov distance, which the ROC curve attains at a corner of its hull."""
-    hull = result.curves.roc_hull
-    return float(np.max(hull.tpr - hull.fpr))
 
 
 #: Most classes in a matrix that fits on a page.
