@@ -102,8 +102,8 @@ def stability_by_hand():
         ((share * slope**2).sum() - (share * slope).sum() ** 2) / n
         for share, slope, n in ((a, by_a, 59), (b, by_b, 100))
     )
-    centre = index - 9 * (1 / 59 + 1 / 100)
-    return [index, centre - Z * np.sqrt(variance), centre + Z * np.sqrt(variance)]
+    centre, reach = max(0, index - 9 * (1 / 59 + 1 / 100)), Z * np.sqrt(variance)
+    return [index, max(0, centre - reach), centre + reach]
 
 
 #: A hull with its maximum in the middle corner.
@@ -660,7 +660,7 @@ OF_METHODS = {
         lambda: cochran_q([0.2, 0.3], [0.1, 0.2]).statistic,
     ),
     "psi": (
-        "PSI = Σ (a − b) log(a / b) over k bins; interval: PSI − (k − 1)(1/n + 1/m) ± z se",
+        "PSI = Σ (a − b) log(a / b) over k bins; interval: max(0, PSI − (k − 1)(1/n + 1/m)) ± z se, cut at 0",
         stability_by_hand,
         lambda: [(found := compare_sample()).value, found.lower, found.upper],
     ),

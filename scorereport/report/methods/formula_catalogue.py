@@ -292,7 +292,8 @@ VERDICT_FORMULAS = {
     ),
     "psi": Formula(
         name="Population stability index (PSI)",
-        formula="PSI = Σ (a − b) log(a / b) over k bins; interval: PSI − (k − 1)(1/n + 1/m) ± z se",
+        formula="PSI = Σ (a − b) log(a / b) over k bins; interval: max(0, PSI − (k − 1)(1/n + 1/m)) ± z se, "
+        "cut at 0",
         convention="a and b are the shares of sample and reference in bins that hold equal shares of the "
         "reference, with equal forecasts in one bin; a count of 0 is taken as 1/2. Chance adds about "
         "(k − 1)(1/n + 1/m) for n and m rows, which the interval subtracts. se by the delta method for two "
