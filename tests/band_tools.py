@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 import scorereport as sr
+from scorereport._utils.choices import SEED
 from scorereport.reliability.band_bounds import redraw_curves
-from scorereport.reliability.sampling import SEED
 
 FIT = sr.corp([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.7, 0.9])
 

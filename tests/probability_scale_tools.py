@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.special import expit
 
+from scorereport._utils.choices import SEED
 from scorereport.inference.nelson_scale import scale_forecast
 from scorereport.inference.panel import make_panel
-from scorereport.reliability.sampling import SEED
 
 MARKS = ("decisiveness", "accuracy", "robustness")
 

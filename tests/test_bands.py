@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 import scorereport as sr
+from scorereport._utils.choices import SEED
 from scorereport.reference.band_distributions import is_likely_quantile
 from scorereport.reliability import asymptotic_bands, band_bounds
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 
 CASES = recorded("reliabilitydiag")["cases"]
 

@@ -18,14 +18,14 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
-from scorereport._utils.choices import INTERVAL_METHODS
+from scorereport._utils.choices import INTERVAL_METHODS, SEED
 from scorereport.inference import bootstrap
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.bootstrap_results import _bounds
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval
-from scorereport.reliability.sampling import SEED, SamplingUnits, random_stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 SCORES = (
     ("brier", {}),

@@ -16,7 +16,7 @@ from scorereport.evaluation.class_bootstrap import MeanScores
 from scorereport.evaluation.class_measures import choose_mean_measures, choose_table_measures
 from scorereport.evaluation.class_views import make_families
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 from scorereport.scores.hard_labels import confusion_table
 
 CLASSES = ["low", "mid", "high", "top"]

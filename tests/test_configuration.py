@@ -35,7 +35,7 @@ from scorereport.configuration import (
 )
 from scorereport.configuration.configuration_tables import Tables
 from scorereport.errors import UsageError
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 from scorereport.scores import Direction
 from validation.configuration_page import write_parts
 

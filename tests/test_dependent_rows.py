@@ -15,6 +15,7 @@ import pytest
 from uncertainty_tools import COLUMNS, RESAMPLES, evaluate, frame_fixture, plain_fixture
 
 import scorereport as sr
+from scorereport._utils.choices import SEED
 from scorereport.cli.terminal import print_evaluation
 from scorereport.evaluation.subgroups import label_windows
 from scorereport.inference import (
@@ -23,7 +24,6 @@ from scorereport.inference import (
 )
 from scorereport.inference.delong import errors_at_common_auc
 from scorereport.inference.estimates import holm
-from scorereport.reliability.sampling import SEED
 
 frame = pytest.fixture(scope="module")(frame_fixture)
 

@@ -21,7 +21,7 @@ from scorereport.evaluation.engines.engine_evaluation import digest_models, eval
 from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rare_cases import FEW_CASES, WIDENED, RareOutcomes, RareSkill, WeightedForecasts
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 from scorereport.scores.ranking import roc_auc
 
 RNG = np.random.default_rng(29)

@@ -48,7 +48,7 @@ from scorereport.report.tables.overview import describe_uncertainty, evaluation_
 from scorereport.report.tables.table import percent_interval_text
 from scorereport.report.templates import render_html
 from scorereport.results.evaluation import Evaluation
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 
 TIME = "2026-11-15T07:30:12+00:00"
 TOO_LARGE = "R cannot hold rows that do not fit into memory."

@@ -16,7 +16,7 @@ from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engin
 from scorereport.evaluation.evaluated_parts import EvaluatedParts, assemble_evaluation
 from scorereport.evaluation.notes import describe_few_events
 from scorereport.inference.components import warn_of_few_events
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 
 SETTINGS = EvaluationSettings(resamples=0)
 SMALL = "groups of fewer than 10 rows are counted, not scored"

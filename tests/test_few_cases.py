@@ -39,7 +39,8 @@ from scorereport.inference.rare_cases import (
     widen,
 )
 from scorereport.reliability.sampling import SamplingUnits
-from scorereport.results.model_records import EvaluationSettings, IndependentCases, SampleSummary
+from scorereport.results.model_records import IndependentCases, SampleSummary
+from scorereport.results.settings import EvaluationSettings
 
 RNG = np.random.default_rng(11)
 RARE = RNG.beta(1, 49, 30)

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from scorereport import UsageError
 from scorereport._utils import machine
+from scorereport._utils.choices import SEED
 from scorereport._utils.machine import count_threads, repeat
 from scorereport._utils.progress import steps, watched_by
-from scorereport.reliability.sampling import _FEW_REPEATS, SEED, SamplingUnits, random_stream
+from scorereport.reliability.sampling import _FEW_REPEATS, SamplingUnits, random_stream
 
 RNG = np.random.default_rng(6)
 N = 60

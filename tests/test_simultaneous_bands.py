@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import scorereport as sr
+from scorereport._utils.choices import SEED
 from scorereport._utils.progress import watched_by
 from scorereport.reliability import band_bounds
 from scorereport.reliability.band_bounds import choose_cells, fewest_resamples
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 
 # Estimates of 0 and 1
 

@@ -8,6 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 from uncertainty_tools import COLUMNS, RESAMPLES, evaluate, frame_fixture, make_frame, plain_fixture
 
 import scorereport as sr
+from scorereport._utils.choices import SEED
 from scorereport.inference import (
     auc_interval,
     bootstrap,
@@ -20,7 +21,6 @@ from scorereport.inference import (
 )
 from scorereport.inference.components import COMPONENTS
 from scorereport.inference.estimates import holm
-from scorereport.reliability.sampling import SEED
 from scorereport.scores.registry import Kind, Reported, list_reported
 
 frame = pytest.fixture(scope="module")(frame_fixture)

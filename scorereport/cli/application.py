@@ -81,10 +81,10 @@ def validate(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Compare this installation with R, other packages and published results; write validation-report.*."""
+    from scorereport._utils.choices import SEED
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_study
     from scorereport.reference.comparison_records import Verdict
-    from scorereport.reliability.sampling import SEED
     from scorereport.report.report_output import write_study
     from scorereport.study.validation_study import run_study
 

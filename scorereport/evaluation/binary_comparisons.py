@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scorereport.inference.estimates import Difference
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.panel import ForecastPanel
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 def compare_model_pairs(

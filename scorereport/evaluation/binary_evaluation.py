@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import EvaluationSettings, SampleSummary
+    from scorereport.results.model_records import SampleSummary
+    from scorereport.results.settings import EvaluationSettings
 
 
 def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> EvaluatedParts:

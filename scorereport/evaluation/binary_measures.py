@@ -10,7 +10,7 @@ from scorereport.scores.registry import Kind, Reported, list_reported
 
 if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 def choose_measures(settings: EvaluationSettings) -> list[Measure]:

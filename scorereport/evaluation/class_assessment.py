@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.class_views import View
     from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 #: Values of miscalibration that differ by less than this are equal but for rounding.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
     Pair = tuple[str, str]
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from scorereport.evaluation.class_assessment import Assessment, ClassMeasures
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.retention_bands import RetentionBand
-    from scorereport.results.model_records import EvaluationSettings, ModelScores, SampleSummary
+    from scorereport.results.model_records import ModelScores, SampleSummary
+    from scorereport.results.settings import EvaluationSettings
 
     Pair = tuple[str, str]
 

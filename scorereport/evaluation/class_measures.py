@@ -17,7 +17,7 @@ from scorereport.scores.hard_labels import check_cost, kappa_of, macro_f1_of, na
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Reported, list_reported
 
 if TYPE_CHECKING:
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 BRIER, RPS = "multiclass_brier", "rps"
 KAPPA, F1 = "quadratic_weighted_kappa", "macro_f1"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 #: A decrease of recalibrated probabilities by less than this is rounding.
 _ROUNDING = 1e-9

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fitted import IsotonicFit
     from scorereport.inference.decision_tallies import DecisionTally
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _THRESHOLDS_OF_INTERVAL = 5

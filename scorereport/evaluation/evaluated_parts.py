@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.panel import PanelRows
     from scorereport.inference.population_stability import Stability
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
     from scorereport.results.tallies import Tallies
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scorereport.inference.grades import GradeTest
     from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.recalibration_lines import CalibrationLine
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 class _Weights(TypedDict):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 def collect_curves(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 #: Draws from the smoothed curve that estimate the overfit of a fit.
 _OVERFIT_DRAWS = 100

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import IntArray
     from scorereport.data.predictions import Cases, Predictions, RescaledRows
-    from scorereport.results.model_records import EvaluationSettings, GroupResult, ModelResult, SampleSummary
+    from scorereport.results.model_records import GroupResult, ModelResult, SampleSummary
+    from scorereport.results.settings import EvaluationSettings
 
 
 #: Notes of evaluations with times whose numbers all take rows, or clusters, as independent.

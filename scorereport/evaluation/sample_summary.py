@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 def describe_sample(rows: int, fit: Corp) -> SampleSummary:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from scorereport.data.predictions import Cases
     from scorereport.data.roles import Roles
     from scorereport.inference.estimates import HypothesisTest
-    from scorereport.results.model_records import EvaluationSettings, ModelScores, SampleSummary
+    from scorereport.results.model_records import ModelScores, SampleSummary
+    from scorereport.results.settings import EvaluationSettings
 
     #: Counts the cases of some rows and, if there are settings, scores them.
     ScoreRows = Callable[[IntArray, EvaluationSettings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]

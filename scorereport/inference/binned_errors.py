@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_fixed
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.distances import (
@@ -23,7 +24,6 @@ from scorereport.inference.distances import (
 )
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.panel import ForecastPanel, make_panel
-from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import logit
 
 from scorereport._utils.checks import check_whole
+from scorereport._utils.choices import SEED
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
 from scorereport.inference.bootstrap_results import Bootstrap, make_statistic
@@ -23,7 +24,7 @@ from scorereport.inference.logistic import fit_line, fit_offset, line_influence
 from scorereport.inference.losses import PREVALENCE, UNCERTAINTY, expected_score, resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rare_cases import RareOutcomes, exact_rate
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:

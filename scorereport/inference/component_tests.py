@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.choices import SEED
 from scorereport.inference.components import (
     COMPONENTS,
     Losses,
@@ -30,7 +31,6 @@ from scorereport.inference.overfit import Overfit, draw_excess, estimate_overfit
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.decomposition import mean_at
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

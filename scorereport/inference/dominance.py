@@ -19,6 +19,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_level, format_plain
 from scorereport.errors import UsageError
 from scorereport.inference.large_panels import are_many_alike, row_chunks
@@ -30,7 +31,6 @@ from scorereport.inference.murphy_bands import (
     half_widths,
 )
 from scorereport.inference.panel import make_panel
-from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport._utils.arrays import read_only
 from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_counted
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
@@ -42,7 +43,7 @@ from scorereport.inference.scale_results import (
     ScaleMark,
     ScaleResult,
 )
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.scores.probability import ROBUSTNESS, power_mean
 from scorereport.scores.scale import event_shares
 

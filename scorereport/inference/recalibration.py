@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from scorereport._utils.checks import CheckedCases, check_inside, check_whole
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import conjugate, format_counted
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.estimates import Difference, adjust_by_holm
@@ -39,7 +40,7 @@ from scorereport.inference.recalibration_gains import (
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fit import corp
 from scorereport.reliability.fitted_sample import order_cases
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
-from scorereport._utils.choices import RETENTION_FRACTIONS
+from scorereport._utils.choices import RETENTION_FRACTIONS, SEED
 from scorereport._utils.machine import repeat
 from scorereport.curves.retention import (
     check_fractions,
@@ -28,7 +28,7 @@ from scorereport.curves.retention import (
 from scorereport.errors import UsageError
 from scorereport.inference.class_panel import ClassPanel, make_class_panel
 from scorereport.inference.estimates import Estimate
-from scorereport.reliability.sampling import SEED, SamplingUnits, random_stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_plain
 from scorereport.inference.distances import (
     DRAWS,
@@ -30,7 +31,7 @@ from scorereport.inference.lowess import (
     smooth_weighted,
 )
 from scorereport.inference.panel import ForecastPanel, make_panel
-from scorereport.reliability.sampling import SEED, are_whole
+from scorereport.reliability.sampling import are_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

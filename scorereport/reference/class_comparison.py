@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from scorereport.reference.model_comparison import ModelComparer
     from scorereport.results.class_records import ClassModelResult, ViewResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import EvaluationSettings, ModelScores
+    from scorereport.results.model_records import ModelScores
+    from scorereport.results.settings import EvaluationSettings
 
 
 #: The score of K classes that is the sum, or mean, of the Brier scores of all views of a kind.

@@ -23,7 +23,7 @@ from scorereport.reference.r_installation import (
 )
 from scorereport.reference.r_session import ReferenceFailure, Session, text_of
 from scorereport.reliability.sampling import are_whole
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

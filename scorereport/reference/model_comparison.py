@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from scorereport.reliability.bands import Band
     from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import EvaluationSettings, ModelResult, SampleSummary, ScoreValue
+    from scorereport.results.model_records import ModelResult, SampleSummary, ScoreValue
+    from scorereport.results.settings import EvaluationSettings
 
 
 #: The sources of the numbers with which those of the engine are compared.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
+from scorereport._utils.choices import SEED
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.reference.deviations import draws_lone_forecasts
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
-from scorereport.reliability.sampling import SEED
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:

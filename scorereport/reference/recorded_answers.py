@@ -18,7 +18,7 @@ from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.comparison_records import Comparison, summarise
 from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Answer, BandAnswer, Question
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,6 +19,7 @@ from scorereport._utils.checks import (
     check_real,
     check_whole,
 )
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic_bands import QUANTILES, R_TABLE_ENDS
@@ -35,7 +36,6 @@ from scorereport.reliability.bands import (
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
 from scorereport.reliability.fitted_sample import FittedSample, order_cases, order_clustered
-from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,6 @@ from numpy.random.bit_generator import ISeedSequence
 from scipy.special import ndtri, stdtrit
 
 from scorereport._utils.arrays import FloatArray, IntArray, read_only
-from scorereport._utils.choices import SEED as SEED  # noqa: PLC0414
 from scorereport.reliability.clusters import effective_number, raise_by_share, sums_of_mean
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from scorereport.results.class_records import ClassModelResult
 from scorereport.results.model_records import (
     Comparisons,
     DataSummary,
-    EvaluationSettings,
     GroupResult,
     Heterogeneity,
     ModelResult,
 )
 from scorereport.results.notebooks import render_notebook
+from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,6 @@ from scorereport.inference.scale_results import ScaleResult
 from scorereport.inference.smooth_calibration import CalibrationErrors
 from scorereport.reliability.bands import Band
 from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
-from scorereport.results.settings import EvaluationSettings as EvaluationSettings  # noqa: PLC0414
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

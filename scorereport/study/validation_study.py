@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from scorereport._utils.choices import SEED
 from scorereport._utils.clock import timestamp
 from scorereport._utils.progress import steps
 from scorereport.reference.comparison_records import Comparison, Verdict
@@ -17,7 +18,6 @@ from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record
 from scorereport.reference.reference_documents import Study, StudyFigure, StudySection
-from scorereport.reliability.sampling import SEED
 from scorereport.study.installation_checks import check_installation, check_operation, software_versions
 from scorereport.study.papers.ahmadian import reproduce_ahmadian
 from scorereport.study.papers.ahmadian_errata import errata_ahmadian

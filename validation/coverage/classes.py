@@ -11,7 +11,7 @@ from scorereport.evaluation.class_assessment import assess_classes, choose_class
 from scorereport.evaluation.class_comparisons import compare_class_models
 from scorereport.evaluation.class_views import make_families
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.results.model_records import EvaluationSettings
+from scorereport.results.settings import EvaluationSettings
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:

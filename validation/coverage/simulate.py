@@ -10,7 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport._utils.choices import SEED
+from scorereport.reliability.sampling import random_stream
 from validation.coverage.documented import references
 from validation.coverage.record import Row, make_row
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.engines.protocol import LabelCount, Survey
     from scorereport.inference.losses import Measure
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 #: Number of cells of equal count for functions that are smooth in the forecast, such as its density.
 SMOOTH_CELLS = 16_384

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from scorereport.inference.binned_errors import BinnedError
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fitted_sample import FittedSample
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 #: The normal theory for few distinct forecasts holds from this many cases per squared number of forecasts.
 _CASES_FOR_DISCRETE = 8

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.protocol import Engine, LabelCount
     from scorereport.inference.components import BracketDifference
     from scorereport.inference.mean_errors import WaldTest
-    from scorereport.results.model_records import EvaluationSettings, ModelScores
+    from scorereport.results.model_records import ModelScores
+    from scorereport.results.settings import EvaluationSettings
 
 
 #: Two models of the same rows.

@@ -48,12 +48,8 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.protocol import Engine, Survey
     from scorereport.evaluation.engines.scored_digests import DigestedFit
     from scorereport.inference.decision_tallies import DecisionTally
-    from scorereport.results.model_records import (
-        EvaluationSettings,
-        ModelCalibration,
-        ModelCurves,
-        ModelScores,
-    )
+    from scorereport.results.model_records import ModelCalibration, ModelCurves, ModelScores
+    from scorereport.results.settings import EvaluationSettings
 
 
 _SORTED_BY = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.report.checklists import Checklist, ChecklistLine
     from scorereport.report.provenance import Provenance, Revision
     from scorereport.report.report_record import Report
-    from scorereport.results.model_records import EvaluationSettings
+    from scorereport.results.settings import EvaluationSettings
 
 
 #: How an engine sorted the rows.

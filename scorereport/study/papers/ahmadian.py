@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport import scores
+from scorereport._utils.choices import SEED
 from scorereport.reference.comparison_records import TOLERANCE
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.study.papers.paper_numerics import as_table, expected_scores, score_forecasts, simplex_grid
 from scorereport.study.papers.printed_numbers import AHMADIAN as PAPER
 from scorereport.study.papers.printed_numbers import (

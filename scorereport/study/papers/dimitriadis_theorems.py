@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport import scores
+from scorereport._utils.choices import SEED
 from scorereport.curves import murphy_curves
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, distance
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.study.papers.paper_numerics import integral
 from scorereport.study.papers.printed_numbers import DIMITRIADIS as PAPER
 from scorereport.study.papers.printed_numbers import (

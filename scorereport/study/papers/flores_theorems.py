@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import logit
 
 from scorereport import scores
+from scorereport._utils.choices import SEED
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.study.papers.paper_numerics import integral
 from scorereport.study.papers.printed_numbers import FLORES as PAPER
 from scorereport.study.papers.printed_numbers import compare_formula

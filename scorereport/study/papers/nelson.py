@@ -10,8 +10,9 @@ from scipy.integrate import quad
 from scipy.special import expit, gamma
 
 from scorereport import scores
+from scorereport._utils.choices import SEED
 from scorereport.reference.comparison_records import TOLERANCE
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.study.papers.nelson_figures import (
     compare_figure_7,
     compare_figures_2_to_6,

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import expit, ndtri, stdtrit
 
 from scorereport import scores
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport._utils.choices import SEED
+from scorereport.reliability.sampling import random_stream
 from scorereport.study.papers.printed_numbers import NELSON as PAPER
 from scorereport.study.papers.printed_numbers import (
     compare_claim,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_count
 from scorereport.reference.reference_documents import StudyFigure
-from scorereport.reliability.sampling import SEED
 from scorereport.study.papers.nelson_figures import (
     BINS,
     CASES,

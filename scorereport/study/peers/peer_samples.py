@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import logit
 
+from scorereport._utils.choices import SEED
 from scorereport.reliability.fit import Corp, corp
-from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.study.seeded_cases import Case
 
 if TYPE_CHECKING:
