@@ -99,6 +99,22 @@ def list_items(value: object) -> list[Any] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextRule:
+    """A rule whose value is text on the command line and in a configuration."""
+
+    shape: Shape = Shape.ONE
+    metavar: str = "TEXT"
+
+    def read(self, text: str) -> Any:
+        """Return the text."""
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """Text that is not empty."""
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumberIn:
     """A number in an interval that is closed at "neither" end, or only "left"."""
 
@@ -163,16 +179,13 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(TextRule):
     """One of a few words."""
 
     words: tuple[str, ...]
-    shape: Shape = Shape.ONE
 
-    @property
-    def metavar(self) -> str:
-        """The words."""
-        return "|".join(self.words)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metavar", "|".join(self.words))
 
     def check(self, value: Any, name: str) -> str:
         """Return the word."""
@@ -180,10 +193,6 @@ class OneOf:
             known = ", ".join(f'"{word}"' for word in self.words)
             raise UsageError(f"`{name}` must be one of {known}; got {show_value(value)}.")
         return value
-
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
 
     def schema(self) -> dict[str, Any]:
         """The words."""
@@ -212,11 +221,10 @@ class Flag:
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size(TextRule):
     """An amount of memory, such as 1GB."""
 
-    shape: Shape = Shape.ONE
     metavar: str = "SIZE"
 
     def check(self, value: Any, name: str) -> str:
@@ -241,20 +249,11 @@ class Size:
             raise UsageError(f"`{name}` must be a size that a machine can have; got {show_value(value)}.")
         return int(size)
 
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
 
-    def schema(self) -> dict[str, Any]:
-        """Text."""
-        return {"type": "string", "minLength": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder(TextRule):
     """The path of a folder; whether it exists is checked when it is used."""
 
-    shape: Shape = Shape.ONE
     metavar: str = "FOLDER"
 
     def check(self, value: Any, name: str) -> str:
@@ -264,20 +263,11 @@ class Folder:
             raise UsageError(f"`{name}` must be the path of a folder; got {show_value(value)}.")
         return path
 
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
 
-    def schema(self) -> dict[str, Any]:
-        """Text."""
-        return {"type": "string", "minLength": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class TableOrPath:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOrPath(TextRule):
     """A table in memory, or the path of one."""
 
-    shape: Shape = Shape.ONE
     metavar: str = "FILE"
 
     def check(self, value: Any, name: str) -> Any:
@@ -288,11 +278,3 @@ class TableOrPath:
         if not isinstance(path, str) or not path:
             raise UsageError(f"`{name}` must be a table or the path of one; got {show_value(value)}.")
         return path
-
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
-
-    def schema(self) -> dict[str, Any]:
-        """Text."""
-        return {"type": "string", "minLength": 1}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scorereport._utils.rules import Shape, is_number, list_items, show_value
+from scorereport._utils.rules import Shape, TextRule, is_number, list_items, show_value
 from scorereport.errors import UsageError
 
 #: A column for each model or, with K classes, the columns of each model.
@@ -55,11 +55,10 @@ def _is_label(value: object) -> bool:
     return isinstance(value, (str, bool)) or is_number(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(TextRule):
     """The name of a column; a number becomes text."""
 
-    shape: Shape = Shape.ONE
     metavar: str = "COLUMN"
 
     def check(self, value: Any, name: str) -> str:
@@ -68,17 +67,13 @@ class Column:
             raise UsageError(f"`{name}` must be the name of a column; got {show_value(value)}.")
         return str(value)
 
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
-
     def schema(self) -> dict[str, Any]:
         """Text, or a number."""
         return {"type": ["string", "number"], "minLength": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnList:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnList(TextRule):
     """The names of one or several columns."""
 
     shape: Shape = Shape.REPEATED
@@ -91,18 +86,14 @@ class ColumnList:
             raise UsageError(f"`{name}` must be the names of columns; got {show_value(value)}.")
         return tuple(map(str, names))
 
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
-
     def schema(self) -> dict[str, Any]:
         """A text, or a list of texts."""
         column = Column().schema()
         return {"anyOf": [column, {"type": "array", "items": column}]}
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models(TextRule):
     """A list of models, or a mapping from each model to its columns."""
 
     shape: Shape = Shape.REPEATED
@@ -140,10 +131,6 @@ class Models:
             if models.count(model) > 1:
                 raise UsageError(f"`{name}` must differ; got {model!r} {models.count(model)} times.")
 
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
-
     def schema(self) -> dict[str, Any]:
         """A list of texts, or an object of lists of texts."""
         columns = {"type": "array", "items": Column().schema(), "minItems": 1}
@@ -151,11 +138,10 @@ class Models:
         return {"anyOf": [columns, by_model]}
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label(TextRule):
     """A label of an outcome: text, a number, or true or false."""
 
-    shape: Shape = Shape.ONE
     metavar: str = "LABEL"
 
     def check(self, value: Any, name: str) -> str:
@@ -164,17 +150,13 @@ class Label:
             raise UsageError(f"`{name}` must be a label, a text or a number; got {show_value(value)}.")
         return label_text(value)
 
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
-
     def schema(self) -> dict[str, Any]:
         """Text, a number, or true or false."""
         return {"type": ["string", "number", "boolean"], "minLength": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class ClassLabels:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassLabels(TextRule):
     """The labels of two or more classes."""
 
     shape: Shape = Shape.LIST
@@ -183,10 +165,6 @@ class ClassLabels:
     def check(self, value: Any, name: str) -> tuple[str, ...]:
         """Return the labels as text."""
         return check_class_names(value, name)
-
-    def read(self, text: str) -> Any:
-        """Return the text."""
-        return text
 
     def schema(self) -> dict[str, Any]:
         """A list of labels."""
