@@ -35,7 +35,7 @@ _NEEDS = {
     Requirement.COSTS: "`cost_interval`",
     Requirement.RESAMPLES: "`resamples` above 0",
     Requirement.GRADES: "`grade`",
-    Requirement.REFERENCE: "a reference sample",
+    Requirement.REFERENCE: "`reference`",
     Requirement.MEMORY: "rows in memory",
 }
 _BOUNDS = {
