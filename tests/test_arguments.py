@@ -31,6 +31,7 @@ from scorereport.results.settings import SETTINGS, WORK_SETTINGS, EvaluationSett
 NAMES = [name for name, declared in ARGUMENTS.items() if not declared.alias_of]
 BASES = {
     "binary": {"outcome": "y", "forecasts": ["m"]},
+    "times": {"outcome": "y", "forecasts": ["m"], "time": "t"},
     "classes": {"outcome": "y", "forecasts": ["m"], "classes": ["a", "b"]},
 }
 COMMAND = typer.main.get_command(app)
@@ -91,7 +92,8 @@ def by_command(file, arguments):
 
 def to_toml(value):
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {to_toml(item)}" for key, item in value.items()) + "}"
+        keys = (f"{to_toml(key)} = {to_toml(item)}" for key, item in value.items())
+        return "{" + ", ".join(keys) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(to_toml, value)) + "]"
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
@@ -125,6 +127,9 @@ def fits_command(declared, value):
     def is_plain(item):
         return type(item) in (int, float, str) and is_same(rule.read(str(item)), item)
 
+    def is_cell(item):
+        return is_plain(item) and str(item).strip() == str(item) != "" and "," not in str(item)
+
     match rule.shape:
         case Shape.FLAG:
             return isinstance(value, bool)
@@ -139,7 +144,7 @@ def fits_command(declared, value):
             )
         case Shape.FILE:
             rows = value if isinstance(value, list) and value else [""]
-            return all(isinstance(row, list) and row and all(map(is_plain, row)) for row in rows)
+            return all(isinstance(row, list) and row and all(map(is_cell, row)) for row in rows)
     return is_plain(value)
 
 
@@ -191,6 +196,7 @@ def check_doors(file, base, name, value):
 @example("binary", "seed", 1000.0)
 @example("binary", "cost_interval", [5, 20])
 @example("binary", "weight_kind", "frequency")
+@example("binary", "window", "month")
 @example("classes", "thresholds", [0.5])
 @example("classes", "cost_matrix", [[0, 1], [1, -1]])
 @example("classes", "cost_matrix", [[0, 1, 2], [1, 0, 2]])
@@ -252,9 +258,8 @@ TAKEN = {
 @pytest.mark.parametrize("name", [name for name in NAMES if ARGUMENTS[name].in_files])
 def test_every_door_takes_a_right_value(file, name):
     value, plain = TAKEN[name]
-    taken = check_doors(
-        file, "classes" if name in ("cost_matrix", "retention_fractions") else "binary", name, value
-    )
+    base = {"cost_matrix": "classes", "retention_fractions": "classes", "window": "times"}.get(name, "binary")
+    taken = check_doors(file, base, name, value)
     assert isinstance(taken, dict), taken
     assert taken[name] == plain
 
@@ -272,6 +277,20 @@ def test_numpy_values_are_those_of_python(file):
     flags = {"ordered": np.True_, "cost_matrix": np.eye(2)}
     taken = by_python(file, BASES["classes"] | flags)
     assert (taken["ordered"], taken["cost_matrix"]) == (True, ((1.0, 0.0), (0.0, 1.0)))
+
+
+def test_the_command_line_names_options_and_keys_as_they_were_given(file):
+    def refuse(*words):
+        with pytest.raises(UsageError) as caught:
+            COMMAND.main(["score", str(file), "--quiet", *words], standalone_mode=False)
+        return str(caught.value)
+
+    roles = ["--outcome", "y", "--forecast", "m"]
+    sentence = "`{}` is given, but there is no column of weights; name one with `--weight`."
+    assert refuse(*roles, "--weight-kind", "frequency") == sentence.format("--weight-kind")
+    (file.parent / "k.toml").write_text('[evaluation]\nweight_kind = "frequency"\n', encoding="utf-8")
+    config = ["--config", str(file.parent / "k.toml")]
+    assert refuse(*roles, *config) == sentence.format("evaluation.weight_kind")
 
 
 # ---- what follows from a declaration ----

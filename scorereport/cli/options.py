@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -104,7 +104,8 @@ class EvaluationRequest:
             if not (self.file if name == "file" else name in self.options or name in configured):
                 raise UsageError(f"Missing {option}.")
         chosen: Arguments = {**configured, **self._check_options(configured)}
-        refuse_conflicts(chosen, count_classes(columns_in(chosen)), self._name_argument)
+        name_argument = partial(self._name_argument, configured)
+        refuse_conflicts(chosen, count_classes(columns_in(chosen)), name_argument)
         if configuration is not None:
             check_arguments(configuration, chosen)
         return chosen
@@ -115,11 +116,12 @@ class EvaluationRequest:
         classes = values.get("classes", configured.get("classes"))
         if "forecasts" in values and classes:
             values["forecasts"] = find_columns(values["forecasts"], classes)
-        return check_evaluation_arguments(values, self._name_argument)
+        return check_evaluation_arguments(values, partial(self._name_argument, configured))
 
-    def _name_argument(self, name: str) -> str:
+    def _name_argument(self, configured: Arguments, name: str) -> str:
         """The name of an argument in errors: that of its option, or of its key if it comes from there."""
-        return OPTIONS[name].option_name if name in self.options or name == "classes" else name_key(name)
+        is_key = name in configured and name not in self.options
+        return name_key(name) if is_key else OPTIONS[name].option_name
 
 
 def _read_option(declared: Declared, value: Any) -> Any:

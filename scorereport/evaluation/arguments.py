@@ -64,6 +64,8 @@ def find_conflicts(
     for name in others:
         if name in arguments:
             yield describe_other_kind(name, kind, name_of)
+    if are_complete and "window" in arguments and "time" not in arguments:
+        yield f"`{name_of('window')}` needs a column of times; name it as `{name_of('time')}`."
     costs = arguments.get("cost_matrix")
     if n_classes is not None and costs is not None:
         yield from _find_wrong_costs(costs, n_classes, name_of)
@@ -99,10 +101,14 @@ def _find_few_resamples(arguments: Arguments, name_of: Callable[[str], str]) -> 
 
 
 def refuse_conflicts(
-    arguments: Arguments, n_classes: int | None, name_of: Callable[[str], str] = str
+    arguments: Arguments,
+    n_classes: int | None,
+    name_of: Callable[[str], str] = str,
+    *,
+    are_complete: bool = True,
 ) -> None:
     """Raise an error for the first argument that does not fit the others."""
-    for sentence in find_conflicts(arguments, n_classes, name_of):
+    for sentence in find_conflicts(arguments, n_classes, name_of, are_complete=are_complete):
         raise UsageError(sentence)
 
 

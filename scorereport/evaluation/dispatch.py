@@ -108,7 +108,8 @@ complete_docstring(evaluate, ARGUMENTS)
 def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
     """Evaluate data with checked arguments."""
     columns = _find_columns(data, arguments)
-    refuse_conflicts(arguments, _count_classes(data, columns))
+    has_columns = not isinstance(data, (Predictions, ClassPredictions))
+    refuse_conflicts(arguments, _count_classes(data, columns), are_complete=has_columns)
     check_temporary_folder(arguments.get("temporary_folder"))
     chosen = _choose_engine(data, columns, arguments)
     settings, reference = settings_in(arguments, chosen), arguments.get("reference")
