@@ -148,9 +148,9 @@ def fits_command(declared, value):
     return is_plain(value)
 
 
-#: No control characters, which the file of a configuration may not hold, and no separators of paths.
+#: No control characters, which a configuration may not hold, no separators of paths, no "=" of --forecast.
 TEXTS = st.text(
-    st.characters(categories=("L", "N", "Zs", "Sm", "Sc"), exclude_characters="\u3000"), max_size=6
+    st.characters(categories=("L", "N", "Zs", "Sm", "Sc"), exclude_characters="=\u3000"), max_size=6
 ) | st.sampled_from(
     ["drop", "refuse", "frequency", "percentile", "month", "duckdb", "2GB", "1 KiB", "-1", "m"]
 )
