@@ -297,16 +297,20 @@ def test_the_command_line_names_options_and_keys_as_they_were_given(file):
 
 
 def test_the_signature_shows_the_most_used_arguments():
-    shown = inspect.signature(sr.evaluate).parameters
-    assert list(shown)[1:-1] == [
+    most_used = [
         *("outcome", "forecasts", "classes", "ordered", "weight", "groups", "cluster", "time"),
         *("level", "resamples", "seed", "engine"),
     ]
-    for name in list(shown)[1:-1]:
+    assert sr.evaluate.__code__.co_varnames[: 1 + len(most_used)] == ("data", *most_used)
+    shown = inspect.signature(sr.evaluate).parameters
+    assert list(shown)[1:13] == most_used
+    assert set(shown) - {"data"} == set(NAMES)
+    for name in NAMES:
         assert shown[name].default == ARGUMENTS[name].default, name
         assert shown[name].kind is inspect.Parameter.KEYWORD_ONLY
     columns = inspect.signature(read_predictions).parameters
-    for name in list(columns)[3:-1]:
+    assert set(columns) - {"source"} == {name for name in COLUMNS if not COLUMNS[name].alias_of}
+    for name in list(columns)[3:]:
         assert columns[name].default == COLUMNS[name].default, name
     assert set(Arguments.__annotations__) == set(ARGUMENTS)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -130,11 +131,22 @@ def option_help(declared: Declared, options: Mapping[str, Declared]) -> str:
     return f"{text}{default}.{more}"
 
 
-def complete_docstring(function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:
-    """Write the parameters into the docstring of a function, in place of {parameters}."""
+def document_arguments(function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:
+    """Complete the signature of a function that takes `**others`, and its docstring at {parameters}.
+
+    So `help`, notebooks and other tools that look at the function show every argument.
+    """
+    shown = {name: one for name, one in declared.items() if not one.alias_of}
     if function.__doc__:  # absent under python -OO
-        shown = {name: one for name, one in declared.items() if not one.alias_of}
         function.__doc__ = function.__doc__.replace("    {parameters}", describe_parameters(shown))
+    named = signature(function)
+    own = [one for one in named.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    others = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=one.default)
+        for name, one in shown.items()
+        if name not in named.parameters
+    ]
+    function.__signature__ = named.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
 
 
 def describe_parameters(declared: Mapping[str, Declared], indent: str = "    ") -> str:

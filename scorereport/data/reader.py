@@ -15,7 +15,7 @@ from scorereport._utils.checks import (
     refuse_fractions,
     refuse_rows,
 )
-from scorereport._utils.declarations import complete_docstring
+from scorereport._utils.declarations import document_arguments
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.machine import release_memory
 from scorereport.data.columns import (
@@ -108,7 +108,7 @@ def read_predictions(
     return read_checked(source, check_column_arguments({**shown, **others}, "read_predictions"))
 
 
-complete_docstring(read_predictions, COLUMNS)
+document_arguments(read_predictions, COLUMNS)
 
 
 def read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:

@@ -7,7 +7,7 @@ from platform import python_version
 from typing import TYPE_CHECKING, Any, Unpack
 
 from scorereport._utils.choices import SEED
-from scorereport._utils.declarations import complete_docstring
+from scorereport._utils.declarations import document_arguments
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_checked
 from scorereport.data.roles import COLUMNS, count_classes
@@ -102,7 +102,7 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
     return _evaluate(data, check_evaluation_arguments({**shown, **others}))
 
 
-complete_docstring(evaluate, ARGUMENTS)
+document_arguments(evaluate, ARGUMENTS)
 
 
 def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
