@@ -168,7 +168,7 @@ def test_a_reference_that_does_not_fit_is_refused(reference):
         read_reference(reference, ["b"])
     with pytest.raises(DataError, match=r"`m` must lie in \[0, 1\]"):
         read_reference(reference.assign(m=2.0), ["m"])
-    with pytest.raises(DataError, match=r"^`m` is missing in 1 rows of the reference"):
+    with pytest.raises(DataError, match=r"^`m` is missing in 1 row of the reference"):
         read_reference(pd.DataFrame({"m": [0.1, np.nan]}), ["m"])
     with pytest.raises(DataError, match="same number of rows"):
         read_reference({"m": [0.1], "b": [0.1, 0.2]}, ["m", "b"])
@@ -247,6 +247,16 @@ def test_weights_are_read_from_the_reference_too(reference):
     plain = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0, reference=reference).stability[0]
     assert weighted.index.value == pytest.approx(plain.index.value, rel=1e-12)
     assert weighted.reference_size == 2 * plain.reference_size
+
+
+def test_rows_of_a_reference_are_dropped_as_those_of_the_sample(reference):
+    frame, _ = make_predictions(shift=1.0)
+    columns = {"outcome": "y", "forecasts": ["m"], "resamples": 0}
+    gap = pd.concat([reference[["m"]], pd.DataFrame({"m": [np.nan]})])
+    with pytest.raises(DataError, match=r"^`m` is missing in 1 row of the reference, The frame\.$"):
+        sr.evaluate(frame, reference=gap, **columns)
+    dropped = sr.evaluate(frame, reference=gap, missing="drop", **columns).stability[0]
+    assert dropped.index == sr.evaluate(frame, reference=reference, **columns).stability[0].index
 
 
 def test_classes_have_no_reference(reference):

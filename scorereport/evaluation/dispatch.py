@@ -112,18 +112,31 @@ def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
     refuse_conflicts(arguments, _count_classes(data, columns), are_complete=has_columns)
     check_temporary_folder(arguments.get("temporary_folder"))
     chosen = _choose_engine(data, columns, arguments)
-    settings, reference = settings_in(arguments, chosen), arguments.get("reference")
+    settings = settings_in(arguments, chosen)
     if chosen == "memory":
-        return _evaluate_in_memory(_read(data, columns), settings, reference)
+        predictions = _read(data, columns)
+        sample = _read_reference(arguments, predictions)
+        return _evaluate_in_memory(predictions, settings, sample)
     check_engine_support(data, columns, chosen)
-    kind = columns.get("weight_kind", "sampling")
-    models, weight = list(columns["forecasts"]), columns.get("weight")
-    sample = read_reference(reference, models, weight=weight, weight_kind=kind)
+    sample = _read_reference(arguments)
     memory_limit, folder = arguments.get("memory_limit"), arguments.get("temporary_folder")
     with open_engine(
         data, settings, memory_limit=memory_limit, temporary_folder=folder, columns=columns
     ) as opened:
         return _evaluate_with_engine(opened, settings, sample)
+
+
+def _read_reference(
+    arguments: Arguments, predictions: Predictions | ClassPredictions | None = None
+) -> ReferenceSample | None:
+    """The reference sample, read before the evaluation so that an error in it is found at once."""
+    models, weight = list(arguments.get("forecasts", ())), arguments.get("weight")
+    kind = arguments.get("weight_kind", "sampling")
+    if predictions is not None:
+        models, kind = list(predictions.forecasts), predictions.weight_kind
+        weight = None if predictions.weight is None else predictions.weight_name
+    drop = arguments.get("missing") == "drop"
+    return read_reference(arguments.get("reference"), models, weight=weight, weight_kind=kind, drop=drop)
 
 
 def _find_columns(data: Any, arguments: Arguments) -> Columns:
@@ -165,12 +178,11 @@ def _read(data: Any, columns: Columns) -> Predictions | ClassPredictions:
 
 
 def _evaluate_in_memory(
-    predictions: Predictions | ClassPredictions, settings: EvaluationSettings, reference: object
+    predictions: Predictions | ClassPredictions,
+    settings: EvaluationSettings,
+    sample: ReferenceSample | None,
 ) -> Evaluation:
     check_window(settings.window, predictions)
-    weight = None if predictions.weight is None else predictions.weight_name
-    kind, models = predictions.weight_kind, list(predictions.forecasts)
-    sample = read_reference(reference, models, weight=weight, weight_kind=kind)
     parts = (
         evaluate_binary(predictions, settings)
         if isinstance(predictions, Predictions)

@@ -11,6 +11,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_probability, check_weight
+from scorereport._utils.formatting import format_counted
 from scorereport.data.columns import bounded_numbers
 from scorereport.data.reader import read_columns
 from scorereport.data.sources import describe_source, hash_file
@@ -45,6 +46,7 @@ def read_reference(
     *,
     weight: str | None = None,
     weight_kind: str = "sampling",
+    drop: bool = False,
 ) -> ReferenceSample | None:
     """Read the forecasts of a reference sample, if there is one; outcomes are not needed.
 
@@ -54,12 +56,13 @@ def read_reference(
         each model, as in `read_predictions`; or None
     models : the names of the models
     weight, weight_kind : the column or key of the weights, and their kind
+    drop : whether rows of a table with missing values are dropped; otherwise they are refused
     """
     if reference is None:
         return None
     weights: Any
     if _is_table(reference):
-        forecasts, weights = _read_columns(reference, models, weight)
+        forecasts, weights = _read_columns(reference, models, weight, drop=drop)
     else:
         names = [*models, *([] if weight is None else [weight])]
         absent = [name for name in names if name not in reference]
@@ -87,18 +90,20 @@ def _is_table(reference: Any) -> bool:
 
 
 def _read_columns(
-    reference: Any, models: Sequence[str], weight: str | None
+    reference: Any, models: Sequence[str], weight: str | None, *, drop: bool
 ) -> tuple[dict[str, FloatArray], FloatArray | None]:
-    names = [*models, *([] if weight is None else [str(weight)])]
+    names = [*models, *([] if weight is None else [weight])]
     frame = read_columns(reference, list(dict.fromkeys(names)), [])
-    forecasts = {model: bounded_numbers(frame[model], model, upper=1) for model in models}
-    weights = None if weight is None else bounded_numbers(frame[str(weight)], str(weight), upper=np.inf)
-    for name, values in (*forecasts.items(), *([] if weights is None else [(str(weight), weights)])):
-        missing = int(np.isnan(values).sum())
-        if missing:
-            where = describe_source(reference)
-            raise DataError(f"`{name}` is missing in {missing} rows of the reference, {where}.")
-    return forecasts, weights
+    columns = {
+        name: bounded_numbers(frame[name], name, upper=np.inf if name == weight else 1) for name in names
+    }
+    is_kept = ~np.isnan(np.column_stack(list(columns.values()))).any(axis=1)
+    if not is_kept.all() and not (drop and is_kept.any()):
+        name = next(name for name, values in columns.items() if np.isnan(values).any())
+        missing = format_counted(int(np.isnan(columns[name]).sum()), "row")
+        raise DataError(f"`{name}` is missing in {missing} of the reference, {describe_source(reference)}.")
+    kept = {name: values[is_kept] for name, values in columns.items()}
+    return {model: kept[model] for model in models}, None if weight is None else kept[weight]
 
 
 def compare_with_reference(
