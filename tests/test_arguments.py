@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import scorereport as sr
 from scorereport._utils.declarations import Declared, check_arguments, describe_parameters, option_help
-from scorereport._utils.rules import Shape, Whole
+from scorereport._utils.rules import Shape, Whole, is_number
 from scorereport.cli.application import app
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.configuration.evaluation_keys import EVALUATION_KEYS
@@ -127,9 +127,6 @@ def fits_command(declared, value):
     def is_plain(item):
         return type(item) in (int, float, str) and is_same(rule.read(str(item)), item)
 
-    def is_cell(item):
-        return is_plain(item) and str(item).strip() == str(item) != "" and "," not in str(item)
-
     match rule.shape:
         case Shape.FLAG:
             return isinstance(value, bool)
@@ -144,7 +141,7 @@ def fits_command(declared, value):
             )
         case Shape.FILE:
             rows = value if isinstance(value, list) and value else [""]
-            return all(isinstance(row, list) and row and all(map(is_cell, row)) for row in rows)
+            return all(isinstance(row, list) and row and all(map(is_number, row)) for row in rows)
     return is_plain(value)
 
 

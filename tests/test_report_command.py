@@ -376,8 +376,7 @@ def test_options_of_classes_override_the_configuration(call, write, tmp_path):
         (
             ORDINAL.replace('"p2"', '"p1", "p2"'),
             [],
-            "k.toml: `evaluation.forecasts.model` must name a column for each of the 3 classes of "
-            "`evaluation.classes`; got 4.",
+            "k.toml: `evaluation.forecasts` must name a column for each of the 3 classes; got 4 for model.",
         ),
     ],
     ids=["binary", "unordered", "option", "no classes", "other model", "groups", "outcome", "columns"],

@@ -183,14 +183,23 @@ def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[st
     return columns
 
 
-def read_cost_file(path: Path) -> list[list[Any]]:
-    """Read the numbers of a .csv file without a header; what is not a number stays text."""
+def read_cost_file(path: Path) -> list[list[float]]:
+    """Read the numbers of a .csv file without a header."""
     from scorereport.configuration.toml_reader import decode_text
 
     if not path.is_file():
         raise UsageError(f"`--cost-matrix` must be a file of numbers; {path} is not a file.")
+    costs = []
     lines = decode_text(path.read_bytes(), path.name).removeprefix("\ufeff").splitlines()
-    return [[read_number(cell.strip()) for cell in line.split(",")] for line in lines if line.strip()]
+    for number, line in enumerate(lines, start=1):
+        cells = [read_number(cell.strip()) for cell in line.split(",")] if line.strip() else []
+        if any(isinstance(cell, str) for cell in cells):
+            raise UsageError(
+                "`--cost-matrix` must be numbers separated by commas, without a header; "
+                f"got {line!r} in line {number} of {path.name}."
+            )
+        costs += [cells] if cells else []
+    return costs
 
 
 def _check_certifiable(source: str, chosen: Arguments) -> None:
