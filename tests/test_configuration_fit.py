@@ -43,7 +43,7 @@ def test_the_schema_accepts_valid_configurations_only():
         raw = json.loads(json.dumps(tomllib.loads(text), default=str))
         jsonschema.validate(raw, schema)
     for table, wrong in [
-        ("evaluation", {"classes": [1.5, 2]}),
+        ("evaluation", {"classes": [[1], 2]}),
         ("evaluation", {"forecasts": {"m": "a"}}),
         ("evaluation", {"cost_matrix": [1, 2]}),
         ("evaluation", {"ordered": "yes"}),

@@ -75,7 +75,7 @@ def make_case(name):
         "forty groups": lambda: Case(
             frame=many.drop(index=many.index[many.g.eq("group 39")][3:]),
             models=["m"],
-            asked={"group": "g"},
+            asked={"groups": "g"},
             pages=(4, 12),
             configuration=SHORTEST,
         ),
@@ -89,7 +89,7 @@ def make_case(name):
         "names": lambda: Case(
             frame=make_frame(models=names).assign(g=[LONG_GROUP + "ab"[k % 2] for k in range(60)]),
             models=names,
-            asked={"group": "g"},
+            asked={"groups": "g"},
             configuration=SHORTER + f'title = "On {HOSTILE}"\n',
         ),
         "three rows": lambda: Case(

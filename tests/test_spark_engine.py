@@ -411,7 +411,7 @@ def test_invalid_sources_are_refused(session: SparkSession, tmp_path: Path) -> N
         open_spark(ragged, **roles)
     with pytest.raises(UsageError, match="`window` needs a column of times"):
         open_spark(3, **roles, window="day")
-    with pytest.raises(UsageError, match="`forecasts` must be a list of at least one column"):
+    with pytest.raises(UsageError, match="`forecasts` must be a list of models"):
         open_spark(3, outcome="y", forecasts="x")
 
 
