@@ -584,7 +584,7 @@ def test_every_number_that_was_tampered_with_is_named(frame, remembered_base, mo
         assert {line.quantity for line in c.unexpected} >= named
         assert {line.quantity for line in c.unexpected} <= {*named, *CURVE[1:]}
         count += 1
-    assert count == 28 + 3 + 3 + 6 + 2 * (1 + 9 + 6 + 2)
+    assert count == 4 * len(result.scores.decompositions) + 3 + 3 + 6 + 2 * (1 + 9 + 6 + 2)
 
 
 @pytest.mark.r

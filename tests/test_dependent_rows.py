@@ -24,6 +24,7 @@ from scorereport.inference import (
 )
 from scorereport.inference.delong import errors_at_common_auc
 from scorereport.inference.estimates import holm
+from scorereport.scores.registry import Kind, Reported, list_reported
 
 frame = pytest.fixture(scope="module")(frame_fixture)
 
@@ -167,7 +168,7 @@ def test_one_class_is_evaluated_however_rows_were_drawn(frame, options):
     assert "All outcomes are the same: AUC and skill are not defined." in found.notes
     sample = found.data.sample
     assert sample.prevalence_interval.value == 0
-    assert [u.value for u in sample.uncertainties] == [0, 0, 0, 0]
+    assert [u.value for u in sample.uncertainties] == [0] * len(found.models[0].scores.decompositions)
     for score in found.models[0].scores.scores:
         assert np.isnan(score.skill)
         assert np.isnan(score.skill_interval.value)
@@ -606,14 +607,16 @@ def test_frames(everything):
         "note",
         "corrected",
     ]
-    of_models = 3 * (2 * 8 + 2 * 7)
-    assert len(ev.intervals) == 1 + 7 + of_models + 3 * (3 + 4 + 1)
+    decomposed = len(list_reported(Reported.ALWAYS, Reported.WITH_COSTS, kinds=[Kind.BINARY]))
+    scored = decomposed + 1  # and the AUC
+    of_models = 3 * (2 * scored + 2 * decomposed)
+    assert len(ev.intervals) == 1 + decomposed + of_models + 3 * (3 + 4 + 1)
     assert ev.intervals["number"].value_counts().to_dict() == {
-        "mean": 1 + 24,
-        "skill": 24,
-        "miscalibration": 21,
-        "discrimination": 21,
-        "uncertainty": 7,
+        "mean": 1 + 3 * scored,
+        "skill": 3 * scored,
+        "miscalibration": 3 * decomposed,
+        "discrimination": 3 * decomposed,
+        "uncertainty": decomposed,
         "value": 24,
     }
     first = ev.intervals.iloc[0]
@@ -633,11 +636,11 @@ def test_frames(everything):
     assert list(found) == ["model", "threshold", "net_benefit", "lower", "upper", "treat_all"]
     assert list(ev.flexible_curves) == ["model", "forecast", "probability", "lower", "upper"]
     assert {"sensitivity", "sensitivity_lower", "net_benefit_upper", "regret_lower"} <= set(ev.thresholds)
-    assert len(ev.differences) == 3 * (8 + 14)
+    assert len(ev.differences) == 3 * (scored + 2 * decomposed)
     assert {"first", "second", "measure", "value", "p_value", "p_value_holm", "method"} <= set(ev.differences)
-    assert len(ev.ranks) == 3 * 8
+    assert len(ev.ranks) == 3 * scored
     assert list(ev.ranks) == ["model", "measure", "value", "rank", "tied_with"]
-    assert len(ev.calibration_tests) == 3 * (7 + 5)
+    assert len(ev.calibration_tests) == 3 * (decomposed + 5)
     assert len(ev.group_intervals) == 2 * of_models
     assert list(ev.group_intervals)[:5] == ["group", "label", "n", "events", "prevalence"]
     assert len(ev.window_intervals) == 4 * of_models

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import scorereport as sr
 from scorereport.configuration import MEASURES, Bounds, ModelKind, parse_configuration
 from scorereport.configuration.judgement import describe_unjudged, format_judgement, judge
-from scorereport.configuration.limit_records import Requirement
+from scorereport.configuration.limit_records import EvidenceRule, Requirement
 from scorereport.configuration.limit_verdicts import (
     LimitVerdict,
     count_limit_verdicts,
@@ -203,7 +203,9 @@ def test_every_measure_is_judged_on_the_numbers_of_the_evaluation(evaluation):
     of_sample = [name for name in names if name == "prevalence" or name.endswith("_uncertainty")]
     assert len(judgements) == 2 * len(names) - len(of_sample)
     assert_judged_by_intervals(evaluation, judgements)
-    assert all(j.group == "" and math.isfinite(j.upper) for j in judgements)
+    assert all(j.group == "" for j in judgements)
+    no_interval = {name for name, measure in MEASURES.items() if measure.evidence is EvidenceRule.NONE}
+    assert all(math.isfinite(j.upper) or j.measure in no_interval for j in judgements)
 
 
 def measure_of(row):

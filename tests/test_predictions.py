@@ -12,6 +12,7 @@ import pytest
 
 import scorereport as sr
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.data.sources import TABLE_ENDINGS
 
 FRAME = pd.DataFrame(
     {
@@ -438,7 +439,7 @@ def test_invalid_sources_are_refused(source, sentence):
 
 
 def test_unknown_endings_are_refused(tmp_path):
-    with pytest.raises(sr.UsageError, match=exactly("p.xlsx must end in .csv, .csv.gz, .parquet.")):
+    with pytest.raises(sr.UsageError, match=exactly(f"p.xlsx must end in {', '.join(TABLE_ENDINGS)}.")):
         read(csv_file(tmp_path, "x", "p.xlsx"))
 
 

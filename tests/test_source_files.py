@@ -21,6 +21,7 @@ from scorereport.audit.rows import loaded_rows, source_rows
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.configuration.periods import Period
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.data.sources import TABLE_ENDINGS
 from scorereport.errors import DataError, UsageError
 
 sqlite_url = pytest.fixture(sqlite_url_fixture)
@@ -129,9 +130,9 @@ def test_unfinished_and_hidden_files_and_folders_never_match(tmp_path):
     (tmp_path / "s4.csv").symlink_to(tmp_path / "gone.csv")
     assert find_source_file("**/*s*", OCTOBER, tmp_path, newest="modified") == path
     message = (
-        f"No file matches '.s2.csv', the `audit.source.file`, in {tmp_path}: only names that end in .csv, "
-        ".csv.gz, .parquet count, except names that begin with a dot or are unfinished (.tmp, .part, ~); "
-        "found .s2.csv."
+        f"No file matches '.s2.csv', the `audit.source.file`, in {tmp_path}: only names that end in "
+        f"{', '.join(TABLE_ENDINGS)} count, except names that begin with a dot or are unfinished "
+        "(.tmp, .part, ~); found .s2.csv."
     )
     with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file=".s2.csv")
@@ -148,8 +149,8 @@ def test_no_match_names_the_nearest_files(tmp_path):
         write(tmp_path, name)
     message = (
         f"No file matches 'scores-2026-10*', the `audit.source.file`, in {tmp_path}: only names that end in "
-        ".csv, .csv.gz, .parquet count, except names that begin with a dot or are unfinished (.tmp, .part, "
-        "~); found scores-2026-10.csv.tmp."
+        f"{', '.join(TABLE_ENDINGS)} count, except names that begin with a dot or are unfinished "
+        "(.tmp, .part, ~); found scores-2026-10.csv.tmp."
     )
     with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="scores-{period}*")
@@ -163,7 +164,7 @@ def test_no_match_names_the_nearest_files(tmp_path):
     with pytest.raises(DataError, match=exactly(f"No file matches {message}")):
         take(tmp_path, file="no/*.csv")
     (tmp_path / "none").mkdir()
-    message = "There is no file that ends in .csv, .csv.gz, .parquet in .*/none.$"
+    message = rf"There is no file that ends in {re.escape(', '.join(TABLE_ENDINGS))} in .*/none\.$"
     with pytest.raises(DataError, match=message):
         take(tmp_path, file="none/*.csv")
 

@@ -56,6 +56,7 @@ def _describe_sections(report: Report, templates_sha256: str) -> Iterator[dict[s
                 "id": section.name,
                 "title": section.title,
                 "parts": dict(described.parts),
+                "at_end": described.at_end,
                 "template": section.find_template(kind),
             }
 

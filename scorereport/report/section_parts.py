@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SectionContent:
-    """What a section shows: parts by key, and other values for its template."""
+    """What a section shows: parts by key, and other values for its template.
+
+    `at_end` are the keys of parts that are placed after all that the template of the section places.
+    """
 
     parts: Mapping[str, Part] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict)
+    at_end: tuple[str, ...] = ()
 
 
 def collect_parts(**parts: Part | None) -> dict[str, Part]:
