@@ -40,8 +40,8 @@ _REQUIRED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "foreca
 File = Annotated[
     str | None,
     typer.Argument(
-        help="Predictions: a .csv, .csv.gz or .parquet file, a folder or pattern of .parquet files, or, "
-        "with --table, a .duckdb file or the address of a database, in which ${NAME} is the value of an "
+        help="Predictions: a file such as .csv, .csv.gz or .parquet, a folder or pattern of .parquet files, "
+        "or, with --table, a .duckdb file or the address of a database, in which ${NAME} is the value of an "
         "environment variable."
     ),
 ]

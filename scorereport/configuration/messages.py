@@ -60,8 +60,8 @@ def find_failure(check: Callable[[Any, str], object], value: Any, name: str) -> 
 
 
 def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A sentence for each error of pydantic."""
-    for error in errors:
+    """A sentence for each error of pydantic; a misspelt key comes before the key that is missing for it."""
+    for error in sorted(errors, key=lambda error: error["type"] == "missing"):
         path = _as_written(error["loc"])
         if error["type"] == "unexpected_keyword_argument":
             yield describe_unknown(path)

@@ -77,7 +77,7 @@ def read_predictions(
     Parameters
     ----------
     source
-        A DataFrame (pandas, polars or pyarrow), the path of a .csv, .csv.gz or .parquet file, a folder or
+        A DataFrame (pandas, polars or pyarrow), the path of a file such as .csv or .parquet, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
         address.
     {parameters}

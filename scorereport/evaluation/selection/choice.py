@@ -194,7 +194,7 @@ def select(
 
     Parameters
     ----------
-    data : a DataFrame (pandas, polars or pyarrow), or the path of a .csv, .csv.gz or .parquet file; either
+    data : a DataFrame (pandas, polars or pyarrow), or the path of a file such as .csv or .parquet; either
         predictions, a row for each checkpoint and case, or scores, a row for each checkpoint
     score : the score that chooses; if the data are scores, the name of a column
     checkpoint : the column of checkpoints, numbers or names
