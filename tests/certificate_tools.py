@@ -229,7 +229,9 @@ def break_draws(monkeypatch):
     from scorereport.reliability.fitted_sample import FittedSample
 
     simulation = FittedSample.simulation
-    monkeypatch.setattr(FittedSample, "simulation", lambda sample, chance: simulation(sample, chance**3))
+    monkeypatch.setattr(
+        FittedSample, "simulation", lambda sample, chance, **cells: simulation(sample, chance**3, **cells)
+    )
     return {CONSISTENCY, CONFIDENCE}
 
 

@@ -211,7 +211,7 @@ def use_fixture(monkeypatch):
         by_kind = {PACKAGE if reference.is_package else BASE: reference for reference in references}
 
         @contextmanager
-        def find(kind, _time_limit):
+        def find(kind, _time_limit, _on_start):
             if kind not in by_kind:
                 raise Unavailable("There is none.", "")
             yield by_kind[kind]

@@ -75,11 +75,8 @@ def slow_loss(measure, y, p):
 
 def slow_excess(measure, simulation, drawn):
     """What the fit gains over the hypothesis on one drawn sample, outcome by outcome."""
-    q, size = simulation.probability, len(simulation.distinct)
-    position = np.arange(size) if drawn.position is None else np.asarray(drawn.position, dtype=int)
-    n = np.ones(len(position)) if drawn.n is None else np.asarray(drawn.n, float)
-    n = np.bincount(position, weights=n, minlength=size)
-    events = np.bincount(position, weights=np.asarray(drawn.events, float), minlength=size)
+    q, events = simulation.probability, np.asarray(drawn.events[0], float)
+    n = np.ones(len(q)) if drawn.n is None else np.asarray(np.atleast_2d(drawn.n)[0], float)
     kept = n > 0
     n, events, q = n[kept], events[kept], q[kept]
     fit = slow_pav(events / n, n)

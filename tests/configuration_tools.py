@@ -42,6 +42,7 @@ def evaluation_fixture(frame):
         cost_interval=(0.1, 0.4),
         thresholds=[0.2, 0.3],
         resamples=40,
+        scale=True,
     )
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from scorereport.inference import large_panels, overfit, scale_groups
+from scorereport._utils.arrays import row_chunks
+from scorereport.inference import large_panels, overfit, scale_fits, scale_groups, scale_powers
 from scorereport.inference import large_panels as fits
-from scorereport.inference.large_panels import row_chunks
 from scorereport.inference.panel import make_panel
 
 MANY = 500
@@ -22,8 +22,11 @@ def set_chunk_rows(monkeypatch, rows):
 def lower_thresholds(monkeypatch):
     for module in (large_panels, fits, overfit):
         monkeypatch.setattr(module, "MANY_ROWS", MANY)
-    for name, value in {"MOST_ROWS": MANY, "_GROUPS": 60, "_ALONE": 8, "_CHUNK_ROWS": 101}.items():
-        monkeypatch.setattr(scale_groups, name, value)
+    monkeypatch.setattr(large_panels, "_MOST_FITTED", 2 * MANY)  # of two models
+    monkeypatch.setattr(scale_groups, "MOST_ROWS", MANY)
+    monkeypatch.setattr(scale_fits, "GROUPS", 60)
+    monkeypatch.setattr(scale_fits, "ALONE", 8)
+    monkeypatch.setattr(scale_powers, "_CHUNK_ROWS", 101)
     set_chunk_rows(monkeypatch, 97)
 
 

@@ -144,6 +144,7 @@ def make_rich_report(folder: Path) -> Report:
         cost_interval=(0.1, 0.4),
         resamples=99,
         seed=7,
+        scale=True,
     )
     provenance = Provenance(
         time=TIME,
@@ -327,6 +328,7 @@ outcome = "Grade of the disease"
 author = "Ana Lima"
 
 [evaluation]
+scale = true
 outcome = "grade"
 classes = ["none", "mild", "moderate", "severe"]
 ordered = true

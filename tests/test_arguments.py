@@ -26,7 +26,7 @@ from scorereport.data.reader import read_predictions
 from scorereport.data.roles import COLUMNS
 from scorereport.errors import UsageError
 from scorereport.evaluation import dispatch
-from scorereport.evaluation.arguments import ARGUMENTS, Arguments
+from scorereport.evaluation.arguments import ARGUMENTS, Arguments, settings_in
 from scorereport.results.settings import SETTINGS, WORK_SETTINGS, EvaluationSettings
 
 NAMES = [name for name, declared in ARGUMENTS.items() if not declared.alias_of]
@@ -240,6 +240,7 @@ TAKEN = {
     "retention_fractions": ([0, 0.25], (0.0, 0.25)),
     "window": ("week", "week"),
     "smallest_group": (3, 3),
+    "scale": (True, True),
     "scale_bins": (20, 20),
     "scale_limit": (0.01, 0.01),
     "reference": ("/p.csv", "/p.csv"),
@@ -255,6 +256,22 @@ def test_every_door_takes_a_right_value(file, name):
     taken = check_doors(file, base, name, value)
     assert isinstance(taken, dict), taken
     assert taken[name] == plain
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({}, False),
+        ({"scale": True}, True),
+        ({"scale_bins": 10}, True),
+        ({"scale_limit": 0.0}, True),
+        ({"scale": False, "scale_bins": 20}, False),
+    ],
+)
+def test_settings_of_the_probability_scale_ask_for_it(file, given, asked):
+    for door in (by_python, by_configuration, by_command):
+        taken = door(file, BASES["binary"] | given)
+        assert settings_in(taken, "memory").scale is asked
 
 
 def test_numpy_values_are_those_of_python(file):

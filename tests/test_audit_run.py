@@ -29,6 +29,8 @@ from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import CHAIN_START, AuditStatus, RecordedFile
 from scorereport.history.store import open_history
 from scorereport.history.trend.drift_records import Drift, Trend
+from scorereport.reference import certification
+from scorereport.reference.certification import PendingCertificate
 from scorereport.report.report_record import read_report
 
 if TYPE_CHECKING:
@@ -237,7 +239,8 @@ def test_a_missing_required_certificate_is_a_failure(folder, monkeypatch):
         verdict = "not certified"
         attempts = ()
 
-    monkeypatch.setattr("scorereport.reference.certification.certify", lambda _evaluation: Absent())
+    monkeypatch.setattr(certification, "_kinds", lambda _reference: ())
+    monkeypatch.setattr(PendingCertificate, "complete", lambda *_: Absent())
     config = write_audit(folder, certify="required")
     record = run_audit(config, as_of=OCTOBER).record
     assert (record.status, record.exit_code) == (AuditStatus.FAILED, ExitCode.CERTIFICATE_FAILED)

@@ -7,7 +7,7 @@ from math import nan
 
 import numpy as np
 import pytest
-from band_tools import FIT, SAMPLES, drawn_curves, sample
+from band_tools import FIT, SAMPLES, draw_samples, drawn_curves, sample
 from conftest import recorded
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,6 @@ from scorereport._utils.choices import SEED
 from scorereport.reference.band_distributions import is_likely_quantile
 from scorereport.reliability import asymptotic_bands, band_bounds
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
-from scorereport.reliability.sampling import random_stream
 
 CASES = recorded("reliabilitydiag")["cases"]
 
@@ -341,8 +340,8 @@ def test_each_curve_is_of_one_draw_with_random_numbers_of_its_own(kind):
     fit = sr.corp(*sample("continuous, n = 60"))
     x = fit.distinct.x_min
     simulation = fit.sample.simulation(x if kind == "consistency" else fit.recalibrate(x))
-    draws = [simulation.redraw_cases(random_stream(SEED, number)) for number in range(31)]
-    curves = np.array([draw.fit().at(x, x, draw.position) for draw in draws])
+    draws = draw_samples(simulation, 31, SEED, redraw_cases=True)
+    curves = np.concatenate([draw.fit().at(x, x, x) for draw in draws])
     np.testing.assert_array_equal(drawn_curves(fit, kind, 31), curves)
 
 

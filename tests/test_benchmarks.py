@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -14,11 +15,27 @@ import pytest
 
 import scorereport as sr
 from validation.benchmarks import __main__ as command
-from validation.benchmarks import large_work, memory, peer_work, peers, samples, spark
+from validation.benchmarks import (
+    diagram_work,
+    large_work,
+    memory,
+    page,
+    peer_work,
+    peers,
+    samples,
+    spark,
+    whole,
+)
 from validation.benchmarks.apart import Failure, Run, require_success, run_apart, run_work
 from validation.benchmarks.large import compare_large, fit_exponent
 from validation.benchmarks.measure import Comparison, Measured, Skipped, most_held
-from validation.benchmarks.page import find_deviation, render_page, render_peers
+from validation.benchmarks.page import (
+    find_deviation,
+    keep_sections,
+    render_diagrams,
+    render_page,
+    render_peers,
+)
 from validation.benchmarks.page_texts import TEXTS
 from validation.benchmarks.record import merge_results, read_results
 from validation.benchmarks.watched import Watched
@@ -179,6 +196,108 @@ class TestPeers:
         assert "the largest difference is 0.0003." in render_peers([OURS, THEIRS])
 
 
+class TestDiagrams:
+    @pytest.mark.parametrize("package", ["scores", pytest.param("scikit-learn", marks=pytest.mark.sweep)])
+    def test_packages_find_the_parts_of_every_model(self, package, tmp_path):
+        pytest.importorskip({"scikit-learn": "sklearn"}.get(package, package.replace("-", "_")))
+        y, x = (np.fromfile(path) for path in samples.write_model_arrays(tmp_path, 400))
+        forecasts = x.reshape(3, 400)
+        found = diagram_work.PACKAGES[package]()(y, forecasts, tmp_path / "diagram.pdf")
+        parts = [sr.corp(y, row).decompose("brier") for row in forecasts]
+        expected = [(d.miscalibration, d.discrimination, d.uncertainty) for d in parts]
+        np.testing.assert_allclose(found, np.ravel(expected), atol=1e-12)
+        assert (tmp_path / "diagram.pdf").exists() == (package != "scores")  # which draws nothing
+
+    @pytest.mark.sweep
+    @pytest.mark.parametrize("package", ["scorereport", "model-diagnostics"])
+    def test_a_diagram_in_its_own_process_reports_time_and_memory(self, package, tmp_path):
+        pytest.importorskip(package.replace("-", "_"))
+        paths = samples.write_model_arrays(tmp_path, 400)
+        run = require_success(run_work("diagram_work", package, 400, *paths, seconds=300))
+        assert run.seconds > 0
+        assert len(run.output["parts"]) == 9
+
+    def test_the_table_has_all_packages_and_only_the_same_work_is_compared(self, tmp_path, monkeypatch):
+        monkeypatch.delenv(samples.VARIABLE, raising=False)
+        monkeypatch.setattr(peers, "RESULTS", tmp_path / "results" / "peers.json")
+        monkeypatch.setattr(peers, "find_version", lambda _: "1")
+        seconds = {"scorereport": 2.0, "reliabilitydiag": 9.0, "scikit-learn": 0.5}
+
+        def run(_work, package, _folder, n):
+            return Run(seconds=seconds.get(package, 3.0) * n / 1e5, held=1, output={"parts": [0.1] * 9})
+
+        monkeypatch.setattr(peers, "_run", run)
+        peers.write_cells([OURS])
+        (found,) = peers.compare_diagrams(tmp_path)
+        assert (
+            found.name == "reliabilitydiag / scorereport, reliability diagrams of three models, 100,000 rows"
+        )
+        assert found.ratio == 4.5
+        cells = peers.read_cells()
+        assert cells[0] == OURS  # of another kind of work
+        text = render_diagrams(cells)
+        assert "| scikit-learn 1 | 0.050 s, 0 MB | 0.500 s, 0 MB |" in text
+        assert "scorereport 1 | 0.200 s, 0 MB | 2.00 s, 0 MB |" in text
+        assert "scikit-learn 1" not in render_peers(cells)
+
+
+class TestWhole:
+    """Whole evaluations, reports and audits."""
+
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch):
+        monkeypatch.setenv(samples.VARIABLE, "1e6")
+
+    def test_goals_become_limits_on_ratios_with_an_allowance(self):
+        for n, goal in whole.GOALS.items():
+            allowed = whole.find_limit(n, goal) * whole.SORTS[n]
+            assert goal < allowed < 1.4 * goal
+
+    def test_every_size_is_compared_with_its_sort(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(samples, "CHUNK", 10_000)
+        monkeypatch.setattr(whole, "SIZES", (10_000, 100_000))
+        monkeypatch.setattr(whole, "time_sort", lambda _: 1e-4)
+
+        def run(_module, engine, source, _few, **_limits):
+            n = int(source.stem.removeprefix("models-"))
+            seconds = n / 1e5 * (2 if engine == "duckdb" else 1)
+            return Run(seconds=seconds, held=3_000_000_000, output={"sort": n / 1e9})
+
+        spent = whole.Spent(processor=9.0, clock=4.0)
+        monkeypatch.setattr(whole, "run_work", run)
+        monkeypatch.setattr(whole, "spend", lambda *_, **__: spent)
+        found = {result.name: result for result in whole.compare_whole(tmp_path)}
+        first = found["evaluate, 3 models, 10,000 rows, processor time / np.sort (goal: 1.5 s)"]
+        assert (first.ours, first.limit, first.is_met) == (0.1, whole.find_limit(10_000, 1.5), False)
+        assert first.ratio == pytest.approx(10_000)
+        engines = found["evaluate, 3 models, 100,000 rows, processor time in memory / with DuckDB"]
+        assert engines.ratio == 0.5
+        growth = found["fitted exponent of rows of evaluate, 10,000 to 100,000"]
+        assert (growth.ratio, growth.is_met) == (1.0, True)
+        assert found["memory of evaluate, 3 models, 100,000 rows / 1.5 GB"].ratio == 2
+        assert found["report of 3 models, 1,000 rows, as HTML, by the clock / 3 s"].ours == 4.0
+        assert (
+            found[
+                "audit run of one model, 10,000 rows, as PDF, with the certificate of R, processor time"
+            ].ours
+            == 9
+        )
+
+    @pytest.mark.sweep
+    def test_processor_time_of_a_command_includes_its_imports(self, tmp_path):
+        spent = whole.spend(["--version"], folder=tmp_path, turns=1)
+        assert 0.01 < spent.processor < 60
+        assert 0.01 < spent.clock < 60
+
+    @pytest.mark.sweep
+    def test_an_evaluation_in_its_own_process_reports_time_memory_and_sort(self, tmp_path):
+        source, few = (samples.write_models(tmp_path, n) for n in (2000, 200))
+        run = require_success(run_work("whole_work", "memory", source, few, seconds=300))
+        assert run.seconds > 0
+        assert 1e8 < run.held < 1e9
+        assert 0 < run.output["sort"] < run.seconds
+
+
 class TestModels:
     """Benchmarks that read the file of three models."""
 
@@ -257,7 +376,21 @@ class TestRecord:
     def test_a_page_without_results_says_so(self):
         text = render_page({}, [], [])
         assert "There are no results yet." in text
-        assert text.count("Not measured yet.") == len(TEXTS) + 2  # peers and everything else
+        assert text.count("Not measured yet.") == len(TEXTS) + 3  # peers, their diagrams and everything else
+
+    def test_sections_without_results_stay_and_say_so(self, tmp_path):
+        path = tmp_path / "latest.json"
+        merge_results("large", [MET], path)
+        old = render_page({}, read_results(path), [OURS, THEIRS])
+        merge_results("bands", [BROKEN], tmp_path / "other.json")
+        new = render_page({}, read_results(tmp_path / "other.json"), [])
+        kept = keep_sections(old, new)
+        assert "| fast | 0.50 | ≤ 1 | 2.00 s | 2.0 ns |" in kept
+        assert "| slow | **3.00** | ≤ 1.6 | 9.00 s |  |" in kept
+        assert "| scorereport 1 | 0.500 s, 120 MB |" in kept
+        assert kept.count(page._EARLIER) == 2
+        assert keep_sections(kept, new) == kept
+        assert re.findall("(?m)^## .*", kept) == re.findall("(?m)^## .*", new)
 
     def test_a_broken_limit_is_bold(self, tmp_path):
         path = tmp_path / "results" / "latest.json"

@@ -204,7 +204,7 @@ def running(package, base, monkeypatch, few_draws):  # noqa: ARG001
     monkeypatch.setattr(certification, "FEWEST_DRAWS", 0)
 
     @contextmanager
-    def find(kind, _time_limit):
+    def find(kind, _time_limit, _on_start):
         yield {PACKAGE: package, BASE: base}[kind]
 
     monkeypatch.setattr(certification, "open_reference", find)
@@ -699,7 +699,7 @@ def open_once(monkeypatch, reference):
     """Certify by a reference that keeps its answers."""
 
     @contextmanager
-    def find(_kind, _time_limit):
+    def find(_kind, _time_limit, _on_start):
         yield reference
 
     monkeypatch.setattr(certification, "open_reference", find)

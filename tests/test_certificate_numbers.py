@@ -45,7 +45,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorereport as sr
-from scorereport.reference import deviations
+from scorereport.reference import band_distributions, deviations
 from scorereport.reference.band_comparison import FALSE_ALARMS, OUR_DRAWS, POINTS, ResampledBand
 from scorereport.reference.band_distributions import (
     band_of,
@@ -250,7 +250,7 @@ EACH_DISTRIBUTION = pytest.mark.parametrize(
 @pytest.mark.sweep
 @EACH_DISTRIBUTION
 def test_equal_distributions_are_accepted(arguments):
-    """100 draws as in R against 1000; also other levels, if these are the levels requested."""
+    """100 draws as in R against 1,000; also other levels, if these are the levels requested."""
     found = curve_distribution(*arguments)
     for seed in range(100, 140):
         curves = found.redrawn(seed)
@@ -348,7 +348,7 @@ def test_sizes_are_how_often_forecasts_are_reached():
     assert count_unlikely(np.empty((7, 0)), (np.empty(0), np.empty(0)), 0.9, [], 1e-6) == 0
 
 
-# The settings of a certificate: 200 draws in R, 5000 here
+# The settings of a certificate: 200 draws in R, 1000 here
 
 SMALL_TO_LARGE = pytest.mark.parametrize("n", [60, 200, 1000])
 
@@ -420,9 +420,9 @@ def break_width(monkeypatch, factor):
     bounds = bands.pointwise_bounds
 
     def spread(*given):
-        lower, upper = bounds(*given)
+        lower, upper, resamples = bounds(*given)
         middle, half = (lower + upper) / 2, factor * (upper - lower) / 2
-        return middle - half, middle + half
+        return middle - half, middle + half, resamples
 
     monkeypatch.setattr(bands, "pointwise_bounds", spread)
 
@@ -474,7 +474,7 @@ def test_the_engine_agrees_with_itself():
     lines = compare(question, make_answer(question, draws=("consistency",)))
     assert {quantity for quantity, line in lines.items() if line.verdict is not Verdict.AGREES} == {EXACT}
     assert lines[CONSISTENCY].reason == (
-        "0 of 20 bounds of 200 draws in R are unlikely among 5,000 curves of the engine, and the band "
+        "0 of 20 bounds of 200 draws in R are unlikely among 1,000 curves of the engine, and the band "
         "contains as many curves as expected; with equal distributions, a false alarm occurs once in 100,000 "
         "times."
     )
@@ -597,3 +597,20 @@ def test_a_level_that_is_missing_differs():
     question, answer, _ = sound("discrete 1")
     lines = compare(question, with_band(answer, "continuous", level=NAN))
     assert lines[f"{CONTINUOUS}: level"].verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize(("drawn", "k", "size"), [(200, 5, 100), (1000, 181, 200), (3, 1, 1)])
+def test_ranks_are_beta_binomial(drawn, k, size):
+    from scipy.stats import betabinom
+
+    expected = betabinom.cdf(np.arange(drawn + 1), drawn, k, size - k + 1)
+    assert band_distributions._rank_distribution(drawn, k, size) == pytest.approx(expected, rel=0, abs=1e-10)
+
+
+@pytest.mark.parametrize("q", [1e-9, 0.3, 1 - 1e-9])
+def test_counts_are_quantiles_of_the_binomial(q):
+    from scipy.stats import binom
+
+    chances = np.concatenate([[0, 1, 1e-12, 1 - 1e-12, 0.5, 0.5], np.linspace(0.001, 0.999, 97)])
+    expected = np.maximum(binom.ppf(q, 200, chances), 0)
+    assert band_distributions._counts(q, 200, chances).tolist() == expected.tolist()

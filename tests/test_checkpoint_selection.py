@@ -14,6 +14,7 @@ from test_figures import assert_is_readable, words
 
 import scorereport as sr
 from scorereport import plots
+from scorereport.report.section_parts import draw_parts
 from scorereport.report.sections.checkpoint_section import CHECKPOINTS, describe_checkpoints_section
 from scorereport.report.tables.checkpoint_tables import choice_table, correlation_table
 from scorereport.report.templates import render_html
@@ -650,6 +651,7 @@ def test_the_table_of_correlations():
 def render_section(selection):
     """The text of the section as a page shows it."""
     section = describe_checkpoints_section(SimpleNamespace(selection=selection))
+    draw_parts(section.parts.values())
     placed = {**section.content, "id": "checkpoints", "number": "1", "title": CHECKPOINTS.title, "parts": {}}
     for key, part in section.parts.items():
         placed["parts"][key] = part | {"id": key, "name": key}

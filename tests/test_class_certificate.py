@@ -34,7 +34,7 @@ from reference_tools import base_fixture, package_fixture
 
 import scorereport as sr
 from scorereport._utils.progress import watched_by
-from scorereport.reference import certification, live_references
+from scorereport.reference import certification, inquiry, live_references
 from scorereport.reference.binary_views import DRAWN_VIEWS, count_views, make_views
 from scorereport.reference.comparison_records import Verdict
 from scorereport.reference.live_references import PACKAGE
@@ -179,7 +179,7 @@ def test_fractional_weights_are_for_base_r(frame, use):
     use(package, base)
     c = certify(evaluate(frame, LABELS, weight="share"), draws=100)
     assert (c.verdict, c.reference, package.questions) == ("certified", base.title, [])
-    assert [attempt.reason for attempt in c.attempts] == [certification.NO_WEIGHTS]
+    assert [attempt.reason for attempt in c.attempts] == [inquiry.NO_WEIGHTS]
     assert c.left_out == certification.CLASS_LEFT_OUT
     left = {line.subject for line in c.comparisons if line.verdict is Verdict.NOT_COMPARED}
     assert left == {f"sharp, {view}" for view in THRESHOLDS + CLASSES}

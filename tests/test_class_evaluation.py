@@ -54,7 +54,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def inferred(frame):
-    return evaluate(frame, resamples=60, groups="site")
+    return evaluate(frame, resamples=60, groups="site", scale=True)
 
 
 def arrays(frame, model, classes=CLASSES):
@@ -506,6 +506,14 @@ def test_documents_are_read_back_to_the_byte(inferred, tmp_path):
     again = sr.Evaluation.from_json(tmp_path / "results.json")
     assert again.to_json() == inferred.to_json()
     assert again.kind == "ordinal"
+
+
+def test_the_probability_scale_is_computed_if_asked_for(frame):
+    asked, plain = evaluate(frame, resamples=0, scale_bins=5), evaluate(frame, resamples=0)
+    assert (asked.settings.scale, plain.settings.scale) == (True, False)
+    assert len(asked.class_models[0].scale) == 2 * (1 + len(CLASSES))
+    assert plain.class_models[0].scale == ()
+    assert len(plain.probability_scale) == 0
 
 
 def test_frames_hold_what_records_hold(inferred):

@@ -51,12 +51,12 @@ def report_of(*, configuration="", **options):
 
 @pytest.fixture(scope="module")
 def ordinal():
-    return report_of(groups="site")
+    return report_of(groups="site", scale=True)
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return report_of(ordered=False, resamples=0, forecasts=["m"])
+    return report_of(ordered=False, resamples=0, forecasts=["m"], scale=True)
 
 
 def names_of(report):
@@ -88,8 +88,10 @@ def test_intervals_and_angle_are_listed_with_what_they_are_of(ordinal, plain):
     assert of_scale | {of_retention} <= set(names_of(ordinal))
     listed = set(names_of(plain)) & (of_scale | {of_retention})
     assert listed == {"Probability scale", "Angle of the probability scale"}
-    short = report_of(configuration='[report]\nomit = ["scale", "retention"]', forecasts=["m"], resamples=20)
-    assert not set(names_of(short)) & (of_scale | {of_retention, "Retention curves"})
+    for options in ({"configuration": '[report]\nomit = ["scale", "retention"]', "scale": True}, {}):
+        short = set(names_of(report_of(forecasts=["m"], resamples=20, **options)))
+        assert not short & of_scale
+        assert ("Retention curves" in short) == (not options)
 
 
 def test_symbols_and_conventions_are_those_of_classes(ordinal):

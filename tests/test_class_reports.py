@@ -127,7 +127,7 @@ def pages(whole):
 @pytest.fixture(scope="module")
 def sections(page):
     """The text of each section of the HTML."""
-    parts = re.split(r'<section id="[^"]+" class="section">', page)[1:]
+    parts = re.split(r'<section id="[^"]+" class="section[^"]*">', page)[1:]
     return dict(zip(TITLES, map(words_of, parts), strict=True))
 
 
@@ -264,7 +264,7 @@ def test_contents_and_bookmarks_of_the_pdf_are_the_sections(whole, pages):
     cover = " ".join(pages[:2])
     for mark, start in marks.items():
         assert f"{mark} " in pages[start - 1]
-        assert re.search(rf"\b{re.escape(mark)} ?\.+ ?{start}\b", cover), mark
+        assert re.search(rf"\b{re.escape(mark)} {start}\b", cover), mark
 
 
 @pytest.mark.parametrize(("kind", "fewest"), [("figure", 12), ("table", 25)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
+from scorereport.cli import main
 from scorereport.cli.terminal import print_evaluation
 from scorereport.errors import ExitCode
 from scorereport.evaluation import dispatch
@@ -201,7 +203,7 @@ def test_an_interrupt_between_draws_stops_at_once(call, long, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scorereport.inference.bootstrap_resamples.random_stream", interrupted)
+    monkeypatch.setattr("scorereport.reliability.simulation.random_stream", interrupted)
     assert call("score", long, *REQUIRED) == (130, "", "scorereport: interrupted.\n")
 
 
@@ -638,6 +640,32 @@ def test_help_imports_neither_pandas_nor_matplotlib():
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert "score" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_commands_search_for_cycles_less_often_and_leave_the_collector_as_it_was(monkeypatch):
+    before, during = gc.get_threshold(), []
+    monkeypatch.setattr("scorereport.cli.entry_point._run", lambda: during.append(gc.get_threshold()) or 0)
+    try:
+        gc.set_threshold(700, 10, 10)
+        with pytest.raises(SystemExit):
+            main()
+        assert gc.get_threshold() == (700, 10, 10)
+    finally:
+        gc.set_threshold(*before)
+    assert during[0][0] > 10_000
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_objects_are_searched_before_the_exit_only_if_duckdb_is_loaded(monkeypatch, is_loaded):
+    modules, collected, registered = dict(sys.modules), [], []
+    modules.pop("duckdb", None)
+    monkeypatch.setattr(sys, "modules", modules | ({"duckdb": None} if is_loaded else {}))
+    monkeypatch.setattr("scorereport.cli.entry_point._run", lambda: 3)
+    monkeypatch.setattr("atexit.register", registered.append)
+    monkeypatch.setattr("gc.collect", lambda: collected.append(True))
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (stop.value.code, registered, bool(collected)) == (3, [gc.freeze], is_loaded)
 
 
 def test_import_loads_nothing_heavy():

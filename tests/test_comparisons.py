@@ -14,12 +14,13 @@ from comparison_tools import DATA, TOLERANCE, P, Q, Y, as_tuple, draw, repeated,
 from scipy.stats import norm, t, ttest_rel
 
 import scorereport as sr
-from scorereport.inference.delong import auc_influence, auc_interval, placement_error, placements
+from scorereport.inference.delong import auc_influence, auc_interval, placement_error
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.dominance import murphy_difference
 from scorereport.inference.estimates import rank_models
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.panel import make_panel
+from scorereport.inference.placements import placements
 from scorereport.reliability.sampling import SamplingUnits
 
 BRIER = (P - Y) ** 2 - (Q - Y) ** 2

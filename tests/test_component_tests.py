@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from band_tools import draw_samples
 from component_tools import (
     FAR,
     FIT,
@@ -24,7 +25,7 @@ from scipy.stats import binom, norm, t
 
 import scorereport as sr
 from scorereport.inference import component_differences, component_intervals, miscalibration_test
-from scorereport.inference.component_tests import judge_miscalibration
+from scorereport.inference.calibration_null import draw_null, judge_miscalibration
 from scorereport.inference.components import (
     COMPONENTS,
     CaseLosses,
@@ -44,7 +45,7 @@ from scorereport.inference.overfit import (
     estimate_overfit,
     smooth_curve,
 )
-from scorereport.reliability.sampling import SamplingUnits, random_stream
+from scorereport.reliability.sampling import SamplingUnits
 
 
 def slow_mcb(measure, y, x, w=None):
@@ -364,7 +365,8 @@ def test_the_level_is_exact(x):
     every = [(y, chance) for y, chance in enumerate_outcomes(x) if chance > 0]
     chances = np.array([chance for _, chance in every])
     assert chances.sum() == pytest.approx(1)
-    judged = [judge_miscalibration(sr.corp(y, x), JUDGED, resamples=b, seed=2) for y, _ in every]
+    fits = [sr.corp(y, x) for y, _ in every]
+    judged = [judge_miscalibration(fit, draw_null(fit, JUDGED, resamples=b, seed=2)) for fit in fits]
     for measure, tests in zip(JUDGED, zip(*judged, strict=True), strict=True):
         mcb = np.array([slow_mcb(measure, y, x) for y, _ in every])
         tails = np.minimum([chances[mcb >= m - 1e-12].sum() for m in mcb], 1.0)
@@ -411,11 +413,10 @@ def test_p_values_count_draws(rule, method):
     fit = sr.corp(y, x)
     test = miscalibration_test(fit, resamples=25, seed=3, rule=rule)
     simulation = fit.sample.simulation(fit.distinct.x_min)
-    null = []
-    for number in range(25):
-        rng = random_stream(3, number)
-        drawn = simulation.redraw_cases(rng) if rule == "r" else simulation.redraw_outcomes(rng)
-        null.append(slow_excess(measure, simulation, drawn))
+    null = [
+        slow_excess(measure, simulation, drawn)
+        for drawn in draw_samples(simulation, 25, 3, redraw_cases=rule == "r")
+    ]
     at_least = sum(value >= test.statistic - 1e-12 for value in null)
     assert 0 < at_least < 25
     assert test.p_value == pytest.approx(at_least / 25 if rule == "r" else (1 + at_least) / 26, rel=1e-14)
@@ -447,7 +448,7 @@ def test_dependent_outcomes_are_not_taken_for_miscalibration():
 def test_all_scores_are_judged_from_the_same_draws():
     fit = sr.corp(*simulate(60))
     measures = [resolve_measure(*SCORES[name]) for name in ("brier", "log", "bounded Brier")]
-    together = judge_miscalibration(fit, measures, resamples=19, seed=2)
+    together = judge_miscalibration(fit, draw_null(fit, measures, resamples=19, seed=2))
     for name, test in zip(("brier", "log", "bounded Brier"), together, strict=True):
         score, options = SCORES[name]
         assert miscalibration_test(fit, score, resamples=19, seed=2, **options) == test

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from band_tools import draw_samples
 from component_tools import (
     FAR,
     FIT,
@@ -41,7 +42,7 @@ from scorereport.inference.overfit import (
     estimate_overfit,
     smooth_curve,
 )
-from scorereport.reliability.sampling import SamplingUnits, random_stream
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
 WEIGHTED = {key: chosen for key, chosen in SCORES.items() if REGISTRY[chosen[0]].is_smooth}
@@ -152,8 +153,8 @@ def test_the_interval_starts_at_zero_unless_the_test_rejects():
     ],
 )
 def test_the_test_rejects_on_the_side_of_the_lower_end(p_value, level, resamples, rejects):
-    test = replace(miscalibration_test(FIT, resamples=9), p_value=p_value)
-    assert is_miscalibrated(test, level, resamples) is rejects
+    test = replace(miscalibration_test(FIT, resamples=9), p_value=p_value, draws=resamples)
+    assert is_miscalibrated(test, level) is rejects
 
 
 def test_clusters_widen_the_bracket_by_the_quantile_of_t():
@@ -432,9 +433,7 @@ def test_each_draw_gives_what_slow_code_gives(digits, rows, redraw_cases):
     ]
     excess = draw_excess(simulation, measures, draws=3, seed=7, redraw_cases=redraw_cases)
     assert excess.shape == (3, 4)
-    for number in range(3):
-        rng = random_stream(7, number)
-        drawn = simulation.redraw_cases(rng) if redraw_cases else simulation.redraw_outcomes(rng)
+    for number, drawn in enumerate(draw_samples(simulation, 3, 7, redraw_cases=redraw_cases)):
         slow = [slow_excess(measure, simulation, drawn) for measure in measures]
         np.testing.assert_allclose(excess[number], slow, rtol=1e-9, atol=1e-13)
 
@@ -499,6 +498,23 @@ def test_draws_and_resamples_are_separate_settings():
     (overfit,) = estimate_overfit(fit.sample, [resolve_measure("brier", {})], draws=7, seed=3)
     mcb, _ = component_intervals(fit, draws=7, resamples=5, seed=3)
     assert mcb.overfit_resampled == overfit.resampled
-    assert (
-        component_intervals(fit, seed=3)[0] == component_intervals(fit, draws=100, resamples=999, seed=3)[0]
-    )
+    free = component_intervals(fit, seed=3)[0]
+    drawn = int(free.method.split("(")[1].split()[0])
+    assert free == component_intervals(fit, draws=drawn, resamples=999, seed=3)[0]
+    assert drawn in range(10, 201, 10)
+
+
+def test_draws_of_the_overfit_stop_when_it_is_known_well_enough():
+    """Its Monte-Carlo error is below 2 % of the width of the interval, and was not one batch before."""
+    fit = sr.corp(*simulate(300))
+    (overfit,) = estimate_overfit(fit.sample, [resolve_measure("brier", {})], draws=None, seed=3)
+    drawn = int(overfit.drawn.split()[0])
+    mcb, _ = component_intervals(fit, draws=5, resamples=5)
+    simulation = fit.sample.simulation(smooth_curve(fit.sample))
+    excess = draw_excess(simulation, [resolve_measure("brier", {})], draws=drawn, seed=3)[:, 0]
+    assert overfit.resampled == pytest.approx(excess.mean(), rel=1e-12)
+    allowed = 0.02 * 2 * 1.959964 * mcb.standard_error
+    assert excess.std(ddof=1) / np.sqrt(drawn) <= 1.05 * allowed
+    assert drawn > 25
+    before = excess[: drawn - 25]
+    assert before.std(ddof=1) / np.sqrt(len(before)) > 0.95 * allowed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -23,6 +24,7 @@ from scorereport.configuration import (
     MEASURES,
     Configuration,
     ModelKind,
+    check_arguments,
     check_configuration,
     configuration_schema,
     parse_configuration,
@@ -113,6 +115,16 @@ def test_a_configuration_that_fits(evaluation, bare):
             "`evaluation.resamples` is 0: set it to 1000, or remove the limit.",
         ),
         (
+            "[limits]\nscale_accuracy = 0.1",
+            "`limits.scale_accuracy` needs the probability scale, and the evaluation has none: set "
+            "`evaluation.scale` to true, or give --scale, and evaluate again, or remove the limit.",
+        ),
+        (
+            "[evaluation]\nscale = true",
+            "`evaluation.scale` is True, and the evaluation was made with False: "
+            "evaluate again with this configuration, or change the key.",
+        ),
+        (
             "[limits]\ngroups = true",
             "`limits.groups` is true, but the evaluation has no groups: name columns in "
             "`evaluation.groups`, or set `limits.groups` to false.",
@@ -140,6 +152,30 @@ def test_a_configuration_that_does_not_fit(bare, text, message):
     assert str(caught.value) == f"report.toml: {message}"
 
 
+def test_a_limit_on_the_probability_scale_asks_for_it():
+    limits = "[limits]\nscale_angle = {min = 30}"
+    assert parse_configuration(limits).settings == parse_configuration(limits).arguments == {"scale": True}
+    assert "scale" not in parse_configuration("[limits]\nbrier = 0.3").settings
+    refused = parse_configuration(f"[evaluation]\nscale = false\n{limits}")
+    assert refused.settings == {"scale": False}
+    columns = {"outcome": "y", "forecasts": ["logit"]}
+    check_arguments(parse_configuration(limits), {**columns, **parse_configuration(limits).arguments})
+    with pytest.raises(UsageError, match=r"`limits\.scale_angle` needs the probability scale, and the"):
+        check_arguments(refused, {**columns, **refused.arguments})
+
+
+def test_documents_without_the_setting_have_the_probability_scale(evaluation, tmp_path):
+    """Earlier documents always have it, and no setting for it."""
+    document = json.loads(evaluation.to_json())
+    assert document["settings"].pop("scale") is True
+    file = tmp_path / "earlier.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    earlier = sr.Evaluation.from_json(file)
+    assert earlier.settings == replace(evaluation.settings, scale=False)
+    check_configuration(parse_configuration("[evaluation]\nscale = true"), earlier)
+    check_configuration(parse_configuration("[limits]\nscale_accuracy = 0.1"), earlier)
+
+
 @pytest.fixture(scope="module")
 def class_frame():
     rng = np.random.default_rng(7)
@@ -159,6 +195,7 @@ def of_classes(request, class_frame):
         ordered=request.param,
         groups="site",
         resamples=0,
+        scale=True,
     )
 
 
@@ -176,6 +213,7 @@ def test_a_configuration_that_fits_classes(of_classes):
         normalize = false
         groups = ["site"]
         resamples = 0
+        scale = true
         scale_bins = 10
         [limits]
         groups = true

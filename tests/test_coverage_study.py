@@ -9,7 +9,7 @@ import pytest
 from conftest import REPOSITORY
 
 from validation.coverage import __main__ as program
-from validation.coverage import classes, documented, explained, record, scaling, weights
+from validation.coverage import changes, classes, documented, explained, record, scaling, weights
 from validation.coverage.page import MAYBE_CHANCE, NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import DISTRIBUTIONS, SETTINGS
@@ -128,13 +128,15 @@ def test_every_study_runs_and_repeats_itself(tmp_path, monkeypatch):
 
 def test_a_study_that_was_run_alone_is_merged_into_the_table(tmp_path):
     whole, part = tmp_path / "whole.json", tmp_path / "part.json"
-    new = [replace(row, empirical=0.5, runs=7) for row in ROWS if row.study == "test power"]
-    for path, rows in ((whole, ROWS), (part, new)):
+    new = [replace(row, empirical=0.5, runs=20_000) for row in ROWS if row.study == "test power"][1:]
+    few = next(replace(row, empirical=0.1, runs=1) for row in ROWS if row.study == "test power")
+    for path, rows in ((whole, ROWS), (part, [few, *new])):
         record.write_record(path, rows, mode="quick", seed=1, is_complete=True)
     assert program.main(["--merge", str(part), "--out", str(whole)]) == 0
     about, rows = record.read_record(whole)
     assert about["is_complete"]
-    assert [row for row in rows if row.study == "test power"] == new
+    old = next(row for row in ROWS if row.study == "test power")  # it had more runs
+    assert [row for row in rows if row.study == "test power"] == [old, *new]
     assert [row for row in rows if row.study != "test power"] == [r for r in ROWS if r.study != "test power"]
 
 
@@ -198,3 +200,42 @@ def test_errors_are_never_zero_and_shares_use_their_spread():
     assert record.combined_error(0.9, 100, reference) == pytest.approx(pooled)
     shares = np.array([0.8, 0.9, 1.0])
     assert record.monte_carlo_error(shares) == pytest.approx(0.1 / np.sqrt(3))
+
+
+# Before and after
+
+
+def make_cell(method, nominal, empirical, error=0.01):
+    return record.Row(
+        study="test sizes",
+        setting="calibrated",
+        n=200,
+        method=method,
+        nominal=nominal,
+        empirical=empirical,
+        runs=100,
+        monte_carlo_error=error,
+    )
+
+
+def test_cells_are_compared_with_an_earlier_table(tmp_path):
+    """A test that rejects more often, and an interval that covers less often, are worse."""
+    before = [make_cell("test", 0.05, 0.05), make_cell("interval", 0.9, 0.9), make_cell("gone", 0.9, 0.9)]
+    after = [make_cell("test", 0.05, 0.1), make_cell("interval", 0.9, 0.87), make_cell("new", 0.9, 0.5)]
+    rows = changes.add_before(after, before)
+    assert [(row.before, row.before_error) for row in rows] == [(0.05, 0.01), (0.9, 0.01), (None, None)]
+    assert changes.find_change(rows[0]) == pytest.approx((-0.05, 0.02**0.5 * 0.1))
+    assert changes.find_change(rows[1])[0] == pytest.approx(-0.03)
+    text = "\n".join(changes.render_changes(rows))
+    assert "| test sizes | 2 | -4.00 ±1.00 | 2 | 0.0 | 1 |" in text
+    assert text.count("Worse: ") == 1
+    assert "Worse: test sizes, calibrated, n = 200, test: 5.0 before, 10.0 after." in text
+    assert list(changes.render_changes(after)) == []
+    with pytest.raises(ValueError, match="no earlier value"):
+        changes.find_change(rows[2])
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    record.write_record(one, after, mode="quick", seed=1, is_complete=False)
+    record.write_record(other, before, mode="quick", seed=1, is_complete=False)
+    assert program.main(["--before", str(other), "--out", str(one)]) == 0
+    assert record.read_record(one)[1] == rows
+    assert "## Before and after" in one.with_suffix(".md").read_text(encoding="utf-8")

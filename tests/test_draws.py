@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import scorereport as sr
 from scorereport.reliability import draws as drawing
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.draws import Redraw
+from scorereport.reliability.cells import CellSimulation
+from scorereport.reliability.draws import Redraws
 from scorereport.reliability.sampling import random_stream
 from scorereport.reliability.simulation import make_simulation
 
@@ -28,10 +28,8 @@ class Counting:
     def random(self, size):
         return np.full(size, self.between)
 
-
-def make_piece(probability, n=1):
-    x = np.asarray(probability, dtype=float)
-    return drawing.ForecastPiece.of(0, np.full(len(x), n), x)
+    def standard_normal(self, size):
+        return np.zeros(size)
 
 
 @pytest.mark.parametrize("probability", [0.0, 1e-9, 2**-16, 0.3, 0.5, 1 - 2**-17, 1 - 2**-53, 1.0])
@@ -40,20 +38,15 @@ def test_the_probability_of_an_event_is_exact(probability, between):
     """Of the 2^16 patterns of bits, the whole part gives events; one more does with the remaining chance."""
     whole = min(int(probability * 2**16), 2**16 - 1)
     expected = whole + (between < probability * 2**16 - whole)
-    assert (make_piece([probability]).draw(Counting(between), 2**16) == 0).sum() == expected
-    assert drawing.EventChances.of(np.full(2**16, probability)).draw(Counting(between)).sum() == expected
+    one = drawing.EventChances.of(np.array([probability]))
+    assert one.draw(Counting(between), np.zeros(2**16, dtype=np.intp)).sum() == expected
+    assert one.draw_all(Counting(between), 2**16).sum() == expected
+    many = drawing.EventChances.of(np.full(2**16, probability))
+    assert many.draw_all(Counting(between), 1).sum() == expected
 
 
-def test_each_forecast_of_a_full_piece_has_the_same_probability():
-    piece = make_piece(np.full(2**15, 0.5))
-    forecast = piece._draw_forecasts(Counting(0.5), 2**16)
-    assert_array_equal(np.bincount(forecast), np.full(2**15, 2))
-
-
-@pytest.mark.parametrize("n", [1, 5])
-def test_forecasts_of_any_number_have_the_same_probability(n):
-    piece = make_piece(np.full(1000, 0.5), n)
-    drawn = np.bincount(piece._draw_forecasts(random_stream(1, 2), 10**6), minlength=1000)
+def test_all_places_have_the_same_probability():
+    drawn = np.bincount(drawing.draw_places(random_stream(1, 2), 1000, 10**6), minlength=1000)
     spread = ((drawn - 1000) ** 2 / 1000).sum()  # chi-square of 999
     assert 999 - 5 * np.sqrt(2 * 999) < spread < 999 + 5 * np.sqrt(2 * 999)
 
@@ -62,10 +55,9 @@ def test_forecasts_of_any_number_have_the_same_probability(n):
 def test_certain_outcomes_are_always_drawn(probability):
     n = 100_000
     drawn = certain_and_others(n, probability).redraw_cases(random_stream(5, 1))
-    at_end = drawn.events[drawn.position < n // 2]
-    assert at_end.all() if probability else not at_end.any()
-    others = drawn.events[drawn.position >= n // 2]
-    assert others.mean() == pytest.approx(0.5, abs=0.02)
+    (cases,), (events,) = drawn
+    assert_array_equal(events[: n // 2], cases[: n // 2] * int(probability))
+    assert events[n // 2 :].sum() / cases[n // 2 :].sum() == pytest.approx(0.5, abs=0.02)
 
 
 def certain_and_others(n, probability):
@@ -78,20 +70,15 @@ def certain_and_others(n, probability):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("ties", [False, True])
-def test_cases_are_drawn_with_replacement_from_all_pieces(ties, monkeypatch):
-    """Moments of a multinomial distribution up to the second, pieces of 8 forecasts, the last of 4."""
-    monkeypatch.setattr(drawing, "_BITS", 3)
+def test_cases_are_drawn_with_replacement(ties):
+    """Moments of a multinomial distribution up to the second."""
     rng = np.random.default_rng(1)
     n = rng.integers(1, 5, 20) if ties else np.ones(20, dtype=np.int64)
     total, p, draws = int(n.sum()), rng.random(20), 6000
     distinct = Blocks(x_min=np.arange(20.0), x_max=np.arange(20.0), n=n, events=0 * n)
     simulation = make_simulation(None, distinct, p, None, by_count=True)
-    cases, events = np.zeros((draws, 20)), np.zeros((draws, 20))
-    for number in range(draws):
-        drawn = simulation.redraw_cases(random_stream(3, number))
-        assert len(drawn.events) == total
-        cases[number] = np.bincount(drawn.position, minlength=20)
-        events[number] = np.bincount(drawn.position, weights=drawn.events, minlength=20)
+    cases, events = simulation.redraw_cases(random_stream(3), draws)
+    assert_array_equal(cases.sum(axis=1), total)
     error = 5 / np.sqrt(draws)
     np.testing.assert_allclose(cases.mean(axis=0), n, atol=error * np.sqrt(n.max()))
     np.testing.assert_allclose(events.mean(axis=0), n * p, atol=error * np.sqrt(n.max()))
@@ -103,24 +90,59 @@ def test_cases_are_drawn_with_replacement_from_all_pieces(ties, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("rows", [50, 40_000])
-def test_draws_are_in_canonical_order(rows):
-    rng = np.random.default_rng(rows)
-    x = rng.random(rows).round(4)
-    simulation = sr.corp(rng.random(rows) < x, x).sample.simulation(np.unique(x))
-    drawn = simulation.redraw_cases(random_stream(8, 0))
-    if drawn.n is None:
-        position = drawn.position.astype(int)
-        assert_array_equal(np.lexsort((~drawn.events, position)), np.arange(rows))
-
-
 @pytest.mark.parametrize("happens", ["0", "1", "01", "10", "0101", "1100", "110100100111", "0011"])
 def test_a_fit_of_cases_is_that_of_their_counts(happens):
     events = np.array([outcome == "1" for outcome in happens])
     ones = np.ones(len(events), dtype=np.int64)
-    by_case, by_count = Redraw(None, None, events).fit(), Redraw(None, ones, events.astype(int)).fit()
+    samples = np.array([events, events])
+    by_case, by_count = Redraws(None, samples).fit(), Redraws(ones, samples.astype(int)).fit()
     entries = np.arange(len(events))
     assert_array_equal(by_case.at_entries(entries), by_count.at_entries(entries))
-    assert_array_equal(by_case.at(entries, entries, None), by_count.at(entries, entries, None))
-    assert by_case.n.sum() == len(events)
-    assert by_case.events.sum() == events.sum()
+    assert_array_equal(by_case.at(entries, entries, entries), by_count.at(entries, entries, entries))
+    assert by_case.n.sum() == 2 * len(events)
+    assert by_case.events.sum() == 2 * events.sum()
+
+
+@pytest.mark.parametrize("n", [[1], [3], [1, 1], [2, 1, 3], [1, 4, 1, 1], [5, 2]])
+def test_events_of_ties_are_counted_by_forecast(n):
+    """Every second forecast is certain; the draws of the others are those of their cases, one by one."""
+    n = np.array(n)
+    p = np.where(np.arange(len(n)) % 2, 1.0, 0.4)
+    x = np.arange(len(n)) / len(n)
+    distinct = Blocks(x_min=x, x_max=x, n=n, events=0 * n)
+    simulation = make_simulation(None, distinct, p, None, by_count=True)
+    cases, events = simulation.redraw_outcomes(random_stream(4), 50)
+    happens = np.broadcast_to(1, (50, len(n))) if cases is None else cases
+    assert_array_equal(np.broadcast_to(happens, (50, len(n)))[0], n)
+    by_case = drawing.EventChances.of(p.repeat(n)).draw_all(random_stream(4), 50)
+    forecast = np.repeat(np.arange(len(n)), n)
+    assert_array_equal(events, [np.bincount(forecast, one, len(n)) for one in by_case])
+    assert_array_equal(events[:, 1::2], np.broadcast_to(n[1::2], (50, len(n) // 2)))
+
+
+def test_bits_that_do_not_decide_are_decided_by_the_probability_of_their_case():
+    """Pattern 1 of 16 bits is that of the second case, whose probability lies halfway between 1 and 2."""
+    chances = drawing.EventChances.of(np.array([0.0, 1.5 * 2**-16]))
+    drawn = chances.draw_all(Counting(0.25), 2**15)
+    assert np.argwhere(drawn).tolist() == [[0, 1]]
+    assert not chances.draw_all(Counting(0.75), 2**15).any()
+
+
+@pytest.mark.parametrize(("between", "expected"), [(0.0, 1), (0.39, 1), (0.41, 0), (0.999, 0)])
+def test_rare_counts_of_cells_have_their_mean(between, expected):
+    """Of 2^16 patterns 0.4 are events: one pattern is if the random number is below 0.4, else none."""
+    chance = 0.4 * 2**-16
+    cell = Blocks(x_min=np.array([0.5]), x_max=np.array([0.5]), n=np.array([1]), events=np.array([0]))
+    simulation = CellSimulation(distinct=cell, probability=np.array([chance]))
+    assert simulation.redraw_outcomes(Counting(between), 2**16).events.sum() == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_do_not_lead_to_means_beyond_one(seed):
+    """A few non-events at the start and a few events at the end, with many cases with weights between."""
+    rng = np.random.default_rng(seed)
+    n = rng.random((1, 120_000)) + 0.1
+    happens = rng.random(n.shape) < 0.5
+    happens[:, :3], happens[:, -6:-3], happens[:, -3:] = False, False, True
+    means = Redraws(n, np.where(happens, n, 0.0)).fit().mean
+    assert (means[0], means[-1]) == (0.0, 1.0)

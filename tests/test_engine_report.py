@@ -232,12 +232,16 @@ def test_notes_name_all_that_an_engine_leaves_out(evaluation, clustered):
     left_out = (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, the probability scale, Murphy differences and "
-        "calibration by group."
+        "interval of the ECE, recalibration, Murphy differences and calibration by group."
     )
     assert left_out in evaluation.notes
     assert left_out in clustered.notes
-    assert not any("corrected ECE" in note for note in evaluation.notes)
+    assert not any("corrected ECE" in note or "probability scale" in note for note in evaluation.notes)
+
+
+def test_an_engine_says_that_it_leaves_the_probability_scale_out():
+    asked = evaluate(make_frame(300), settings=EvaluationSettings(resamples=0, scale=True))
+    assert "The probability scale is left out: it needs the rows in memory." in asked.notes
 
 
 @pytest.mark.parametrize(

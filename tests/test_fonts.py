@@ -9,10 +9,12 @@ from base64 import b64decode
 from io import BytesIO
 
 import pytest
+from fontTools.pens.recordingPen import DecomposingRecordingPen
 from fontTools.ttLib import TTFont
+from matplotlib.ft2font import FT2Font, LoadFlags
 
 from scorereport.errors import UsageError
-from scorereport.plots.fonts import FALLBACK, covers, font_faces, font_files, replace_missing
+from scorereport.plots.fonts import FALLBACK, covers, font_faces, font_files, measure_text, replace_missing
 
 LETTERS = "Grüße Ωμέγα Жук ő ş ž ạ ✓ ✗ ○ ≈ ∞ − × ≤ ≥ ± ↑ α ‹ › – — … · “ ” ’ שלום مرحبا".replace(" ", "")
 RULE = re.compile(
@@ -151,14 +153,56 @@ def test_characters_that_a_style_sheet_names_by_number_count():
     assert 0x2192 in cut_fonts(r'p::before { content: "\2192 " }')["Report Sans", 400, "normal"].getBestCmap()
 
 
-def test_cut_fonts_keep_kerning_ligatures_and_figures_of_one_width():
-    font = cut_fonts("AV To office 0123456789")["Report Serif", 400, "normal"]
-    substitutions = {record.FeatureTag for record in font["GSUB"].table.FeatureList.FeatureRecord}
-    positions = {record.FeatureTag for record in font["GPOS"].table.FeatureList.FeatureRecord}
-    assert "liga" in substitutions
-    assert "kern" in positions
-    assert len({font["hmtx"][font.getBestCmap()[ord(digit)]][0] for digit in "0123456789"}) == 1
+def list_features(text):
+    """The features of the serif font of a page."""
+    font = cut_fonts(text)["Report Serif", 400, "normal"]
+    tables = (font[tag].table for tag in ("GSUB", "GPOS") if tag in font)
+    return {record.FeatureTag for table in tables for record in table.FeatureList.FeatureRecord}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AV To office Привет Ωμέγα ≤ ○ ✓ “x”", set()),
+        ('<html lang="en-GB">AV To office', set()),
+        ('<html lang="tr">AV To office', {"kern", "liga", "locl"}),  # "fi" is not joined in Turkish
+        ("AV To office e\u0301", {"kern", "liga", "mark"}),  # an accent to place
+    ],
+)
+def test_a_cut_font_has_features_unless_the_text_is_plain_english(text, expected):
+    assert list_features(text) >= expected
+    assert bool(list_features(text)) is bool(expected)
+
+
+@pytest.mark.parametrize("text", ["0123456789", "0123456789 e\u0301"], ids=["plain", "with features"])
+def test_cut_fonts_keep_outlines_licence_and_figures_of_one_width(text):
+    whole = TTFont(next(face.path for face in font_files() if face.family == "Report Serif"))
+    font = cut_fonts(text)["Report Serif", 400, "normal"]
+    names = {character: font.getBestCmap()[ord(character)] for character in "0123456789"}
+    assert len({font["hmtx"][name][0] for name in names.values()}) == 1
     assert "Adobe" in font["name"].getDebugName(0)
+    for character, name in names.items():
+        assert draw_outline(font, name) == draw_outline(whole, whole.getBestCmap()[ord(character)])
+
+
+def draw_outline(font, name):
+    pen = DecomposingRecordingPen(font.getGlyphSet())
+    font.getGlyphSet()[name].draw(pen)
+    return pen.value
+
+
+@pytest.mark.parametrize("bold", [False, True])
+def test_widths_of_text_are_those_of_freetype(bold):
+    """Without kerning; a character that the font lacks has its width in the fallback."""
+    paths = [face.path for face in font_files()]
+    fonts = [FT2Font(str(paths[place])) for place in ((1, -1) if bold else (0, -2))]
+
+    def advance(character):
+        font = next(font for font in fonts if ord(character) in font.get_charmap())
+        return font.load_char(ord(character), flags=LoadFlags.NO_SCALE).horiAdvance / font.units_per_EM
+
+    for text in ("Brier score", "0.123", "Łódź", "∛○"):
+        assert measure_text(text, bold=bold) == pytest.approx(sum(map(advance, text)), rel=1e-12)
 
 
 @pytest.mark.sweep

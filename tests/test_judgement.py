@@ -50,6 +50,7 @@ def evaluation():
         groups="site",
         cost_interval=(0.1, 0.4),
         resamples=40,
+        scale=True,
     )
 
 
@@ -522,6 +523,7 @@ def of_classes(request):
         ordered=request.param,
         groups="site",
         resamples=40,
+        scale=True,
     )
 
 

@@ -29,7 +29,7 @@ from scorereport._utils.machine import release_memory
 from scorereport.inference import large_panels as fits
 from scorereport.inference import overfit
 from scorereport.inference.bootstrap_resamples import bootstrap
-from scorereport.inference.components import FittedLosses, case_losses
+from scorereport.inference.components import FittedLosses, case_losses, place_in_blocks
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.likelihood import information
 from scorereport.inference.logistic import fit_line, fit_offset
@@ -37,9 +37,7 @@ from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import are_ordered, make_panel, order_by
 from scorereport.inference.recalibration_gains import _assign_in_order, assign_folds
-from scorereport.reliability import draws
 from scorereport.reliability.blocks import sum_between
-from scorereport.reliability.draws import ForecastTies
 from scorereport.reliability.fit import corp
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.scale import split_evenly
@@ -92,7 +90,7 @@ def test_losses_on_demand_are_those_of_each_case(name, options, digits, rows, mo
     y, p = panel.outcome, np.clip(panel.forecasts["first"], 0.01, 0.99)
     fit = corp(y, p)
     expected = case_losses(measure, y, p, fit.cep, fit.prevalence)
-    found = FittedLosses(measure, y, p, fit.blocks)
+    found = FittedLosses(measure, y, p, fit.blocks, place_in_blocks(y, p, fit.blocks))
     assert found.measure == expected.measure
     for component in ("discrimination", "miscalibration", "discrimination"):
         assert bits_equal(found.gain(component), expected.gain(component))
@@ -106,7 +104,8 @@ def test_fits_that_recalibrate_alike_are_recognised(rows, monkeypatch):
     y, p = panel.outcome, panel.forecasts["first"]
     last = p.copy()
     last[np.argmax(p)] = 0.0
-    losses = [FittedLosses(measure, y, q, corp(y, q).blocks) for q in (p, p**2, last)]
+    fits = [(q, corp(y, q).blocks) for q in (p, p**2, last)]
+    losses = [FittedLosses(measure, y, q, blocks, place_in_blocks(y, q, blocks)) for q, blocks in fits]
     assert losses[0].recalibrates_like(losses[1])
     assert not losses[0].recalibrates_like(losses[2])
 
@@ -132,13 +131,12 @@ def test_drawn_outcomes_have_the_mean_score_of_their_cases(digits, rows, monkeyp
     measures = [resolve_measure("brier", {}), resolve_measure("spherical", {})]
     sample = corp(y, p).sample
     drawn = sample.simulation(sample.distinct.x_min).redraw_outcomes(random_stream(1))
-    n = np.ones(60) if drawn.n is None else drawn.n
-    found = overfit._make_scorer(sample.simulation(sample.distinct.x_min), measures, redraw_cases=False)(
-        drawn
-    )
+    n, events = np.ones(60) if drawn.n is None else drawn.n, drawn.events[0]
+    scorer = overfit.ExcessScorer(sample.simulation(sample.distinct.x_min), measures, with_counts=False)
+    found = scorer.sum_up(drawn, drawn.fit()).of_hypothesis[0] / 60
     for value, measure in zip(found, measures, strict=True):
         of_events, of_others = (measure.loss(np.full(len(n), y), sample.distinct.x_min) for y in (1.0, 0.0))
-        expected = (drawn.events * of_events + (n - drawn.events) * of_others).sum() / 60
+        expected = (events * of_events + (n - events) * of_others).sum() / 60
         assert value == pytest.approx(expected, rel=1e-12)
 
 
@@ -288,22 +286,6 @@ TIES = {
 }
 
 
-@pytest.mark.parametrize("largest", [np.iinfo(np.int32).max, 3])
-@pytest.mark.parametrize("n", TIES.values(), ids=TIES)
-def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
-    monkeypatch.setattr(draws, "_LARGEST_INT32", largest)
-    counts = np.array(n, dtype=np.int64)
-    ties = ForecastTies.of(counts)
-    assert ties.n.tolist() == n
-    assert ties.n.dtype == (np.int32 if largest > 3 else np.int64)
-    forecast = np.repeat(np.arange(len(n)), n)
-    for seed in range(10):
-        happens = np.random.default_rng(seed).random(len(forecast)) < 0.5
-        assert ties.count(happens).tolist() == np.bincount(forecast, happens, len(n)).tolist()
-    assert ties.count(np.ones(len(forecast), dtype=bool)).tolist() == n
-    assert ties.forecasts_of(np.arange(len(forecast))).tolist() == forecast.tolist()
-
-
 def test_sums_between_cuts_keep_their_dtype():
     values, cuts = np.array([1, 2, 3, 4, 5], dtype=np.int32), np.array([2, 3])
     found = sum_between(values, cuts)
@@ -426,10 +408,10 @@ def evaluations():
     """The same predictions, evaluated as few rows and as many."""
     y, forecasts = draw_evaluated()
     predictions = sr.Predictions(outcome=y, forecasts=forecasts)
-    few = sr.evaluate(predictions, resamples=40)
+    few = sr.evaluate(predictions, resamples=40, scale=True)
     with pytest.MonkeyPatch.context() as patch:
         lower_thresholds(patch)
-        return few, sr.evaluate(predictions, resamples=40)
+        return few, sr.evaluate(predictions, resamples=40, scale=True)
 
 
 def test_an_evaluation_of_many_rows_has_the_numbers_of_one_of_few(evaluations):
@@ -494,3 +476,15 @@ def test_recalibration_of_many_rows_gains_as_much_as_that_of_few(evaluations):
         assert other.miscalibration_before == pytest.approx(one.miscalibration_before, rel=1e-12)
         assert other.brier.value == pytest.approx(one.brier.value, abs=2 * one.brier.standard_error)
         assert other.brier.standard_error == pytest.approx(one.brier.standard_error, rel=0.3)
+
+
+@pytest.mark.parametrize("digits", [2, 17])
+def test_rows_are_placed_in_blocks_by_search_and_by_order(digits):
+    rng = np.random.default_rng(4)
+    p = np.round(rng.random(500), digits)
+    y = (rng.random(500) < p).astype(float)
+    blocks = corp(y, p).blocks
+    found = place_in_blocks(y, p, blocks)
+    assert np.array_equal(found, place_in_blocks(y, p, blocks, np.argsort(p).astype(np.int32)))
+    assert np.array_equal(blocks.mean[found // 2], corp(y, p).recalibrate(p))
+    assert np.array_equal(found % 2, y)

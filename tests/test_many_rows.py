@@ -18,26 +18,27 @@ from many_rows_tools import (
 from scipy.special import expit
 
 from scorereport._utils import machine
-from scorereport._utils.arrays import bits_equal
-from scorereport.inference import scale_groups
+from scorereport._utils.arrays import bits_equal, row_chunks
+from scorereport.inference import scale_fits
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.dominance import _places, choose_costs, murphy_difference
-from scorereport.inference.large_panels import are_many_alike, resample_sums, row_chunks
+from scorereport.inference.large_panels import are_many_alike, resample_sums
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.murphy_bands import (
     CountedSample,
     RowSample,
     _extreme_limits,
-    _sort_together,
     average_differences,
     find_dominant,
+    sort_together,
 )
 from scorereport.inference.nelson_scale import _of_event, scale_forecast
 from scorereport.inference.panel import make_panel
 from scorereport.inference.scale_draws import ScaleTarget
 from scorereport.inference.scale_groups import group_forecast, is_groupable
+from scorereport.inference.scale_sums import resample_marks
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import random_stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.scale import split_evenly
 
 few_are_many = pytest.fixture(few_are_many_fixture)
@@ -140,16 +141,18 @@ def test_counts_in_bins_are_exact_where_nothing_ties():
 @pytest.mark.parametrize("limit", [0.0, 0.01])
 @pytest.mark.parametrize("label", TARGETS)
 @pytest.mark.usefixtures("few_are_many")
-def test_means_and_tails_of_groups_are_those_of_rows(hard, limit, label):
+def test_means_and_tails_of_groups_are_those_of_rows(hard, limit, label, monkeypatch):
     rows, groups = make_targets(hard, limit, label)
     expected, found = rows.power_means(EXPONENTS), groups.power_means(EXPONENTS)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
     assert groups.tail_index == pytest.approx(rows.tail_index, rel=1e-12)
-    ones = (target.forecast.units.row_weight for target in (rows, groups))
-    resampled = [
-        target.resampled(weight)[0].model for target, weight in zip((rows, groups), ones, strict=True)
-    ]
-    np.testing.assert_allclose(resampled[1], resampled[0], rtol=1e-12)
+    monkeypatch.setattr(SamplingUnits, "draw", lambda units, _: units.row_weight)
+    (of_rows,), (of_groups,) = (
+        resample_marks(target.forecast, [target], resamples=1, seed=1) for target in (rows, groups)
+    )
+    for one, other in zip(of_rows, of_groups, strict=True):
+        np.testing.assert_allclose(other.model, one.model, rtol=1e-12)
+        np.testing.assert_allclose(other.source, one.source, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -179,18 +182,18 @@ def test_groups_do_not_depend_on_the_order_of_rows(hard):
 
 @pytest.mark.parametrize("n", [5, 100, 1000, 40_000, 1_000_000])
 def test_groups_shrink_towards_both_ends_to_single_cases(n):
-    places = scale_groups._spread(n)
+    places = scale_fits.spread_places(n)
     assert places[0] == 0
     assert places[-1] == n - 1
-    gaps, alone = np.diff(places), scale_groups._ALONE
+    gaps, alone = np.diff(places), scale_fits.ALONE
     assert gaps.min(initial=1) == 1
     assert (gaps[: alone - 1] == 1).all()
     assert (gaps[1 - alone :] == 1).all()
-    assert gaps.max(initial=1) <= max(n / scale_groups._GROUPS, 1)
+    assert gaps.max(initial=1) <= max(n / scale_fits.GROUPS, 1)
     reach = alone + np.arange(1, 400)
-    near = reach[(reach < n / 2) & (reach < n / scale_groups._GROUPS / (scale_groups._GROWTH - 1))]
+    near = reach[(reach < n / 2) & (reach < n / scale_fits.GROUPS / (scale_fits.GROWTH - 1))]
     following = places[np.searchsorted(places, near, side="right")]
-    assert (following <= near * scale_groups._GROWTH + 1).all()
+    assert (following <= near * scale_fits.GROWTH + 1).all()
 
 
 @pytest.mark.sweep
@@ -436,13 +439,15 @@ def test_extreme_limits_are_those_of_brute_force(kind, rows, monkeypatch):
     set_chunk_rows(monkeypatch, rows)
     y, first, second = HARD_PAIRS[kind]()
     panel = make_panel(y, {"first": first, "second": second})
-    assert _extreme_limits(panel) == pytest.approx(find_extremes(y, first, second), abs=1e-15)
+    assert _extreme_limits(panel, sort_together(panel)) == pytest.approx(
+        find_extremes(y, first, second), abs=1e-15
+    )
 
 
 def test_forecasts_sorted_together_keep_their_model_and_outcome():
     y, first, second = draw_sample(60, digits=1)
     panel = make_panel(y, {"first": first, "second": second})
-    keys = _sort_together(panel)
+    keys = sort_together(panel)
     code = (keys & np.uint64(3)).astype(int)
     found = zip((keys >> np.uint64(2)).view(np.float64).tolist(), code // 2, code % 2, strict=True)
     given = [*zip(first, [0] * 60, y, strict=True), *zip(second, [1] * 60, y, strict=True)]

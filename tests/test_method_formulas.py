@@ -38,7 +38,10 @@ from scorereport.inference.estimates import holm
 from scorereport.inference.grades import grade_test
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.kolmogorov_smirnov import estimate_ks
+from scorereport.inference.losses import resolve_measure
+from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval
+from scorereport.inference.score_expansions import PanelMoments
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SamplingUnits
 from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
@@ -291,6 +294,27 @@ def bca():
     a = (deviation**3).sum() / (6 * (deviation**2).sum() ** 1.5)
     levels = [ndtr(bias + (bias + z) / (1 - a * (bias + z))) for z in (-Z, Z)]
     return np.quantile(replicates, levels)
+
+
+def expand_by_formula(w, b=0.0):
+    """A mean of the 50 Brier scores: γ, κ and a from their moments, and no second-order term."""
+    loss = (P - Y) ** 2
+    deviation = loss - loss.mean()
+    s, gamma = loss.std() / 50**0.5, (deviation**3).mean() / loss.std() ** 3 / 50**0.5
+    kappa = ((deviation**4).mean() / loss.std() ** 4 - 3) / 50
+    skewed = b + w + gamma * (w**2 - 1) / 6
+    return loss.mean() + s * (skewed + kappa * (w**3 - 3 * w) / 24 - gamma**2 * (2 * w**3 - 5 * w) / 36)
+
+
+def bca_by_influence():
+    loss = (P - Y) ** 2
+    a = ((loss - loss.mean()) ** 3).mean() / loss.std() ** 3 / 50**0.5 / 6
+    return [expand_by_formula(a + (a + z) / (1 - a * (a + z))) for z in (-Z, Z)]
+
+
+def expansion_of_brier():
+    panel = make_panel(Y, {"m": P})
+    return PanelMoments(panel=panel).expand("m", resolve_measure("brier", {})).score
 
 
 def score_of(p):
@@ -603,6 +627,17 @@ OF_METHODS = {
         "quantiles Φ(z₀ + (z₀ ± z) / (1 − a(z₀ ± z))) of the B replicates",
         bca,
         lambda: ends_of(bootstrap_of_brier()[0].interval("m", "brier", allow_for_rare=False)),
+    ),
+    "BCa from the influence": (
+        "value + s(b + w + γ(w² − 1)/6 + κ(w³ − 3w)/24 − γ²(2w³ − 5w)/36), w = z₀ + (z₀ ± z) / "
+        "(1 − a(z₀ ± z)), z₀ = γ/6 − b",
+        bca_by_influence,
+        lambda: expansion_of_brier().bounds(0.95, "bca"),
+    ),
+    "percentile from the influence": (
+        "value + s(b ± z + γ(z² − 1)/6 ± κ(z³ − 3z)/24 ∓ γ²(2z³ − 5z)/36)",
+        lambda: [expand_by_formula(z) for z in (-Z, Z)],
+        lambda: expansion_of_brier().bounds(0.95, "percentile"),
     ),
     "Wilson": (
         "(r + z²/(2n) ± z √(r(1 − r)/n + z²/(4n²))) / (1 + z²/n)",

@@ -84,7 +84,7 @@ def reports(tmp_path_factory):
 def make_reports():
     frame = make_frame()
     return {
-        "plain": report_of(frame, resamples=0),
+        "plain": report_of(frame, resamples=0, scale=True),
         "full": report_of(
             frame,
             forecasts=["a", "b"],
@@ -93,6 +93,7 @@ def make_reports():
             grade="grade",
             configuration="[limits]\nbrier = {fail = 0.2}",
             certificate=True,
+            scale=True,
         ),
         "clustered": report_of(frame, forecasts=["a", "b"], cluster="person", groups="site"),
         "weighted": report_of(frame, forecasts=["a", "b"], weight="weight", groups="site"),

@@ -21,6 +21,8 @@ EXCEPTIONS = {
     "plots/canvas.py": "shortens coordinates of a drawing",
     "plots/geometry.py": "looks at the digits of a width",
     "report/section_parts.py": "gives the size of a figure to a template",
+    "report/tables/column_widths.py": "gives the width of a column to a style sheet",
+    "report/svg_geometry.py": "shortens coordinates of a drawing",
     "study/papers": "states numbers with as many digits as the papers print",
 }
 FLOAT = re.compile(r"[^%]*[eEfFgGn%]")

@@ -47,6 +47,7 @@ import scorereport as sr
 from scorereport.configuration import parse_configuration, read_configuration
 from scorereport.errors import ExitCode
 from scorereport.examples import party_identification
+from scorereport.reference.certification import PendingCertificate
 from scorereport.report.assembly import describe_report
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report, read_report
@@ -288,7 +289,7 @@ def certain():
     """Forecasts of 0 and 1 only, of which those of two rows did not come true."""
     labels = ["a", "b", "c"]
     frame = frame_of(["a"] * 28 + ["b", "c"], np.tile([1.0, 0.0, 0.0], (30, 1)), labels)
-    evaluation = evaluate_classes(frame, labels, resamples=40)
+    evaluation = evaluate_classes(frame, labels, resamples=40, scale=True)
     return evaluation, render(evaluation)
 
 
@@ -369,8 +370,8 @@ def test_classes_without_order_have_no_section_or_word_on_order(nominal):
 def test_one_model_without_draws_is_not_compared(nominal):
     page = render(nominal)
     names = [name for name, _, _ in list_contents(page)]
-    assert not {"comparison", "groups", "time", "checkpoints", "certificate", "model"} & set(names)
-    assert {"retention", "scale", "calibration"} <= set(names)
+    assert not {"comparison", "groups", "time", "checkpoints", "certificate", "model", "scale"} & set(names)
+    assert {"retention", "calibration"} <= set(names)
     assert "rank" not in find_table(read_tables(page), "Mean scores")[0]
     assert "No intervals or tests were requested" in words_of(page)
 
@@ -559,8 +560,9 @@ def test_refusals_are_one_line_and_write_nothing(call, tmp_path, arguments, code
 def test_the_ordinal_demonstration_is_printed_saved_and_reported(call, tmp_path, monkeypatch):
     """The pages themselves are not laid out: that takes long, and others of their kind are."""
     made = {}
-    monkeypatch.setattr(party_identification, "SETTINGS", {"resamples": 20})
-    monkeypatch.setattr("scorereport.reference.certification.certify", lambda *_, **__: None)
+    monkeypatch.setattr(party_identification, "SETTINGS", {"resamples": 20, "scale": True})
+    for name in ("start", "complete"):
+        monkeypatch.setattr(PendingCertificate, name, lambda *_: None)
     monkeypatch.setattr(
         "scorereport.report.report_output.write_pages",
         lambda report, paths: made.update({report: paths}) or paths,

@@ -16,7 +16,8 @@ from scorereport.inference import model_source
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.nelson_scale import scale_forecast, scale_panel
 from scorereport.inference.panel import make_panel
-from scorereport.inference.scale_draws import ScaleForecast, ScaleMarks, ScaleTarget
+from scorereport.inference.scale_draws import ScaleForecast, ScaleTarget
+from scorereport.inference.scale_sums import draw_marks
 from scorereport.reliability.sampling import random_stream
 from scorereport.report.sections.scale_section import describe_scale_section
 
@@ -234,7 +235,7 @@ def test_resamples_are_those_of_a_naive_bootstrap(bins, clustered):
     assert (result.angle_lower, result.angle_upper) == pytest.approx(np.quantile(angle, [0.025, 0.975]))
 
 
-def test_draws_of_calibrated_outcomes_are_fitted_again():
+def test_draws_of_calibrated_outcomes_are_fitted_again(monkeypatch):
     """Marks of drawn outcomes are those that `model_source` computes from them."""
     y, p = draw_classes(80, 3)
     panel = make_class_panel(y, {"y_prob": p})
@@ -242,13 +243,14 @@ def test_draws_of_calibrated_outcomes_are_fitted_again():
     forecast = ScaleForecast(given=table, outcome=panel.outcome, units=panel.units)
     truth = forecast.draw(random_stream(7, 0, 1))
     assert truth.row.tolist() == list(range(80))
-    for label in (None, 1):
-        cut, fitted = ScaleTarget(forecast, label, 10).calibrated(truth)
-        assert isinstance(cut, ScaleMarks)
+    monkeypatch.setattr(ScaleForecast, "draw", lambda *_: truth)
+    labels = (None, 1)
+    found = draw_marks(forecast, [ScaleTarget(forecast, label, 10) for label in labels], draws=3, seed=1)
+    for label, (cut, fitted) in zip(labels, found, strict=True):
         for marks, bins in ((cut, 10), (fitted, "CORP blocks")):
             again = model_source(truth.label, table, bins=bins, target=label)
-            assert marks.model == pytest.approx(values(again, "model"), rel=1e-12)
-            assert marks.source == pytest.approx(values(again, "source"), rel=1e-12)
+            np.testing.assert_allclose(marks.model, [values(again, "model")] * 3, rtol=1e-12)
+            np.testing.assert_allclose(marks.source, [values(again, "source")] * 3, rtol=1e-12)
 
 
 def test_drawn_classes_are_as_frequent_as_forecast():

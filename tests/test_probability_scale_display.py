@@ -16,7 +16,8 @@ from scorereport._utils.json_documents import dump, load
 from scorereport.inference import ScaleResult, model_source
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.nelson_scale import scale_panel
-from scorereport.inference.scale_draws import ScaleForecast, ScaleTarget, source_marks
+from scorereport.inference.scale_draws import ScaleForecast, ScaleTarget
+from scorereport.inference.scale_fits import source_marks
 from scorereport.inference.scale_intervals import _mean_without_chance, draw_overfit
 from scorereport.plots.scale_diagram import choose_scale_window, share_in_window
 from scorereport.plots.style import report_style

@@ -198,10 +198,18 @@ def test_the_hash_is_also_of_our_templates(tmp_path, monkeypatch):
 def test_a_page_embeds_its_fonts():
     page = embed_fonts(page_of("<p>Ω &#x2713;</p>"))
     head = page[: page.index("</head>")]
-    assert head.count("data:font/woff2;base64,") == 9
-    assert "url(" not in page.replace('url("data:font/woff2;base64,', "")
+    assert head.count("data:font/woff;base64,") == 7
+    assert "url(" not in page.replace('url("data:font/woff;base64,', "")
     assert page == embed_fonts(page_of("<p>Ω &#x2713;</p>"))
     assert embed_fonts("<p>x").startswith("<p>x<style>\n@font-face")
+
+
+@pytest.mark.parametrize(
+    "body", ["<p><em>x</em>", "<p><I>x</I>", '<p style="font-style: italic">x', "<p><var >x"]
+)
+def test_italic_fonts_are_embedded_where_something_is_in_italics(body):
+    assert "font-style: italic; src" in embed_fonts(body)
+    assert "font-style: italic; src" not in embed_fonts("<p><img>x</p><p>emphasis")
 
 
 # ---- PDF ----
@@ -362,6 +370,23 @@ def test_attachments_are_unchanged(report):
     assert len(pdf.Root.AF) == 2
     kinds = [str(spec.EF.F.Subtype) for spec in pdf.Root.AF]
     assert kinds == ["/application/toml", "/application/json"]
+
+
+def test_every_stream_is_compressed_once(monkeypatch):
+    from weasyprint.pdf import pydyf
+
+    contents = []
+
+    def serialize(stream):
+        if stream.extra.get("Type") != "/ObjStm":  # made while the file is written
+            contents.append(b"\n".join(map(pydyf._to_bytes, stream.stream)))
+        return original.fget(stream)
+
+    original = pydyf.Stream.data
+    monkeypatch.setattr(pydyf.Stream, "data", property(serialize))
+    render_pdf(page_of("<p>Text</p>"), attachments=[RESULTS], created=TIME)
+    assert RESULTS.content in contents
+    assert len(contents) == len(set(contents))
 
 
 def test_attachments_of_the_same_bytes_keep_their_metadata():

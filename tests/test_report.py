@@ -19,6 +19,7 @@ import pytest
 import scorereport as sr
 from scorereport._utils import json_documents
 from scorereport.errors import UsageError
+from scorereport.plots import canvas
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
 from scorereport.reference.reference_documents import (
     Attempt,
@@ -29,11 +30,18 @@ from scorereport.reference.reference_documents import (
     StudySection,
     StudySeries,
 )
+from scorereport.report import assembly
 from scorereport.report.assembly import describe_report
 from scorereport.report.document_context import describe_certificate, describe_study
 from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_output import write_report, write_study
+from scorereport.report.report_output import (
+    prepare_report,
+    render_report,
+    write_pages,
+    write_report,
+    write_study,
+)
 from scorereport.report.report_record import Report, build_report
 from scorereport.report.tables.table import Table, describe_table
 from scorereport.report.templates import render_html
@@ -570,3 +578,55 @@ def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatc
         write_report(evaluation, path)
     assert path.read_text(encoding="utf-8") == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- HTML first ----
+
+
+@pytest.fixture
+def short_page(monkeypatch):
+    """Pages of one sentence, because the order of the files is all that matters."""
+    monkeypatch.setattr("scorereport.report.report_output.describe_report", lambda *_, **__: {})
+    page = '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"></head><p>x</p></html>'
+    monkeypatch.setattr("scorereport.report.report_output.render_html", lambda *_, **__: page)
+
+
+@pytest.mark.usefixtures("short_page")
+def test_html_is_written_before_the_pdf_is_laid_out(evaluation, tmp_path, monkeypatch):
+    paths = [tmp_path / f"r{ending}" for ending in (".pdf", ".html", ".json")]
+    announced, seen = [], []
+
+    def lay_out(_page, **_options):
+        seen.extend((path.name, path.stat().st_size > 0) for path in sorted(tmp_path.iterdir()))
+        seen.append([path.name for path in announced])
+        return b"%PDF"
+
+    monkeypatch.setattr("scorereport.report.report_output.render_pdf", lay_out)
+    assert write_pages(prepare_report(evaluation, None, None), paths, announce=announced.append) == paths
+    assert seen == [("r.html", True), ("r.json", True), ["r.html", "r.json"]]
+    assert [path.name for path in announced] == ["r.html", "r.json", "r.pdf"]
+
+
+@pytest.mark.usefixtures("short_page")
+def test_html_stays_if_the_pdf_fails(evaluation, tmp_path, monkeypatch):
+    def fail(_page, **_options):
+        raise UsageError("no Pango")
+
+    monkeypatch.setattr("scorereport.report.report_output.render_pdf", fail)
+    with pytest.raises(UsageError, match=r"^no Pango$"):
+        write_pages(prepare_report(evaluation, None, None), [tmp_path / "r.pdf", tmp_path / "r.html"])
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_each_figure_is_drawn_once_for_all_formats(evaluation, monkeypatch):
+    drawn = []
+    original = canvas.render_svg
+    few = [section for section in assembly.list_sections() if section.name in ("decision", "discrimination")]
+    monkeypatch.setattr(assembly, "list_sections", lambda: few)
+    monkeypatch.setattr("scorereport.report.report_output.embed_fonts", lambda page: page)
+    monkeypatch.setattr(canvas, "render_svg", lambda figure: drawn.append(figure) or original(figure))
+    monkeypatch.setattr("scorereport.report.report_output.render_pdf", lambda page, **_: page.encode())
+    rendered = render_report(prepare_report(evaluation, None, None), {".pdf", ".html", ".json"})
+    images = [rendered[ending].count(b'src="data:image/svg+xml') for ending in (".html", ".pdf")]
+    assert images == [len(drawn), len(drawn)]
+    assert len(drawn) >= 2

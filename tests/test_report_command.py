@@ -179,7 +179,7 @@ def test_several_forms_in_one_run(call, write, tmp_path):
     code, error = call(
         "loans.csv", *QUICK, *DATE, "--config", config, "-o", "a.pdf", "-o", "b.html", "-o", "c.json"
     )
-    assert (code, error) == (0, "a.pdf written.\nb.html written.\nc.json written.\n")
+    assert (code, error) == (0, "b.html written.\nc.json written.\na.pdf written.\n")
     results = (tmp_path / "c.json").read_bytes()
     assert read_attachments((tmp_path / "a.pdf").read_bytes())["results.json"] == results
     page = (tmp_path / "b.html").read_text(encoding="utf-8")

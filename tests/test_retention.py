@@ -14,6 +14,7 @@ from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.retention_bands import RetentionBand, retain_panel, retention_band
 from scorereport.plots import describe_retention, plot_retention, render_svg
 from scorereport.reliability.sampling import random_stream
+from scorereport.report.section_parts import draw_parts
 from scorereport.report.sections.retention_section import RETENTION, describe_retention_section
 from scorereport.report.tables.retention_tables import describe_best_scores, retention_table
 from scorereport.report.templates import render_html
@@ -555,6 +556,7 @@ def test_the_section_is_rendered():
     models = make_models(1)
     noted = [make_model("m0", tuple(replace(b, note="A note.") for b in models[0].retention))]
     section = describe_retention_section(make_report(noted))
+    draw_parts(section.parts.values())
     for place, part in enumerate(section.parts.values()):
         part |= {"id": f"part-{place}", "name": f"Part {place}"}
     labels = {key: {"text": part["name"], "id": part["id"]} for key, part in section.parts.items()}

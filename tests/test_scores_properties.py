@@ -15,6 +15,7 @@ from score_tools import BINARY, K_CLASSES, OF_LABELS, OF_PROBABILITIES
 
 import scorereport as sr
 from scorereport.scores import REGISTRY, Direction, Kind, Propriety
+from scorereport.scores.registry import Reported
 
 
 def _instances(table, *, propriety=None):
@@ -45,6 +46,28 @@ def test_every_public_score_that_takes_cases_is_registered():
         if "y_true" in getattr(getattr(sr.scores, name), "__annotations__", {})
     }
     assert takes_cases == REGISTRY.keys() | apart
+
+
+WITH_KERNEL = [name for name in REGISTRY if REGISTRY[name].kernel is not None]
+
+
+@pytest.mark.parametrize("name", WITH_KERNEL)
+@pytest.mark.parametrize("outcome", ["both", 0, 1])
+def test_a_score_of_checked_cases_is_that_of_the_function(name, outcome):
+    p = np.tile([0.0, 1e-300, 0.2, 0.5, 0.7, np.nextafter(1, 0), 1.0], 2)
+    y = np.repeat([0.0, 1.0], 7) if outcome == "both" else np.full(14, float(outcome))
+    for options in BINARY[name]:
+        scores = getattr(sr.scores, name)(y, p, **options)
+        np.testing.assert_array_equal(REGISTRY[name].of_checked(y, p, **options), scores)
+        # one case at a time, which takes the way of a sample with a single outcome
+        one_by_one = [REGISTRY[name].of_checked(y[k : k + 1], p[k : k + 1], **options)[0] for k in range(14)]
+        np.testing.assert_allclose(one_by_one, scores, rtol=1e-14)
+        assert not np.signbit(scores).any()
+
+
+def test_scores_of_every_evaluation_have_a_kernel():
+    always = {name for name in REGISTRY if REGISTRY[name].reported is Reported.ALWAYS}
+    assert always & BINARY.keys() <= set(WITH_KERNEL)
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -17,6 +17,7 @@ LOOSE = {
     "channels.channel.STRICT": "keywords of pydantic",
     "plots.canvas.Canvas": "keywords of matplotlib",
     "configuration.toml_reader.parse_toml": "a TOML file as it was read; checks follow",
+    "scores.registry.Score": SCORE_OPTIONS,
     "scores.skills.skill": SCORE_OPTIONS,
     "reliability.decomposition.resolve_score": SCORE_OPTIONS,
     "reliability.fit.Corp": SCORE_OPTIONS,

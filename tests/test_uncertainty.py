@@ -108,7 +108,7 @@ def test_components_and_tests_are_those_of_the_functions(frame, plain):
     fit = sr.corp(frame["y"], frame["blunt"])
     for place, name in enumerate([*SCORES, *BOUNDED]):
         options = COSTS if name in BOUNDED else {}
-        found = component_intervals(fit, name, resamples=RESAMPLES, **options)
+        found = component_intervals(fit, name, draws=100, resamples=RESAMPLES, **options)
         ours = model.scores.components[2 * place : 2 * place + 2]
         for one, other in zip(ours, found, strict=True):
             fields = ("value", "corrected", "standard_error", "lower", "upper", "overfit_closed")
@@ -284,7 +284,7 @@ def test_all_pairs_are_compared_by_all_measures(frame, plain):
             assert np.isnan(d.p_value) or d.p_value_holm >= d.p_value
     models = {name: frame[name] for name in COLUMNS["forecasts"]}
     assert differences[:3] == compare_models(frame["y"], models, ["brier"])
-    by_hand = component_differences(frame["y"], frame["coarse"], frame["blunt"], "log")
+    by_hand = component_differences(frame["y"], frame["coarse"], frame["blunt"], "log", draws=100)
     found = [d for d in differences if d.measure.startswith("log_loss ") and d.first == "coarse"]
     for one, other in zip(found, by_hand, strict=True):
         assert (one.value, one.lower, one.upper) == pytest.approx(

@@ -37,6 +37,7 @@ _NEEDS = {
     Requirement.GRADES: "`grade`",
     Requirement.REFERENCE: "`reference`",
     Requirement.MEMORY: "rows in memory",
+    Requirement.SCALE: "`scale`, which the limit sets",
 }
 _BOUNDS = {
     ExactBound.RATE: "Clopper-Pearson",

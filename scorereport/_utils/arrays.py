@@ -1,4 +1,4 @@
-"""Array types of results, their form in JSON documents, and read-only arrays."""
+"""Array types of results, their form in JSON documents, read-only arrays, and chunks of rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,15 @@ IntArray = Annotated[NDArray[np.int64], _AsList(np.int64)]
 CountArray = NDArray[np.int64] | NDArray[np.float64]
 
 
+#: Rows of a chunk: few enough to stay in the cache of a processor.
+CHUNK_ROWS = 1 << 16
+
 _Array = TypeVar("_Array", bound=NDArray[Any])
+
+
+def row_chunks(n: int, size: int = CHUNK_ROWS) -> list[slice]:
+    """Return consecutive chunks of n rows."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def read_only(array: _Array) -> _Array:

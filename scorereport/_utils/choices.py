@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 #: The default seed of all resampling.
 SEED = 2021
+#: Resamples where no precision decides their number; the smallest p-value of a drawn test is then 1/1001.
+USUAL_RESAMPLES = 1000
 #: Engines of an evaluation: chosen by size, in memory, on disk, on a cluster.
 EngineName = Literal["auto", "memory", "duckdb", "spark"]
 ENGINES: tuple[str, ...] = get_args(EngineName)

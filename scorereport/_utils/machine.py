@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+#: What each thread knows about itself.
+_thread = threading.local()
 #: With fewer rows, a step is too short for threads to help.
 _ROWS_WORTH_A_THREAD = 100_000
+#: With more rows, long calls are made one after the other, because each takes much memory.
+MOST_ROWS_TOGETHER = 2_000_000
 #: Bytes of memory where the system does not state them.
 _DEFAULT_MEMORY = 8 << 30
 #: Files in which Linux states the memory limit of a container: a number, or "max".
@@ -41,14 +46,31 @@ def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -
 
     Each result, including its random numbers, must depend only on the number of the call.
     """
-    threads = count_threads() if rows >= _ROWS_WORTH_A_THREAD else 1
-    results = map(function, range(times)) if threads == 1 else _on_threads(function, times, threads)
-    return steps(results, times, what, unit="resamples")
+    return steps(call_in_order(function, times, rows=rows), times, what, unit="resamples")
+
+
+def call_in_order(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:
+    """Iterate over function(0), function(1), ..., in order, on threads if a call takes many rows.
+
+    A call that is made on one of several threads makes its own calls on the same thread.
+    """
+    is_long = rows >= _ROWS_WORTH_A_THREAD
+    threads = count_threads() if is_long and not getattr(_thread, "is_one_of_several", False) else 1
+    return map(function, range(times)) if threads == 1 else _on_threads(function, times, threads)
+
+
+def call_together(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:
+    """Iterate over the results of a few long calls, on threads if there are enough calls for all of them.
+
+    Otherwise each call can use all threads itself.
+    """
+    is_enough = times >= count_threads() and rows <= MOST_ROWS_TOGETHER
+    return call_in_order(function, times, rows=rows) if is_enough else map(function, range(times))
 
 
 def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iterator[_T]:
     """Run a few calls ahead of the consumer, so that results do not accumulate."""
-    executor = ThreadPoolExecutor(threads)
+    executor = ThreadPoolExecutor(threads, initializer=_mark_thread)
     try:
         calls = (executor.submit(function, number) for number in range(times))
         ahead: deque[Future[_T]] = deque(islice(calls, 2 * threads))
@@ -57,6 +79,10 @@ def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iter
             ahead.extend(islice(calls, 1))
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _mark_thread() -> None:
+    _thread.is_one_of_several = True
 
 
 def physical_memory() -> int:

@@ -16,7 +16,7 @@ from scorereport.audit.report_folder import find_report_files, open_report_folde
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.expiry import ExpiryTerms, find_expired
-from scorereport.report.provenance import trace_provenance
+from scorereport.report.provenance import list_software, name_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,6 @@ _RETRY_SECONDS = 2 * 86_400.0
 
 def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
     """Return the record of a run as far as it is known at the start: a failure without a reason yet."""
-    provenance = trace_provenance(command=command)
     return Record(
         audit=plan.name,
         period=period,
@@ -52,8 +51,8 @@ def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, 
         folder=plan.reports_folder,
         home=plan.marker,
         command=plan.redactor.redact(command),
-        machine=provenance.machine,
-        software=provenance.software,
+        machine=name_machine(),
+        software=list_software(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
-from scorereport.evaluation.dispatch import evaluate
+from scorereport.evaluation.dispatch import called_when_read, evaluate
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.snapshot import take_snapshot
@@ -19,7 +20,7 @@ from scorereport.report.report_output import find_templates, prepare_report, ren
 from scorereport.report.report_record import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from scorereport.audit.plan import Plan
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import AuditStatus
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
+    from scorereport.reference.certification import PendingCertificate
     from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
 
@@ -78,12 +80,15 @@ def render_audit_report(
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
-    evaluation = rows.evaluate(evaluate, configuration.settings)
+    with _open_certificate(plan.audit.certify) as pending:
+        evaluation = rows.evaluate(evaluate, configuration.settings)
+        with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
+            certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
+    with fixed_time(time):
         report = prepare_report(
             evaluation,
-            _certify(evaluation, plan.audit.certify),
+            certificate,
             configuration,
             templates=templates,
             command=command,
@@ -125,15 +130,25 @@ def check_certifiable(rows: LoadedRows | SourceReference, how: str) -> None:
         )
 
 
-def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
-    """Return the certificate of an evaluation; raise an error if it is required and R cannot give one."""
+@contextmanager
+def _open_certificate(how: str) -> Iterator[PendingCertificate | None]:
+    """Let R answer about the rows of an evaluation in the block while it runs; None if R is not asked."""
     if how == "off":
-        return None
-    from scorereport.reference.certification import certify, decline
+        yield None
+        return
+    from scorereport.reference.certification import PendingCertificate
+
+    with PendingCertificate() as pending, called_when_read(pending.start):
+        yield pending
+
+
+def _certify(pending: PendingCertificate, evaluation: Evaluation, how: str) -> Certificate:
+    """Return the certificate of an evaluation; raise an error if it is required and R cannot give one."""
+    from scorereport.reference.certification import decline
 
     if evaluation.predictions is None:
         return decline(evaluation, ROWS_NOT_IN_MEMORY)
-    certificate = certify(evaluation)
+    certificate = pending.complete(evaluation)
     if how == "required" and certificate.verdict == "not certified":
         reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)
         raise CertificateError(f"`audit.certify` requires a certificate, but R gave none. {reasons}".strip())

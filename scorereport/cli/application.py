@@ -23,6 +23,8 @@ from scorereport.errors import ExitCode
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from scorereport.data.predictions import ClassPredictions, Predictions
+    from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
 
 
@@ -39,31 +41,48 @@ def demo(
     """Fit models to public data, evaluate them on held-out rows, and print the tables."""
     from scorereport._utils.files import write_text
     from scorereport.cli.progress_display import show_progress
-    from scorereport.cli.terminal import print_evaluation
-    from scorereport.evaluation.dispatch import evaluate
 
     example = import_module(f"scorereport.examples.{'party_identification' if ordinal else 'doctor_visits'}")
     frame = example.make_demo_predictions()
     if save is not None:
         write_text(save, frame.to_csv(index=False))
-    with show_progress():
-        evaluation = evaluate(example.read_demo_predictions(frame), **example.SETTINGS)
-    print_evaluation(evaluation)
-    if output is not None:
+    predictions = example.read_demo_predictions(frame)
+    if output is None:
+        _evaluate_demo(example, predictions)
+        return
+    from scorereport.evaluation.dispatch import called_when_read
+    from scorereport.reference.certification import FEWEST_DRAWS, PendingCertificate
+
+    # R draws slowly, and a demonstration should be short.
+    with PendingCertificate(draws=FEWEST_DRAWS) as pending:
+        with called_when_read(pending.start):
+            evaluation = _evaluate_demo(example, predictions)
         with show_progress():
-            written = _write_demo_report(example, evaluation, output)
-        echo(f"Written: {', '.join(map(str, written))}")
+            written = _write_demo_report(example, evaluation, pending.complete(evaluation), output)
+    echo(f"Written: {', '.join(map(str, written))}")
 
 
-def _write_demo_report(example: ModuleType, evaluation: Evaluation, folder: Path) -> list[Path]:
+def _evaluate_demo(example: ModuleType, predictions: Predictions | ClassPredictions) -> Evaluation:
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.cli.terminal import print_evaluation
+    from scorereport.evaluation.dispatch import evaluate
+
+    with show_progress():
+        evaluation = evaluate(predictions, **example.SETTINGS)
+    print_evaluation(evaluation)
+    return evaluation
+
+
+def _write_demo_report(
+    example: ModuleType, evaluation: Evaluation, certificate: Certificate, folder: Path
+) -> list[Path]:
     from scorereport.configuration import read_configuration
-    from scorereport.reference.certification import FEWEST_DRAWS, certify
     from scorereport.report.report_output import prepare_report, write_pages
 
     folder.mkdir(parents=True, exist_ok=True)
     prepared = prepare_report(
         evaluation,
-        certify(evaluation, draws=FEWEST_DRAWS),  # R draws slowly, and a demonstration should be short
+        certificate,
         read_configuration(example.CONFIGURATION),
         command=describe_command(),
         selection=example.choose_checkpoint(),

@@ -80,20 +80,30 @@ class EvaluationRequest:
         """Return the evaluation, and its certificate if requested; options override the configuration."""
         from scorereport.cli.progress_display import show_progress
         from scorereport.data.sources import open_command_source
-        from scorereport.evaluation.dispatch import evaluate
 
         chosen = self.choose(configuration)
         with open_command_source(self.file or "") as source, show_progress(quiet=self.quiet):
-            if self.certify:
-                _check_certifiable(source, chosen)
-            try:
-                evaluation = evaluate(source, **chosen)
-            except DataError as error:
-                forecasts = self.options.get("forecasts", ())
-                if "classes" in chosen or not _is_about_columns(error, forecasts):
-                    raise
-                raise DataError(f"{error} For columns of several classes, give --classes as well.") from error
-            return evaluation, _certify(evaluation) if self.certify else None
+            if not self.certify:
+                return self._evaluate(source, chosen), None
+            _check_certifiable(source, chosen)
+            from scorereport.evaluation.dispatch import called_when_read
+            from scorereport.reference.certification import PendingCertificate
+
+            with PendingCertificate() as pending:
+                with called_when_read(pending.start):
+                    evaluation = self._evaluate(source, chosen)
+                return evaluation, pending.complete(evaluation)
+
+    def _evaluate(self, source: str, chosen: Arguments) -> Evaluation:
+        from scorereport.evaluation.dispatch import evaluate
+
+        try:
+            return evaluate(source, **chosen)
+        except DataError as error:
+            forecasts = self.options.get("forecasts", ())
+            if "classes" in chosen or not _is_about_columns(error, forecasts):
+                raise
+            raise DataError(f"{error} For columns of several classes, give --classes as well.") from error
 
     def choose(self, configuration: Configuration | None) -> Arguments:
         """Return the checked arguments of `evaluate`; options override the configuration."""
@@ -216,12 +226,6 @@ def _check_certifiable(source: str, chosen: Arguments) -> None:
             f"`--certify` needs all rows in memory, because R does, but the engine is {engine}. To fix: "
             "leave out --certify, or give --engine memory if the machine has enough memory."
         )
-
-
-def _certify(evaluation: Evaluation) -> Certificate:
-    from scorereport.reference.certification import certify
-
-    return certify(evaluation)
 
 
 def with_prediction_options(command: Callable[..., None]) -> Callable[..., None]:

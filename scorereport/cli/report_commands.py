@@ -138,7 +138,7 @@ def report(
     from scorereport._utils.clock import fixed_time, read_time
     from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
-    from scorereport.report.report_output import find_templates, write_pages
+    from scorereport.report.report_output import drawing_pages, find_templates, write_pages
 
     if source is not None and checkpoints is not None:
         raise UsageError(
@@ -147,18 +147,21 @@ def report(
     outputs = _check_names(output or [Path("report.pdf")])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
-    with fixed_time(time):
-        configuration = None if config is None else read_configuration(config)
-        folder = find_templates(configuration, templates)
-        prepared = (
-            _evaluate_and_prepare(request, configuration, folder, checkpoints)
-            if source is None
-            else _read_results(source, request, configuration, folder, time)
-        )
-    with show_progress(quiet=request.quiet):
-        pages = write_pages(prepared, outputs, templates=folder, sign=signer)
-    for written in pages:
+
+    def announce(written: Path) -> None:
         echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
+
+    with drawing_pages(outputs):
+        with fixed_time(time):
+            configuration = None if config is None else read_configuration(config)
+            folder = find_templates(configuration, templates)
+            prepared = (
+                _evaluate_and_prepare(request, configuration, folder, checkpoints)
+                if source is None
+                else _read_results(source, request, configuration, folder, time)
+            )
+        with show_progress(quiet=request.quiet):
+            write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
     conclude_report(prepared, strict=strict)
 
 

@@ -220,21 +220,24 @@ class Configuration:
 
     @property
     def settings(self) -> Arguments:
-        """The settings that are set, as arguments of `evaluate`, with the thresholds of limits.
+        """The settings that are set, as arguments of `evaluate`, with those that limits need.
 
-        The path of a reference sample is relative to that of the file.
+        These are thresholds and, unless `scale` is set, the probability scale. The path of a reference sample
+        is relative to that of the file.
         """
         settings = self.evaluation.settings
         thresholds = self.limits.add_thresholds(settings.get("thresholds"), settings.get("cost_interval"))
         if thresholds is not None:
             settings["thresholds"] = thresholds
+        if self.limits.need_scale:
+            settings.setdefault("scale", True)
         if isinstance(reference := settings.get("reference"), str):
             settings["reference"] = str(Path(self.folder, reference))
         return settings
 
     @property
     def arguments(self) -> Arguments:
-        """All keys of `[evaluation]` that are set, as arguments of `evaluate`; with thresholds of limits."""
+        """All keys of `[evaluation]` that are set, as arguments of `evaluate`; with what limits need."""
         return {**self.evaluation.given, **self.settings, **self.work}
 
     def find(self, key: str) -> Any:

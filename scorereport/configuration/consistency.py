@@ -12,6 +12,7 @@ from scorereport.configuration.measure_limits import MEASURES, find_counterpart
 from scorereport.configuration.messages import name_as_written, raise_problems, suggest
 from scorereport.configuration.toml_reader import parse_toml
 from scorereport.data.column_rules import label_text
+from scorereport.evaluation.arguments import asks_for_scale
 from scorereport.evaluation.decision_thresholds import choose_thresholds
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class RequestedEvaluation:
     has_grades: bool = False
     has_reference: bool = False
     has_rows: bool = True
+    has_scale: bool = True
     thresholds: tuple[float, ...] = ()
     classes: tuple[str, ...] = ()
 
@@ -56,6 +58,7 @@ def check_arguments(configuration: Configuration, arguments: Arguments) -> None:
         has_grades="grade" in arguments and _counts_rows(arguments),
         has_reference="reference" in arguments,
         has_rows=arguments.get("engine", "auto") in ("auto", "memory"),
+        has_scale=asks_for_scale(arguments),
         thresholds=tuple(arguments.get("thresholds") or choose_thresholds(arguments.get("cost_interval"))),
         classes=tuple(map(label_text, arguments.get("classes") or ())),
     )
@@ -83,11 +86,17 @@ def check_configuration(
         has_groups=bool(evaluation.groups),
         has_grades=not has_rows or all(m.calibration and m.calibration.grades for m in evaluation.models),
         has_reference=evaluation.stability is not None,
+        has_scale=not has_rows or _has_scale(evaluation),
         thresholds=tuple(row.threshold for model in evaluation.models[:1] for row in model.thresholds),
         classes=() if classes is None else classes.labels,
     )
     others = _find_other_settings(configuration, evaluation, overridden)
     raise_problems(configuration.name, [*_find_mismatches(configuration, requested), *others])
+
+
+def _has_scale(evaluation: Evaluation) -> bool:
+    """Whether there is the probability scale; documents did not always state that it was asked for."""
+    return evaluation.settings.scale or any(result.scale for result in evaluation.results)
 
 
 def _find_mismatches(configuration: Configuration, requested: RequestedEvaluation) -> Iterator[str]:
@@ -154,6 +163,7 @@ _MET = {
     Requirement.GRADES: "has_grades",
     Requirement.REFERENCE: "has_reference",
     Requirement.MEMORY: "has_rows",
+    Requirement.SCALE: "has_scale",
 }
 _WITHOUT = {
     Requirement.COSTS: (
@@ -170,6 +180,10 @@ _WITHOUT = {
     ),
     Requirement.MEMORY: (
         'needs the rows in memory: set `evaluation.engine` to "memory" or "auto", or remove the limit.'
+    ),
+    Requirement.SCALE: (
+        "needs the probability scale, and the evaluation has none: set `evaluation.scale` to true, or give "
+        "--scale, and evaluate again, or remove the limit."
     ),
 }
 #: What is not computed without resamples.
@@ -222,9 +236,9 @@ def _find_other_settings(
     if "reference" in table.given and evaluation.stability is None and "reference" not in overridden:
         yield _describe_other("reference", table.given["reference"], "without a reference sample")
     for name, value in configuration.settings.items():
-        made_with = getattr(evaluation.settings, name, value)  # not all settings are recorded
-        if name == "thresholds" and name not in table.settings:  # those of limits; checked one by one
+        if name in ("thresholds", "scale") and name not in table.settings:  # of limits; checked one by one
             continue
+        made_with = _find_setting(evaluation, name, value)
         if made_with != value and name not in overridden:
             yield _describe_other(name, value, f"with {made_with!r}")
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))
@@ -236,6 +250,11 @@ def _find_other_settings(
         if value != made_with and name not in overridden:
             made = "without classes" if made_with is None else f"with {made_with!r}"
             yield _describe_other(name, value, made)
+
+
+def _find_setting(evaluation: Evaluation, name: str, unknown: object) -> object:
+    """The setting with which an evaluation was made; not all of them are recorded."""
+    return _has_scale(evaluation) if name == "scale" else getattr(evaluation.settings, name, unknown)
 
 
 def _describe_other(key: str, value: object, made: str) -> str:

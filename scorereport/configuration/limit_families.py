@@ -61,6 +61,14 @@ _ERRORS = {
 
 def list_calibration() -> Iterator[LimitMeasure]:
     """The calibration line, errors of calibration, separation of events, grades, and stability."""
+    yield from _list_line()
+    yield from _list_errors()
+    yield from _list_separation()
+    yield from _list_red_grades()
+    yield from _list_stability()
+
+
+def _list_line() -> Iterator[LimitMeasure]:
     for name, (attribute, label, meaning) in LINE_MEASURES.items():
         yield LimitMeasure(
             name=name,
@@ -71,6 +79,9 @@ def list_calibration() -> Iterator[LimitMeasure]:
             requires=(Requirement.RESAMPLES,),
             meaning=meaning,
         )
+
+
+def _list_errors() -> Iterator[LimitMeasure]:
     drawn = (Requirement.RESAMPLES,)
     for name, (label, meaning) in _ERRORS.items():
         yield LimitMeasure(
@@ -95,6 +106,9 @@ def list_calibration() -> Iterator[LimitMeasure]:
         requires=drawn,
         meaning="expected calibration error in ten bins of equal width, with the interval for these bins",
     )
+
+
+def _list_separation() -> Iterator[LimitMeasure]:
     yield LimitMeasure(
         name="ks",
         part=MeasurePart.SEPARATION,
@@ -107,6 +121,9 @@ def list_calibration() -> Iterator[LimitMeasure]:
         meaning="Kolmogorov-Smirnov statistic of events against non-events, the largest sensitivity + "
         "specificity - 1",
     )
+
+
+def _list_red_grades() -> Iterator[LimitMeasure]:
     red: dict[str, tuple[str, Place]] = {
         "red_grades": ("share of red grades", numbers.InModel(numbers.find_red_grades)),
         "red_grade_cases": ("share of cases in red grades", numbers.InModel(numbers.find_red_grade_cases)),
@@ -122,9 +139,12 @@ def list_calibration() -> Iterator[LimitMeasure]:
             upper=1,
             is_share=True,
             evidence=EvidenceRule.NONE,
-            requires=(*drawn, Requirement.GRADES, Requirement.MEMORY),
+            requires=(Requirement.RESAMPLES, Requirement.GRADES, Requirement.MEMORY),
             meaning=f"{label}, by the tests of the column `grade`; it has no interval",
         )
+
+
+def _list_stability() -> Iterator[LimitMeasure]:
     yield LimitMeasure(
         name="psi",
         part=MeasurePart.STABILITY,
@@ -220,7 +240,7 @@ def list_scale() -> Iterator[LimitMeasure]:
                         direction=Direction.HIGHER if rises else None,
                         lower=0,
                         upper=inf if part == "divergence" else 1,
-                        requires=(Requirement.MEMORY,),
+                        requires=(Requirement.MEMORY, Requirement.SCALE),
                     )
         yield LimitMeasure(
             name=f"{prefix}_angle",
@@ -231,7 +251,7 @@ def list_scale() -> Iterator[LimitMeasure]:
             decimals=1,
             lower=-180,
             upper=180,
-            requires=(Requirement.MEMORY,),
+            requires=(Requirement.MEMORY, Requirement.SCALE),
         )
 
 

@@ -233,7 +233,7 @@ def find_ks(result: AnyResult, evaluation: Evaluation, _: Argument) -> FoundNumb
     estimate = estimate_ks(
         result.curves.roc_hull, events=cases.events, non_events=cases.non_events, level=settings.level
     )
-    return FoundNumber(estimate.value, estimate if settings.resamples > 0 else None)
+    return FoundNumber(estimate.value, estimate if settings.infers else None)
 
 
 def find_red_grades(result: AnyResult, _: Evaluation, __: Argument) -> FoundNumber | None:
@@ -262,7 +262,7 @@ def find_stability(result: AnyResult, evaluation: Evaluation, _: Argument) -> Fo
         return None
     total = count_independent(evaluation.data.sample).total
     cases = min(CountedCases(total, "row"), CountedCases(found.reference_size, "row of the reference"))
-    interval = found.index if evaluation.settings.resamples > 0 else None
+    interval = found.index if evaluation.settings.infers else None
     return FoundNumber(found.index.value, interval, cases=cases)
 
 
@@ -373,4 +373,4 @@ def in_retention(score: str, metric: str) -> InModel:
 
 def _keep_drawn(estimate: Estimate, evaluation: Evaluation) -> FoundNumber:
     """An estimate whose interval is drawn; without resamples it has none."""
-    return FoundNumber(estimate.value, estimate if evaluation.settings.resamples > 0 else None)
+    return FoundNumber(estimate.value, estimate if evaluation.settings.infers else None)

@@ -82,6 +82,7 @@ class Requirement(StrEnum):
     GRADES = "grades"
     REFERENCE = "reference"
     MEMORY = "memory"
+    SCALE = "scale"
 
 
 #: Kinds of models that have a measure.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from scorereport.configuration.audit_tables import STRICT
 from scorereport.configuration.limit_names import SHORTHAND_LABELS
+from scorereport.configuration.limit_records import MeasurePart
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.evaluation.decision_thresholds import choose_thresholds
 from scorereport.scores import Direction
@@ -119,6 +120,11 @@ class LimitsTable:
             for limit in self.listed.get(name, ()):
                 if limit.argument is not None:
                     yield measure.at_argument(limit.argument), bound_listed(limit, measure)
+
+    @property
+    def need_scale(self) -> bool:
+        """Whether one of the limits is on a number of the probability scale."""
+        return any(MEASURES[name].part is MeasurePart.SCALE for name in (*self.one_sided, *self.two_sided))
 
     @property
     def thresholds(self) -> tuple[float, ...]:

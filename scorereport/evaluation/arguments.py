@@ -36,6 +36,8 @@ ARGUMENTS: dict[str, Declared] = {**COLUMNS, **SETTINGS}
 #: Settings of models of several classes only, and of binary models only.
 _OF_CLASSES = ("cost_matrix", "retention_fractions")
 _OF_EVENTS = ("cost_interval", "thresholds", "reference")
+#: Settings of the probability scale, which is computed if one of them is given.
+_OF_SCALE = ("scale_bins", "scale_limit")
 
 
 def name_key(name: str) -> str:
@@ -121,4 +123,9 @@ def settings_in(arguments: Arguments, engine: str) -> EvaluationSettings:
     """The record of the settings among checked arguments."""
     recorded = {field.name for field in fields(EvaluationSettings)} & SETTINGS.keys()
     values: dict[str, Any] = {name: value for name, value in arguments.items() if name in recorded}
-    return EvaluationSettings(**values | {"engine": engine})
+    return EvaluationSettings(**values | {"engine": engine, "scale": asks_for_scale(arguments)})
+
+
+def asks_for_scale(arguments: Arguments) -> bool:
+    """Whether there is the probability scale: as `scale` says or, without it, if its settings are given."""
+    return arguments.get("scale", any(name in arguments for name in _OF_SCALE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from scorereport.evaluation.model_scores import score_cases
 from scorereport.inference.component_tests import contrast_component
 from scorereport.inference.components import COMPONENTS
 from scorereport.inference.differences import AUC, compare_panel
-from scorereport.inference.dominance import murphy_difference
+from scorereport.inference.dominance import compare_costs, murphy_difference
 from scorereport.inference.estimates import adjust_by_holm, rank_models
 from scorereport.inference.mean_errors import choose_errors
 from scorereport.results.model_records import Comparisons
@@ -62,6 +63,11 @@ def _compare_components(
 
 def _compare_costs(panel: ForecastPanel, settings: EvaluationSettings) -> Iterator[MurphyDifference]:
     for first, second in combinations(panel.forecasts, 2):
+        if settings.resamples is None:
+            forecasts = {name: panel.forecasts[name] for name in (first, second)}
+            pair = replace(panel, forecasts=forecasts, time=None)
+            yield compare_costs(pair, (first, second), level=settings.band_level, seed=settings.seed)
+            continue
         yield murphy_difference(
             panel.outcome,
             panel.forecasts[first],

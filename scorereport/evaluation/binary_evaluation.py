@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scorereport._utils.machine import call_together
 from scorereport.evaluation.binary_comparisons import compare_model_pairs
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.decision_thresholds import decide_at_thresholds
@@ -21,7 +22,8 @@ from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
 from scorereport.inference.decision_tallies import tally_rows
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.nelson_scale import scale_forecast
-from scorereport.inference.recalibration import try_recalibration
+from scorereport.inference.recalibration import try_on_panel
+from scorereport.reliability.bands import CalibratedCurves
 from scorereport.results.model_records import (
     Comparisons,
     ModelResult,
@@ -47,13 +49,21 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
     fits = PanelFits(panel)
     measures = choose_measures(settings)
     sample, scores = _score_models(len(predictions), fits, measures)
-    comparisons = Comparisons()
-    if settings.resamples > 0:
-        inferred = infer_sample(panel, fits, sample, scores, measures, settings)
+    comparisons, curves = Comparisons(), dict[str, CalibratedCurves | None]()
+    if settings.infers:
+        inferred = infer_sample(panel, fits, sample, scores, measures, settings, points=settings.curve_points)
+        curves = inferred.curves
         sample, scores = inferred.sample, adjust_scores(inferred.models)
         comparisons = compare_model_pairs(panel, inferred, settings)
     groups = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
-    models = [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
+    names = list(panel.forecasts)
+
+    def describe(place: int) -> ModelResult:
+        name = names[place]
+        found = _describe_fit(fits[name], scores[name], curves.get(name), settings)
+        return _describe_model(predictions, panel, found, settings)
+
+    models = list(call_together(describe, len(names), rows=len(panel.outcome)))
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=sample,
@@ -90,7 +100,7 @@ def _score_rows(
         return describe_sample(len(rows), next(iter(fits.values()))), ()
     measures = choose_measures(settings)
     sample, models = _score_models(len(rows), fits, measures)
-    if settings.resamples > 0:
+    if settings.infers:
         inferred = infer_sample(panel, fits, sample, models, measures, settings)
         sample, models = inferred.sample, inferred.models
     return sample, tuple(models.values())
@@ -105,54 +115,47 @@ def _adjust_models(models: list[ModelResult]) -> tuple[ModelResult, ...]:
 def _describe_model(
     predictions: Predictions,
     panel: ForecastPanel,
-    fits: Mapping[str, Corp],
-    scores: ModelScores,
+    found: ModelResult,
     settings: EvaluationSettings,
 ) -> ModelResult:
-    found = _describe_fit(fits[scores.model], scores, settings)
-    if settings.resamples > 0:
+    """Add to the results of a fit those that come from the rows."""
+    if settings.infers:
+        ordered = order_by_forecast(panel, found.model)
         found = replace(
             found,
-            calibration=examine_calibration(predictions, panel, scores.model, settings),
-            recalibration=_recalibrate(panel, scores.model, settings),
+            calibration=examine_calibration(predictions, panel, ordered, settings),
+            recalibration=_recalibrate(ordered, settings),
         )
+    if not settings.scale:
+        return found
     scale = scale_forecast(
         panel,
-        scores.model,
+        found.model,
         n_bins=settings.scale_bins,
         limit=settings.scale_limit,
         level=settings.level,
-        resamples=settings.resamples,
+        resamples=settings.fixed_resamples,
         seed=settings.seed,
     )
     return replace(found, scale=scale)
 
 
-def _describe_fit(fit: Corp, scores: ModelScores, settings: EvaluationSettings) -> ModelResult:
+def _describe_fit(
+    fit: Corp, scores: ModelScores, curves: CalibratedCurves | None, settings: EvaluationSettings
+) -> ModelResult:
     """The results that come from the fit; memory need not hold it afterwards."""
-    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
+    tally = tally_rows(fit, settings.level) if settings.infers else None
     return ModelResult(
         model=scores.model,
         scores=scores,
         forecasts=describe_forecasts(fit),
         murphy=fit.murphy(),
         curves=collect_curves(fit, settings.curve_points, tally=tally),
-        bands=draw_bands(fit, settings) if settings.resamples > 0 else (),
+        bands=draw_bands(fit, curves, settings) if settings.infers else (),
         thresholds=decide_at_thresholds(fit, settings, tally),
     )
 
 
-def _recalibrate(
-    panel: ForecastPanel, name: str, settings: EvaluationSettings
-) -> tuple[RecalibrationTrial, ...]:
-    """Trials of recalibration for one model."""
-    ordered = order_by_forecast(panel, name)
-    return try_recalibration(
-        ordered.outcome,
-        ordered.only,
-        seed=settings.seed,
-        sample_weight=ordered.weight,
-        weight_kind=ordered.weight_kind,
-        cluster=ordered.cluster,
-        level=settings.level,
-    )
+def _recalibrate(ordered: ForecastPanel, settings: EvaluationSettings) -> tuple[RecalibrationTrial, ...]:
+    """Trials of recalibration for one model, whose cases are in the order of its forecasts."""
+    return try_on_panel(ordered, seed=settings.seed, level=settings.level)

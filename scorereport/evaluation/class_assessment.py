@@ -30,7 +30,7 @@ from scorereport.inference.components import (
 )
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.rates import rate_interval
-from scorereport.reliability.draws import Redraw
+from scorereport.reliability.draws import Redraws
 from scorereport.reliability.sampling import random_stream
 from scorereport.results.model_records import ModelScores, ScoreValue
 from scorereport.scores.hard_labels import confusion_table
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 #: Values of miscalibration that differ by less than this are equal but for rounding.
 _ROUNDING = 1e-12
+#: Weights of cases and classes in a chunk of drawn samples: few enough for the cache of a processor.
+_CHUNK = 1 << 16
 _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
 
 
@@ -63,13 +65,19 @@ def examine_class_calibration(
     )
     pools = [[_make_pool(view, model) for view in family.views] for family in families]
 
-    def null(number: int) -> list[float]:
-        truth = null_distribution.draw(random_stream(seed, number))
-        weight = np.zeros(null_distribution.given.shape)  # of each case in each class
-        weight[truth.row, truth.label] = truth.weight
-        return [_miscalibration(family, pool, weight) for family, pool in zip(families, pools, strict=True)]
+    size = max(_CHUNK // null_distribution.given.size, 1)
 
-    drawn = np.array(list(repeat(null, resamples, rows=len(panel.outcome), what="drawing classes")))
+    def null(chunk: int) -> FloatArray:
+        numbers = range(chunk * size, min((chunk + 1) * size, resamples))
+        weight = np.zeros((len(numbers), *null_distribution.given.shape))  # of each case in each class
+        for place, number in enumerate(numbers):
+            truth = null_distribution.draw(random_stream(seed, number))
+            weight[place, truth.row, truth.label] = truth.weight
+        pairs = zip(families, pools, strict=True)
+        return np.column_stack([_miscalibration(family, pool, weight) for family, pool in pairs])
+
+    chunks = repeat(null, -(-resamples // size), rows=len(panel.outcome), what="drawing classes")
+    drawn = np.concatenate(list(chunks))
     dependence = "" if panel.cluster is None else ", dependent within clusters"
     return tuple(
         HypothesisTest(
@@ -81,6 +89,7 @@ def examine_class_calibration(
             "p = (1 + #)/(B + 1)",
             reference=_CORP_REFERENCE,
             n=panel.units.total,
+            draws=resamples,
         )
         for place, family in enumerate(families)
     )
@@ -100,20 +109,22 @@ def _make_pool(view: View, model: str) -> _Pool:
     return _Pool(position, distinct.x_min, distinct.n.astype(np.float64))
 
 
-def _miscalibration(family: Family, pools: Sequence[_Pool], drawn: FloatArray) -> float:
-    """The miscalibration of drawn classes: the sum over the views, over the divisor."""
-    outcome = np.cumsum(drawn, axis=1) if family.kind == "threshold" else drawn
-    total = drawn.sum()
-    return sum(_gain(pool, outcome[:, place]) for place, pool in enumerate(pools)) / (family.divisor * total)
+def _miscalibration(family: Family, pools: Sequence[_Pool], drawn: FloatArray) -> FloatArray:
+    """The miscalibration of each sample of drawn classes: the sum over the views, over the divisor."""
+    outcome = np.cumsum(drawn, axis=2) if family.kind == "threshold" else drawn
+    gain = np.sum([_gain(pool, outcome[:, :, place]) for place, pool in enumerate(pools)], axis=0)
+    return np.asarray(gain / (family.divisor * drawn.sum(axis=(1, 2))))
 
 
-def _gain(pool: _Pool, outcome: FloatArray) -> float:
-    """The gain of recalibrated forecasts over the forecasts, as a sum of Brier scores."""
-    events = np.bincount(pool.position, weights=outcome, minlength=len(pool.forecast))
+def _gain(pool: _Pool, outcome: FloatArray) -> FloatArray:
+    """The gain of recalibrated forecasts over the forecasts, as a sum of Brier scores, of each sample."""
+    samples, size = len(outcome), len(pool.forecast)
+    place = (pool.position + size * np.arange(samples)[:, None]).ravel()
+    events = np.bincount(place, weights=outcome.ravel(), minlength=samples * size).reshape(samples, size)
     events = np.minimum(events, pool.weight)  # sums of fractional weights may differ in the last bit
-    fit = Redraw(None, pool.weight, events).fit()
-    as_forecast = (pool.weight * pool.forecast**2 + events * (1 - 2 * pool.forecast)).sum()
-    return float(as_forecast - (fit.events * (1 - fit.mean)).sum())
+    fit = Redraws(pool.weight, events).fit()
+    as_forecast = (pool.weight * pool.forecast**2 + events * (1 - 2 * pool.forecast)).sum(axis=1)
+    return np.asarray(as_forecast - fit.sum_samples(fit.events * (1 - fit.mean)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -157,10 +168,10 @@ def assess_classes(
     examined = [[examine_view(view, settings) for view in family.views] for family in families]
     models = {name: _score(panel, families, measures, name) for name in panel.forecasts}
     found = Assessment(panel=panel, families=families, examined=examined, models=models)
-    if settings.resamples == 0:
+    if not settings.infers:
         return found
     boot = bootstrap_classes(
-        panel, measures.means, measures.tables, resamples=settings.resamples, seed=settings.seed
+        panel, measures.means, measures.tables, resamples=settings.fixed_resamples, seed=settings.seed
     )
     inferred = {
         name: replace(
@@ -227,7 +238,7 @@ def _warn_of_rare_class(panel: ClassPanel) -> str:
 def _add_components(found: Assessment, model: str, settings: EvaluationSettings) -> ModelScores:
     """Both components of each family with their intervals, and the tests of calibration."""
     tests = examine_class_calibration(
-        found.panel, found.families, model, resamples=settings.resamples, seed=settings.seed
+        found.panel, found.families, model, resamples=settings.fixed_resamples, seed=settings.seed
     )
     tests = tuple(map(note_independence, tests)) if needs_time(found.panel) else tests
     components: list[ComponentEstimate] = []
@@ -240,7 +251,7 @@ def _add_components(found: Assessment, model: str, settings: EvaluationSettings)
                 scored.overfit,
                 found.panel.units,
                 level=settings.level,
-                is_shown=is_miscalibrated(test, settings.level, settings.resamples),
+                is_shown=is_miscalibrated(test, settings.level),
                 note=_warn_of_few(found.examined[place]),
             )
             for component in COMPONENTS

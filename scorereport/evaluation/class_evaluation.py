@@ -31,11 +31,14 @@ from scorereport.results.model_records import ClassCount, ClassSummary, Comparis
 from scorereport.scores.hard_labels import confusion_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scorereport._utils.arrays import IntArray
     from scorereport.data.predictions import ClassPredictions
     from scorereport.evaluation.class_assessment import Assessment, ClassMeasures
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.inference.scale_results import ScaleResult
     from scorereport.results.model_records import ModelScores, SampleSummary
     from scorereport.results.settings import EvaluationSettings
 
@@ -55,12 +58,12 @@ def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings
     families = make_families(panel, predictions.classes, ordered=predictions.ordered)
     found = assess_classes(panel, families, measures, settings)
     comparisons = Comparisons()
-    if settings.resamples > 0:
+    if settings.infers:
         found = replace(found, models=adjust_scores(found.models))
         comparisons = compare_class_models(found, measures, settings)
     score_rows = partial(_score_rows, predictions, measures)
     groups = evaluate_all_groups(predictions, settings, score_rows)
-    dependence = describe_dependence(predictions) if settings.resamples > 0 else ()
+    dependence = describe_dependence(predictions) if settings.infers else ()
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=describe_class_sample(len(predictions), panel),
@@ -106,16 +109,22 @@ def _describe_model(
             for family, examined in zip(found.families, found.examined, strict=True)
         ),
         retention=_collect_retention(panel, model, settings, ordered=predictions.ordered),
-        scale=scale_panel(
-            panel,
-            model,
-            predictions.classes,
-            n_bins=settings.scale_bins,
-            limit=settings.scale_limit,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        ),
+        scale=_collect_scale(panel, model, predictions.classes, settings) if settings.scale else (),
+    )
+
+
+def _collect_scale(
+    panel: ClassPanel, model: str, labels: Sequence[str], settings: EvaluationSettings
+) -> tuple[ScaleResult, ...]:
+    return scale_panel(
+        panel,
+        model,
+        labels,
+        n_bins=settings.scale_bins,
+        limit=settings.scale_limit,
+        level=settings.level,
+        resamples=settings.fixed_resamples,
+        seed=settings.seed,
     )
 
 
@@ -130,7 +139,7 @@ def _collect_retention(
         fractions=settings.retention_fractions,
         cost=choose_cost(panel.n_classes, settings, ordered=ordered),
         level=settings.level,
-        resamples=settings.resamples,
+        resamples=settings.fixed_resamples,
         seed=settings.seed,
     )
 
@@ -143,7 +152,7 @@ def _describe_classes(
         zip(predictions.classes, panel.class_weight.tolist(), strict=True)
     ):
         interval = None
-        if settings.resamples > 0:
+        if settings.infers:
             observed = (panel.outcome == place).astype(float)
             interval = rate_interval(f"share of {label}", observed, panel.units, settings.level)
         share = weight / panel.units.total

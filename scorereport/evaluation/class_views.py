@@ -16,7 +16,7 @@ from scorereport._utils.arrays import FloatArray
 from scorereport.curves import forecast_histogram, reliability_curve
 from scorereport.evaluation.class_measures import BRIER, RPS
 from scorereport.evaluation.forecast_summary import describe_forecasts
-from scorereport.evaluation.model_curves import draw_band
+from scorereport.evaluation.model_curves import draw_consistency_bands
 from scorereport.evaluation.model_scores import infer_sample, score_fit
 from scorereport.evaluation.prediction_panels import fit_panel
 from scorereport.evaluation.sample_summary import describe_sample
@@ -24,6 +24,7 @@ from scorereport.inference.components import CaseLosses
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit import Overfit
 from scorereport.inference.panel import ForecastPanel, make_panel
+from scorereport.reliability.bands import CalibratedCurves
 from scorereport.reliability.decomposition import Decomposition
 from scorereport.results.class_records import CLASS, THRESHOLD, ViewFamily, ViewResult
 from scorereport.results.model_records import ModelScores, SampleSummary
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scorereport.inference.class_panel import ClassPanel
-    from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
     from scorereport.results.settings import EvaluationSettings
 
@@ -164,6 +164,7 @@ class ExaminedView:
     sample: SampleSummary
     scores: dict[str, ModelScores]
     overfits: dict[str, Overfit]
+    curves: dict[str, CalibratedCurves | None]
 
 
 def examine_view(view: View, settings: EvaluationSettings) -> ExaminedView:
@@ -171,11 +172,15 @@ def examine_view(view: View, settings: EvaluationSettings) -> ExaminedView:
     measures = [resolve_measure("brier", {})]
     sample = describe_sample(len(view.outcome), next(iter(view.fits.values())))
     scores = {name: score_fit(name, fit, measures) for name, fit in view.fits.items()}
-    if settings.resamples == 0:
-        return ExaminedView(view=view, sample=sample, scores=scores, overfits={})
-    found = infer_sample(view.panel, view.fits, sample, scores, measures, settings)
+    if not settings.infers:
+        return ExaminedView(view=view, sample=sample, scores=scores, overfits={}, curves={})
+    found = infer_sample(
+        view.panel, view.fits, sample, scores, measures, settings, points=settings.curve_points
+    )
     overfits = {name: of_measures[0] for name, of_measures in found.overfits.items()}
-    return ExaminedView(view=view, sample=found.sample, scores=found.models, overfits=overfits)
+    return ExaminedView(
+        view=view, sample=found.sample, scores=found.models, overfits=overfits, curves=found.curves
+    )
 
 
 def describe_family(
@@ -204,12 +209,5 @@ def _describe_view(found: ExaminedView, model: str, settings: EvaluationSettings
         scores=found.scores[model],
         reliability=reliability_curve(fit),
         histogram=forecast_histogram(fit),
-        bands=_draw_bands(fit, settings) if settings.resamples > 0 else (),
-    )
-
-
-def _draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
-    """Consistency bands of a view: pointwise and simultaneous."""
-    return tuple(
-        draw_band(fit, "consistency", coverage, settings) for coverage in ("pointwise", "simultaneous")
+        bands=draw_consistency_bands(fit, found.curves[model], settings) if settings.infers else (),
     )

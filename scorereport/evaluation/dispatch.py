@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import version
 from platform import python_version
 from typing import TYPE_CHECKING, Any, Unpack
@@ -34,7 +36,7 @@ from scorereport.evaluation.setting_checks import check_engine_support, check_te
 from scorereport.evaluation.subgroups import check_window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scorereport.data.column_rules import Forecasts
     from scorereport.data.roles import Columns
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.settings import EvaluationSettings
 
+    ReadCallback = Callable[[Predictions | ClassPredictions, EvaluationSettings], None]
+
 _SOFTWARE = ("scorereport", "numpy", "scipy")
+_on_read: ContextVar[ReadCallback | None] = ContextVar("on_read", default=None)
 _ENGINE_SOFTWARE = {"duckdb": ("duckdb",), "spark": ("pyspark",)}
 
 
@@ -60,7 +65,7 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
     cluster: str | None = None,
     time: str | None = None,
     level: float = 0.95,
-    resamples: int = 1000,
+    resamples: int | None = None,
     seed: int = SEED,
     engine: str = "auto",
     **others: Unpack[OtherArguments],
@@ -105,6 +110,19 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
 document_arguments(evaluate, ARGUMENTS)
 
 
+@contextmanager
+def called_when_read(on_read: ReadCallback) -> Iterator[None]:
+    """Call a function with the predictions and settings of evaluations in the block, before they begin.
+
+    It serves work that needs no results and can be done meanwhile. Rows that are not in memory are not given.
+    """
+    token = _on_read.set(on_read)
+    try:
+        yield
+    finally:
+        _on_read.reset(token)
+
+
 def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
     """Evaluate data with checked arguments."""
     columns = _find_columns(data, arguments)
@@ -116,6 +134,8 @@ def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
     if chosen == "memory":
         predictions = _read(data, columns)
         sample = _read_reference(arguments, predictions)
+        if (on_read := _on_read.get()) is not None:
+            on_read(predictions, settings)
         return _evaluate_in_memory(predictions, settings, sample)
     check_engine_support(data, columns, chosen)
     sample = _read_reference(arguments)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
-from scorereport.evaluation.prediction_panels import order_by_forecast, select_model
+from scorereport.evaluation.prediction_panels import select_model
 from scorereport.inference.binned_errors import bin_errors
 from scorereport.inference.calibration_in_time import allow_for_time, needs_time
-from scorereport.inference.calibration_tests import (
-    hosmer_lemeshow_test,
-    mean_calibration_test,
-    spiegelhalter_test,
-)
+from scorereport.inference.calibration_tests import examine_groups, examine_sums
 from scorereport.inference.estimates import adjust_tests
 from scorereport.inference.flexible_curves import fit_flexible
 from scorereport.inference.grades import grade_tests
-from scorereport.inference.regression import calibration_line, line_tests
+from scorereport.inference.regression import examine_line
 from scorereport.inference.smooth_calibration import smooth_errors
 from scorereport.results.model_records import ModelCalibration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.data.predictions import Predictions
     from scorereport.inference.estimates import HypothesisTest
     from scorereport.inference.grades import GradeTest
@@ -32,23 +27,15 @@ if TYPE_CHECKING:
     from scorereport.results.settings import EvaluationSettings
 
 
-class _Weights(TypedDict):
-    """The weights of rows, as tests of calibration take them."""
-
-    sample_weight: FloatArray | None
-    weight_kind: str
-
-
-class _WeightsAndClusters(_Weights):
-    cluster: IntArray | None
-
-
 def examine_calibration(
-    predictions: Predictions, panel: ForecastPanel, model: str, settings: EvaluationSettings
+    predictions: Predictions, panel: ForecastPanel, ordered: ForecastPanel, settings: EvaluationSettings
 ) -> ModelCalibration:
-    """Calibration line, tests of calibration and calibration errors of one model."""
+    """Calibration line, tests of calibration and calibration errors of one model.
+
+    `ordered` has the cases of this model in the order of its forecasts, `panel` those of all models.
+    """
+    (model,) = ordered.forecasts
     in_time = select_model(panel, model)
-    ordered = order_by_forecast(panel, model)
     line, tests = _examine_line(ordered, settings.level)
     if needs_time(in_time):
         line, tests = allow_for_time(in_time, line, tests)
@@ -64,13 +51,11 @@ def examine_calibration(
 
 def _examine_line(panel: ForecastPanel, level: float) -> tuple[CalibrationLine, list[HypothesisTest]]:
     """The calibration line and the tests of calibration, with rows independent in time."""
-    y, p = panel.outcome, panel.only
-    weights: _Weights = {"sample_weight": panel.weight, "weight_kind": panel.weight_kind}
-    rows: _WeightsAndClusters = {**weights, "cluster": panel.cluster}
-    tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
+    line, of_line = examine_line(panel, level=level)
+    tests = [*examine_sums(panel), *of_line]
     if panel.cluster is None:  # with clusters, the distribution of the Hosmer-Lemeshow statistic is unknown
-        tests.append(hosmer_lemeshow_test(y, p, **weights))
-    return calibration_line(y, p, level=level, **rows), tests
+        tests.append(examine_groups(panel))
+    return line, tests
 
 
 def _test_grades(predictions: Predictions, panel: ForecastPanel, model: str) -> tuple[GradeTest, ...]:

@@ -18,13 +18,14 @@ from scorereport.curves import (
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import choose_knots, thin_roc
 from scorereport.inference.decisions import add_decision_band
+from scorereport.reliability.bands import simultaneous_consistency_band
 from scorereport.results.model_records import ModelCurves
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves.fitted import IsotonicFit
     from scorereport.inference.decision_tallies import DecisionTally
-    from scorereport.reliability.bands import Band
+    from scorereport.reliability.bands import Band, CalibratedCurves
     from scorereport.reliability.fit import Corp
     from scorereport.results.settings import EvaluationSettings
 
@@ -51,16 +52,28 @@ def collect_curves(
     )
 
 
-def draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
-    """Bands for the reliability diagram: consistency and confidence, pointwise and simultaneous."""
+def draw_bands(fit: Corp, curves: CalibratedCurves | None, settings: EvaluationSettings) -> tuple[Band, ...]:
+    """Bands for the reliability diagram: consistency and confidence, pointwise and simultaneous.
+
+    `curves` are those of a calibrated forecast, if they were drawn already.
+    """
     bands = [
-        draw_band(fit, "consistency", "pointwise", settings),
-        draw_band(fit, "consistency", "simultaneous", settings),
+        *draw_consistency_bands(fit, curves, settings),
         draw_band(fit, "confidence", "pointwise", settings),
     ]
     if fit.cluster is None and fit.sample.units.are_repeated_rows:  # the honest band needs independent rows
         bands.append(fit.band("confidence", settings.band_level, coverage="simultaneous"))
     return tuple(bands)
+
+
+def draw_consistency_bands(
+    fit: Corp, curves: CalibratedCurves | None, settings: EvaluationSettings
+) -> tuple[Band, Band]:
+    """The pointwise and the simultaneous consistency band."""
+    pointwise = draw_band(fit, "consistency", "pointwise", settings)
+    if curves is None:
+        return pointwise, draw_band(fit, "consistency", "simultaneous", settings)
+    return pointwise, simultaneous_consistency_band(fit.sample, curves, settings.band_level)
 
 
 def draw_band(fit: Corp, kind: str, coverage: str, settings: EvaluationSettings) -> Band:

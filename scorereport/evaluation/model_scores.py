@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.evaluation.prediction_panels import select_model
+from scorereport.evaluation.prediction_panels import order_by_forecast
 from scorereport.evaluation.sample_summary import infer_prevalence
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.calibration_in_time import needs_time, note_independence
-from scorereport.inference.component_tests import ScoredModel, is_miscalibrated, judge_miscalibration
-from scorereport.inference.components import COMPONENTS, FittedLosses, component_interval, warn_of_few_events
+from scorereport.inference.calibration_null import draw_null, judge_miscalibration
+from scorereport.inference.component_tests import ScoredModel, is_miscalibrated
+from scorereport.inference.components import (
+    COMPONENTS,
+    FittedLosses,
+    component_interval,
+    place_in_blocks,
+    warn_of_few_events,
+)
 from scorereport.inference.delong import estimate_auc
 from scorereport.inference.estimates import adjust_tests
 from scorereport.inference.few_values import allow_for_few_values, find_few_values
+from scorereport.inference.mean_intervals import infer_means
 from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.rates import rate_interval
+from scorereport.reliability.band_bounds import choose_resamples
+from scorereport.reliability.bands import CalibratedCurves
 from scorereport.reliability.blocks import Blocks
 from scorereport.results.model_records import ModelScores, SampleSummary, ScoreValue
 from scorereport.scores.ranking import area_under_roc
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import Corp
     from scorereport.results.settings import EvaluationSettings
 
-#: Draws from the smoothed curve that estimate the overfit of a fit.
+#: Draws from the smoothed curve that estimate the overfit of a fit, where a number of resamples is given.
 _OVERFIT_DRAWS = 100
 
 
@@ -55,13 +65,15 @@ def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
 class SampleInference:
     """A sample and its models with intervals and tests; `overfits` has those of each model by each measure.
 
-    Only the blocks of each fit are kept, which are few.
+    Only the blocks of each fit are kept, which are few. `curves` are those of each forecast if it were
+    calibrated, for a band.
     """
 
     sample: SampleSummary
     models: dict[str, ModelScores]
     overfits: dict[str, list[Overfit]]
     blocks: dict[str, Blocks]
+    curves: dict[str, CalibratedCurves | None]
 
 
 def infer_sample(
@@ -71,14 +83,26 @@ def infer_sample(
     models: Mapping[str, ModelScores],
     measures: list[Measure],
     settings: EvaluationSettings,
+    *,
+    points: int | None = None,
 ) -> SampleInference:
-    """Compute intervals for every number of a sample, and tests of calibration by miscalibration."""
-    overfits, inferred, blocks = {}, {}, {}
+    """Compute intervals for every number of a sample, and tests of calibration by miscalibration.
+
+    The draws of the tests are kept as curves at about `points` points, if these are given.
+    """
+    overfits, inferred, blocks, curves = {}, {}, {}, {}
     for name, known in _bootstrap_scores(panel, models, measures, settings).items():
         fit = fits[name]
         blocks[name] = fit.blocks
-        overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
-        tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
+        overfits[name] = estimate_overfit(
+            fit.sample,
+            measures,
+            draws=None if settings.resamples is None else _OVERFIT_DRAWS,
+            seed=settings.seed,
+        )
+        resamples = choose_resamples(settings.resamples, settings.band_level)
+        null = draw_null(fit, measures, resamples=resamples, seed=settings.seed, points=points)
+        tests, curves[name] = judge_miscalibration(fit, null), null.curves
         note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
         few = find_few_values(fit.sample, settings.level)
         tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
@@ -87,7 +111,7 @@ def infer_sample(
         found = _add_components(known, scored, tests, note, panel, settings)
         inferred[name] = _correct_few_values(found, few, measures)
     sample = infer_prevalence(sample, panel, measures, settings)
-    return SampleInference(sample=sample, models=inferred, overfits=overfits, blocks=blocks)
+    return SampleInference(sample=sample, models=inferred, overfits=overfits, blocks=blocks, curves=curves)
 
 
 def _bootstrap_scores(
@@ -96,8 +120,13 @@ def _bootstrap_scores(
     measures: list[Measure],
     settings: EvaluationSettings,
 ) -> dict[str, ModelScores]:
-    """Intervals of all mean scores and skills; the bootstrap is not kept, because it holds every score."""
-    boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
+    """Intervals of all mean scores and skills; what they come from is not kept: it may hold every score."""
+    if settings.resamples is None:
+        boot = infer_means(
+            panel, measures, level=settings.level, method=settings.interval_method, seed=settings.seed
+        )
+    else:
+        boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
     return {
         name: replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
         for name, known in models.items()
@@ -108,8 +137,10 @@ def score_cases(
     name: str, blocks: Blocks, panel: ForecastPanel, measures: list[Measure], overfits: list[Overfit]
 ) -> Iterator[ScoredModel]:
     """A model under one measure after the other, to save memory."""
+    forecast = panel.forecasts[name]
+    places = place_in_blocks(panel.outcome, forecast, blocks, panel.orders.known(name))
     for measure, overfit in zip(measures, overfits, strict=True):
-        losses = FittedLosses(measure, panel.outcome, panel.forecasts[name], blocks)
+        losses = FittedLosses(measure, panel.outcome, forecast, blocks, places)
         yield ScoredModel(name=name, losses=losses, overfit=overfit)
 
 
@@ -128,7 +159,7 @@ def _add_components(
             model.overfit,
             panel.units,
             level=settings.level,
-            is_shown=is_miscalibrated(test, settings.level, settings.resamples),
+            is_shown=is_miscalibrated(test, settings.level),
             note=note,
         )
         for model, test in zip(scored, tests, strict=True)
@@ -151,7 +182,7 @@ def _add_intervals(
 ) -> Iterator[ScoreValue]:
     for score in known.scores:
         if score.name == "roc_auc":
-            interval = estimate_auc(select_model(panel, known.model), settings.level)
+            interval = estimate_auc(order_by_forecast(panel, known.model), settings.level)
             yield replace(score, interval=interval, skill_interval=_skill_of_auc(interval))
             continue
         interval, skill = (

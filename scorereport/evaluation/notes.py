@@ -43,12 +43,12 @@ def describe_rows_and_models(predictions: Predictions, settings: EvaluationSetti
     weight = None if predictions.weight is None else predictions.weight[counts]
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
-    elif settings.resamples > 0:
+    elif settings.infers:
         units = SamplingUnits(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
         yield from describe_few_events(
             units.count(outcome == 1), units.count(outcome == 0), are_effective=not units.are_repeated_rows
         )
-    if settings.resamples > 0:
+    if settings.infers:
         yield from describe_dependence(predictions)
         yield from _describe_left_out(predictions)
     rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
@@ -64,7 +64,7 @@ def describe_missing_recalibration(
     models: Iterable[ModelResult], settings: EvaluationSettings
 ) -> Iterator[str]:
     """Explain why no recalibration was tried; nothing if one was, or if there are no resamples."""
-    if settings.resamples > 0 and not any(model.recalibration for model in models):
+    if settings.infers and not any(model.recalibration for model in models):
         yield (
             f"Recalibration is left out: it needs at least {FEWEST_EVENTS} events and {FEWEST_EVENTS} "
             "non-events, spread over its folds."
@@ -97,7 +97,7 @@ def _describe_limits(
             f"{column}: groups of fewer than {settings.smallest_group} rows are counted, not scored "
             f"({len(small)} of {len(groups)})."
         )
-    if settings.resamples == 0:
+    if not settings.infers:
         return
     tested = len(groups) - len(small)
     if len(groups) > MOST_GROUPS_WITH_INTERVALS:

@@ -54,7 +54,9 @@ def select_model(panel: ForecastPanel, name: str) -> ForecastPanel:
 
 def order_by_forecast(panel: ForecastPanel, name: str) -> ForecastPanel:
     """The cases with the forecast of one model, in canonical order: functions need not sort it again."""
-    return replace(select_model(panel, name), time=None).in_canonical_order()
+    one = replace(select_model(panel, name), time=None)
+    order = panel.orders.known(name)
+    return one.in_canonical_order() if order is None else one.in_order(order)
 
 
 def fit_panel(panel: ForecastPanel) -> dict[str, Corp]:

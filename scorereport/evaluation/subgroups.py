@@ -54,7 +54,7 @@ def evaluate_groups(
 ) -> list[GroupResult]:
     """Evaluate each group of a column; groups without weight are left out, and a note lists them."""
     groups = [(label, rows) for label, rows in rows_by_label(labels) if has_weight(predictions, rows)]
-    infers = settings.resamples > 0 and len(groups) <= MOST_GROUPS_WITH_INTERVALS
+    infers = settings.infers and len(groups) <= MOST_GROUPS_WITH_INTERVALS
     of_groups = settings if infers else replace(settings, resamples=0)
     small = f"Fewer than {settings.smallest_group} rows: counted, not scored."
     found = []
@@ -104,7 +104,7 @@ def compare_groups(
     predictions: Cases, groups: GroupedResults, settings: EvaluationSettings
 ) -> tuple[Heterogeneity, ...]:
     """Tests of whether the groups of each column differ; none without resamples."""
-    if settings.resamples == 0:
+    if not settings.infers:
         return ()
     return tuple(
         found

@@ -41,7 +41,8 @@ CLASSES = (
     "strong Republican",
 )
 GROUP = "education"
-SETTINGS = {"resamples": 500}  # half the default: draws for seven classes are slow
+#: Half of the usual resamples, because draws for seven classes are slow.
+SETTINGS = {"resamples": 500, "scale": True}
 SOURCE = "American National Election Study 1996, held-out respondents"
 _SEED = 1996
 _FEATURES = ["logpopul", "TVnews", "selfLR", "age", "educ", "income"]

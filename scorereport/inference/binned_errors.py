@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -170,17 +171,17 @@ class _BinnedDistance:
         """The errors as one row, with a column for each draw."""
         return _combine(distance, self.share[:, None], self.norm)[None]
 
-    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
-        """Which draws are at least as large as the value found, as 0 and 1."""
-        return (self.values(distance) >= found).astype(np.float64)
+    def reach(self, distance: FloatArray, *bounds: FloatArray) -> list[FloatArray]:
+        """For each bound: which draws are at least as large, as 0 and 1."""
+        values = self.values(distance)
+        return [(values >= bound).astype(np.float64) for bound in bounds]
 
 
 def _cells(panel: ForecastPanel, bins: int, strategy: str) -> ForecastCells:
     """The bins that have cases, numbered without gaps."""
-    edges = _edges(panel, bins, strategy)
-    return ForecastCells.of(
-        panel, np.unique(np.searchsorted(edges[1:-1], panel.only), return_inverse=True)[1]
-    )
+    n = np.diff(_bounds(panel, _edges(panel, bins, strategy)))
+    n = n[n > 0]
+    return ForecastCells.of(panel, np.repeat(np.arange(len(n)), n))
 
 
 def _expect(panel: ForecastPanel, cells: ForecastCells) -> FloatArray:
@@ -195,7 +196,8 @@ def _calibrated(panel: ForecastPanel, cells: ForecastCells, expected: FloatArray
     """
     if panel.cluster is not None:
         return expected
-    spread = np.bincount(cells.index, panel.units.row_weight * panel.only * (1 - panel.only)) / cells.weight
+    start = np.flatnonzero(np.diff(cells.index, prepend=-1))
+    spread = np.add.reduceat(panel.units.row_weight * panel.only * (1 - panel.only), start) / cells.weight
     return (1 - np.sqrt(np.maximum(1 - 4 * spread, 0))) / 2
 
 
@@ -215,9 +217,9 @@ def _warn(panel: ForecastPanel, strategy: str, norm: str) -> str:
 
 
 def _bin_cases(panel: ForecastPanel, bins: int, strategy: str, norm: str) -> BinnedError:
-    weight, edges = panel.units.row_weight, _edges(panel, bins, strategy)
-    index = np.searchsorted(edges[1:-1], panel.only)
-    n, events, forecast = (_sums(index, weight * v, bins) for v in (1.0, panel.outcome, panel.only))
+    edges = _edges(panel, bins, strategy)
+    bounds, one = _bounds(panel, edges), np.broadcast_to(1.0, len(panel.only))
+    n, events, forecast = (_sums(panel, values, bounds) for values in (one, panel.outcome, panel.only))
     used = np.flatnonzero(n > 0)
     distance = np.abs(events[used] - forecast[used]) / n[used]
     return BinnedError(
@@ -243,8 +245,16 @@ def _edges(panel: ForecastPanel, bins: int, strategy: str) -> FloatArray:
     return np.concatenate([p[:1], inner, p[-1:]])
 
 
-def _sums(index: IntArray, values: FloatArray, bins: int) -> FloatArray:
-    return np.bincount(index, values, minlength=bins).astype(np.float64)
+def _bounds(panel: ForecastPanel, edges: FloatArray) -> IntArray:
+    """The first row of each bin, and the end of the last: a bin includes its upper end."""
+    inner = np.searchsorted(panel.only, edges[1:-1], side="right")
+    return np.concatenate([[0], inner, [len(panel.only)]])
+
+
+def _sums(panel: ForecastPanel, values: FloatArray, bounds: IntArray) -> FloatArray:
+    """Weighted sums of the values of each bin, which may be empty."""
+    weighted = values if panel.weight is None else panel.weight * values
+    return np.array([weighted[start:end].sum() for start, end in pairwise(bounds.tolist())])
 
 
 def _combine(distance: FloatArray, share: FloatArray, norm: str) -> FloatArray:

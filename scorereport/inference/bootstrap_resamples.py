@@ -44,9 +44,16 @@ LINE = ("slope", "intercept", "intercept_at_slope_one")
 class ResampledScores:
     """Mean scores, and the skill and uncertainty that follow from them and from the prevalence."""
 
-    def __init__(self, panel: ForecastPanel, measures: Sequence[Measure]) -> None:
+    def __init__(
+        self,
+        panel: ForecastPanel,
+        measures: Sequence[Measure],
+        keys: Sequence[tuple[str, Measure]] | None = None,
+    ) -> None:
+        """Score all models by all measures, or only the pairs of a model and a measure in `keys`."""
         self.panel, self.measures = panel, measures
-        self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
+        every = [(model, measure) for model in panel.forecasts for measure in measures]
+        self.keys = every if keys is None else list(keys)
 
     def score(self, rows: slice) -> FloatArray:
         """The columns that are summed, for some rows: 1, outcomes, and each score of each model."""
@@ -69,6 +76,14 @@ class ResampledScores:
         """Sums under these weights: of the weights themselves, of outcomes, and of each score."""
         return np.einsum("ji,i->j", self._columns[0], weight)  # no BLAS: its sums depend on its threads
 
+    def sum_by_unit(self) -> FloatArray:
+        """The columns of each sampling unit: weighted sums over its rows, or those of one repeated row."""
+        units, columns = self.panel.units, self._columns[0]
+        if units.cluster is not None:
+            sums = [np.bincount(units.cluster, units.row_weight * column) for column in columns]
+            return np.array(sums, dtype=np.float64)
+        return columns if units.are_repeated_rows else columns * units.row_weight
+
     def finish(self, sums: FloatArray, observed: FloatArray | None = None) -> Iterator[Statistic]:
         """Prevalence, and for each measure uncertainty and every model's score and skill.
 
@@ -87,11 +102,12 @@ class ResampledScores:
             at_constant = partial(self._score_of_constant, measure, prevalence[0])
             yield make_statistic("", f"{measure.label}{UNCERTAINTY}", reference, at_constant)
         for column, (model, measure) in enumerate(self.keys, start=1):
-            yield from self._model_statistics(model, measure, prevalence, means[:, column])
+            yield from self.score_and_skill(model, measure, prevalence, means[:, column])
 
-    def _model_statistics(
+    def score_and_skill(
         self, model: str, measure: Measure, prevalence: FloatArray, mean: FloatArray
     ) -> Iterator[Statistic]:
+        """The mean score and the skill, from their values in the sample and in each resample."""
         scores = partial(self._scores_of, model, measure)
         reference = expected_score(measure, prevalence, prevalence)
         perfect_gain = reference - expected_score(measure, prevalence, None)

@@ -30,13 +30,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.expansions import Expansion
     from scorereport.reliability.sampling import SamplingUnits
 
 
 class Statistic(NamedTuple):
     """A statistic: its value in the sample and in every resample, and the influence of each row on it.
 
-    `rare` returns, for a level, the interval that allows for rare cases, which resamples cannot contain.
+    `rare` returns, for a level, the interval that allows for rare cases, which resamples cannot contain. With
+    an `expansion` of their distribution there are no replicates.
     """
 
     model: str
@@ -45,6 +47,17 @@ class Statistic(NamedTuple):
     replicates: FloatArray
     influence: Callable[[], FloatArray]
     rare: Callable[[float], tuple[float, float]] | None = None
+    expansion: Expansion | None = None
+
+    @property
+    def known(self) -> FloatArray:
+        """The replicates that are defined."""
+        return self.replicates[np.isfinite(self.replicates)]
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation over resamples."""
+        return float(self.known.std(ddof=1)) if self.expansion is None else self.expansion.spread
 
 
 def make_statistic(
@@ -80,7 +93,9 @@ _SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float
     "odds": (logit, expit, lambda rate: 1 / (rate * (1 - rate))),
 }
 _SKILL = " skill"
-_LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
+_LABELS = {"bca": "BCa", "percentile": "percentile"}
+#: What a method says of an interval that was computed without resamples.
+FROM_INFLUENCE = "from the influence of"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,52 +167,62 @@ class Bootstrap:
     ) -> Estimate:
         check_inside(level, "level", 0, 1, closed="neither")
         check_option(method, "method", INTERVAL_METHODS)
-        units = self.panel.units
-        label = f"{_LABELS[method]}, {self.resamples} resamples of {units.describes}, seed {self.seed}"
-        label += "" if units.cluster is None else ", widened for the number of clusters"
-        value, known = statistic.value, statistic.replicates[np.isfinite(statistic.replicates)]
-        if not np.isfinite(value) or len(known) < 2 or self.panel.units.size <= 1:
-            return _no_interval(statistic.measure, value, level, label, self.panel.units)
+        units, value, label = self.panel.units, statistic.value, self._describe(statistic, method)
+        is_known = statistic.expansion is not None or len(statistic.known) >= 2
+        if not (np.isfinite(value) and is_known and units.size > 1):
+            return _no_interval(statistic.measure, value, level, label, units)
         scale = scale or self._scale_of(statistic.measure)
-        lower, upper = bounds = self._interval(statistic, known, level, method, scale)
+        lower, upper = bounds = self._interval(statistic, level, method, scale)
         if allow_for_rare:
             lower, upper = self._allow_for_rare(statistic, bounds, level, method)
             label += f", {WIDENED}" if (lower, upper) != bounds else ""
         if scale != "plain" and statistic.measure in self.measures:
             lower, upper = clip_to_range((lower, upper), self.measures[statistic.measure])
-        freedom = self.panel.units.degrees_of_freedom
-        lost = _describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates))
+        freedom = units.degrees_of_freedom
+        lost = _describe_lost(len(statistic.replicates) - len(statistic.known), len(statistic.replicates))
         return Estimate(
             measure=statistic.measure,
             value=value,
-            standard_error=_error(statistic, known, units),
+            standard_error=_error(statistic, units),
             lower=lower,
             upper=upper,
             level=level,
             method=label,
-            n=self.panel.units.total,
+            n=units.total,
             degrees_of_freedom=freedom if np.isfinite(freedom) else None,
-            note=lost or describe_few_draws(self.panel.units),
+            note=lost or describe_few_draws(units),
         )
 
-    def _interval(
-        self, statistic: Statistic, known: FloatArray, level: float, method: str, scale: str
-    ) -> tuple[float, float]:
+    def _describe(self, statistic: Statistic, method: str) -> str:
+        """How an interval was computed."""
+        units, resamples = self.panel.units, len(statistic.replicates)
+        if resamples == 0:
+            label = f"{_LABELS[method]} {FROM_INFLUENCE} {units.describes}"
+        else:
+            label = (
+                f"{_LABELS[method]} bootstrap, {resamples} resamples of {units.describes}, seed {self.seed}"
+            )
+        return label if units.cluster is None else f"{label}, widened for the number of clusters"
+
+    def _interval(self, statistic: Statistic, level: float, method: str, scale: str) -> tuple[float, float]:
         """Bounds of a statistic; those of an uncertainty come from the prevalence, of which it is a function.
 
         Replicates of the uncertainty mislead near the prevalence at which it is largest: all are smaller.
         """
         if statistic.measure.endswith(UNCERTAINTY):
             prevalence = self._find("", PREVALENCE)
-            bounds = self._interval(prevalence, prevalence.replicates, level, method, "odds")
+            bounds = self._interval(prevalence, level, method, "odds")
             return image_of_prevalence(self._measure_of_uncertainty(statistic), *bounds)
-        units, influence = self.panel.units, statistic.influence()
-        acceleration = units.acceleration(influence) if method == "bca" else 0.0
-        bounds = _bounds(statistic.value, known, level, method, acceleration)
-        if units.cluster is None or not known.std() > 0:
+        units = self.panel.units
+        if statistic.expansion is None:
+            acceleration = units.acceleration(statistic.influence()) if method == "bca" else 0.0
+            bounds = _bounds(statistic.value, statistic.known, level, method, acceleration)
+        else:
+            bounds = statistic.expansion.bounds(level, method)
+        if units.cluster is None or not statistic.spread > 0:
             return bounds
-        reach = units.critical_value(level) * units.standard_error(influence)
-        factor = reach / (float(ndtri((1 + level) / 2)) * float(known.std(ddof=1)))
+        reach = units.critical_value(level) * units.standard_error(statistic.influence())
+        factor = reach / (float(ndtri((1 + level) / 2)) * statistic.spread)
         return _widen_for_clusters(statistic.value, bounds, factor, reach, scale)
 
     def _scale_of(self, measure: str) -> str:
@@ -214,7 +239,7 @@ class Bootstrap:
         """Widen bounds to allow for rare cases, which resamples cannot contain."""
         if statistic.measure.endswith(UNCERTAINTY):
             known = self._find("", PREVALENCE)
-            prevalence = self._interval(known, known.replicates, level, method, "odds")
+            prevalence = self._interval(known, level, method, "odds")
             return image_of_prevalence(
                 self._measure_of_uncertainty(statistic),
                 *self._allow_for_rare(known, prevalence, level, method),
@@ -225,13 +250,12 @@ class Bootstrap:
         return self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
 
 
-def _error(statistic: Statistic, replicates: FloatArray, units: SamplingUnits) -> float:
-    """The standard deviation of replicates; over clusters, where it is too small, the bias-reduced error."""
-    drawn = float(replicates.std(ddof=1))
+def _error(statistic: Statistic, units: SamplingUnits) -> float:
+    """The standard deviation over resamples; over clusters, where it is too small, the bias-reduced error."""
     if units.cluster is None:
-        return drawn
+        return statistic.spread
     error = units.standard_error(statistic.influence())
-    return error if np.isfinite(error) else drawn
+    return error if np.isfinite(error) else statistic.spread
 
 
 def _widen_for_clusters(
@@ -258,15 +282,27 @@ def _bounds(
     value: float, replicates: FloatArray, level: float, method: str, acceleration: float
 ) -> tuple[float, float]:
     """Quantiles of the replicates: those of the level, or shifted for bias and skewness (BCa)."""
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca":
-        below = exceeds(value, replicates).mean() + are_equal(value, replicates).mean() / 2
-        edge = 0.5 / len(replicates)
-        bias = ndtri(np.clip(below, edge, 1 - edge))
-        z = bias + ndtri(tails)
-        tails = ndtr(bias + z / (1 - acceleration * z))
-    lower, upper = np.quantile(replicates, tails)
+    lower, upper = np.quantile(replicates, find_tails(value, replicates, level, method, acceleration))
     return float(lower), float(upper)
+
+
+def find_tails(
+    value: float, replicates: FloatArray, level: float, method: str, acceleration: float
+) -> FloatArray:
+    """Return the shares of replicates below both ends of an interval."""
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method != "bca":
+        return tails
+    bias = ndtri(share_below(value, replicates))
+    z = bias + ndtri(tails)
+    return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
+
+
+def share_below(value: float, replicates: FloatArray) -> float:
+    """Return the share of replicates below the value, and of half of its ties; never 0 or 1."""
+    below = exceeds(value, replicates).mean() + are_equal(value, replicates).mean() / 2
+    edge = 0.5 / len(replicates)
+    return float(np.clip(below, edge, 1 - edge))
 
 
 def _no_interval(measure: str, value: float, level: float, method: str, units: SamplingUnits) -> Estimate:

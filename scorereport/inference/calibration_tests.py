@@ -160,8 +160,18 @@ def hosmer_lemeshow_test(
     """
     groups = check_whole(groups, "groups", 2)
     panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind)
-    group = _equal_groups(panel.only, panel.units.row_weight, groups)
-    return _test_groups(panel, group, in_sample=bool(in_sample))
+    return _test_groups(panel, _equal_groups(panel, groups), in_sample=bool(in_sample))
+
+
+def examine_sums(panel: ForecastPanel) -> tuple[HypothesisTest, HypothesisTest]:
+    """Test a panel's only forecast by Spiegelhalter's z and by calibration in the large."""
+    by_brier = _test_sum(panel, 1 - 2 * panel.only, SPIEGELHALTER)
+    return by_brier, _test_sum(panel, np.ones_like(panel.only), IN_THE_LARGE)
+
+
+def examine_groups(panel: ForecastPanel) -> HypothesisTest:
+    """Test a panel's only forecast in ten groups, after Hosmer and Lemeshow; rows must be independent."""
+    return _test_groups(panel, _equal_groups(panel, 10), in_sample=False)
 
 
 # Sums over all cases
@@ -177,7 +187,7 @@ def _test_sum(panel: ForecastPanel, factor: FloatArray, about: SumTest) -> Hypot
         statistic=z,
         p_value=distribution.p_value(z),
         null_hypothesis=about.null_hypothesis,
-        method=f"two-sided {distribution.test_name}, {_describe_variance(panel)}",
+        method=f"two-sided {distribution.name_of_test}, {_describe_variance(panel)}",
         reference=about.reference,
         n=panel.units.total,
         note=_join(
@@ -247,19 +257,19 @@ def _note_impossible(panel: ForecastPanel) -> str:
 # Groups
 
 
-def _equal_groups(p: FloatArray, weight: FloatArray, groups: int) -> IntArray:
-    """Number of the group of each of the sorted forecasts, from 0 and without gaps."""
-    counted = np.cumsum(weight)
-    last = p[find_reached(counted, np.arange(1, groups) / groups)]
-    group = np.searchsorted(last, p)
-    return np.cumsum(np.diff(group, prepend=group[0]) > 0)
+def _equal_groups(panel: ForecastPanel, groups: int) -> IntArray:
+    """The first row of each group of the sorted forecasts."""
+    p = panel.only
+    last = p[find_reached(np.cumsum(panel.units.row_weight), np.arange(1, groups) / groups)]
+    start = np.unique(np.append(0, np.searchsorted(p, last, side="right")))
+    return start[start < len(p)]
 
 
-def _test_groups(panel: ForecastPanel, group: IntArray, *, in_sample: bool) -> HypothesisTest:
+def _test_groups(panel: ForecastPanel, start: IntArray, *, in_sample: bool) -> HypothesisTest:
     p, weight = panel.only, panel.units.row_weight
-    excess = _sums(group, weight * (panel.outcome - p))
-    expected, opposite = _sums(group, weight * p), _sums(group, weight * (1 - p))
-    squared = _sums(group, _squared_weight(panel))
+    excess = np.add.reduceat(weight * (panel.outcome - p), start)
+    expected, opposite = np.add.reduceat(weight * p, start), np.add.reduceat(weight * (1 - p), start)
+    squared = np.add.reduceat(_squared_weight(panel), start)
     terms = _chi_square_terms(excess, squared * expected * opposite / (expected + opposite) ** 2)
     freedom = int(np.count_nonzero(terms >= 0)) - 2 * in_sample
     statistic = float(np.nansum(terms)) if freedom > 0 else np.nan

@@ -119,7 +119,9 @@ class ClassDistribution:
         if units.cluster is not None and self._correlation > 0:
             of_cluster = rng.random(int(units.size))[units.cluster]
             chance = np.where(rng.random(len(chance)) < np.sqrt(self._correlation), of_cluster, chance)
-        label = (chance[:, None] >= self._inner_ends).sum(axis=1)
+        label = np.zeros(len(chance), dtype=np.intp)
+        for end in self._inner_ends:
+            label += chance >= end
         return DrawnClasses(self.rows, label, units.row_weight)
 
     @cached_property
@@ -139,7 +141,7 @@ class ClassDistribution:
 
     @cached_property
     def _inner_ends(self) -> FloatArray:
-        """The boundaries of the classes in [0, 1); 2 after the last class that is possible."""
+        """The boundaries of the classes in [0, 1), by row; 2 after the last class that is possible."""
         ends = np.cumsum(self.shares, axis=1)[:, :-1]
         later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
-        return np.where(later > 0, ends, 2.0)
+        return np.ascontiguousarray(np.where(later > 0, ends, 2.0).T)

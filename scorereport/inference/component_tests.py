@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.choices import SEED
+from scorereport.inference.calibration_null import RULES, draw_null, judge_miscalibration
 from scorereport.inference.components import (
     COMPONENTS,
     Losses,
@@ -27,27 +28,22 @@ from scorereport.inference.mean_errors import (
     error_distribution,
     mean_error,
 )
-from scorereport.inference.overfit import Overfit, draw_excess, estimate_overfit
+from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.panel import make_panel
-from scorereport.reliability.decomposition import mean_at
 from scorereport.reliability.fit import corp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.losses import Measure
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.panel import PanelRows
     from scorereport.reliability.fit import Corp
 
 
-RULES = ("exact", "r")
-#: Samples with equal miscalibration may differ in the last digits; they count as equal.
-_ROUNDING = 1e-12
 _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
 
 
@@ -80,9 +76,8 @@ def miscalibration_test(
     fit.require_events("The miscalibration test")
     check_option(rule, "rule", RULES)
     resamples, seed = check_whole(resamples, "resamples", 1), check_whole(seed, "seed", 0)
-    return judge_miscalibration(
-        fit, [resolve_measure(score, options)], resamples=resamples, seed=seed, rule=rule
-    )[0]
+    measures = [resolve_measure(score, options)]
+    return judge_miscalibration(fit, draw_null(fit, measures, resamples=resamples, seed=seed, rule=rule))[0]
 
 
 def component_intervals(
@@ -90,7 +85,7 @@ def component_intervals(
     score: str | Callable[..., FloatArray] = "brier",
     *,
     level: float = 0.95,
-    draws: int = 100,
+    draws: int | None = None,
     resamples: int = 999,
     seed: int = SEED,
     **options: Any,
@@ -103,7 +98,8 @@ def component_intervals(
 
     Parameters
     ----------
-    draws : number of draws of outcomes from a smoothed curve, to estimate the overfit
+    draws : number of draws of outcomes from a smoothed curve, to estimate the overfit; None for as many as
+        a Monte-Carlo error of 2 % of the interval's width takes
     resamples : number of draws of the miscalibration test, which decides whether the interval starts at 0
 
     >>> from scorereport import corp
@@ -115,8 +111,9 @@ def component_intervals(
     fit.require_events("An interval of a component")
     level = check_inside(level, "level", 0, 1, closed="neither")
     measure = resolve_measure(score, options)
-    draws, resamples = check_whole(draws, "draws", 1), check_whole(resamples, "resamples", 1)
-    test = judge_miscalibration(fit, [measure], resamples=resamples, seed=check_whole(seed, "seed", 0))[0]
+    draws, resamples = _check_draws(draws), check_whole(resamples, "resamples", 1)
+    null = draw_null(fit, [measure], resamples=resamples, seed=check_whole(seed, "seed", 0))
+    test = judge_miscalibration(fit, null)[0]
     overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
     y, x, _ = fit.cases
     losses = case_losses(measure, y, x, fit.sample.cep(x), fit.prevalence)
@@ -129,7 +126,7 @@ def component_intervals(
             overfit,
             fit.sample.units,
             level=level,
-            is_shown=is_miscalibrated(test, level, resamples),
+            is_shown=is_miscalibrated(test, level),
             note=note,
         )
         for name in COMPONENTS
@@ -137,45 +134,13 @@ def component_intervals(
     return allow_for_few_values(mcb, few, measure), allow_for_few_values(dsc, few, measure)
 
 
-def judge_miscalibration(
-    fit: Corp, measures: Sequence[Measure], *, resamples: int, seed: int, rule: str = "exact"
-) -> list[HypothesisTest]:
-    """Test miscalibration under each measure, all from the same draws."""
-    simulation = fit.sample.simulation(fit.distinct.x_min)
-    null = draw_excess(simulation, measures, draws=resamples, seed=seed, redraw_cases=rule == "r")
-    drawn = "forecasts and outcomes" if rule == "r" else "outcomes"
-    formula = "#/B" if rule == "r" else "(1 + #)/(B + 1)"
-    dependence = "" if fit.cluster is None else ", dependent within clusters"
-    dependence += "" if fit.sample.units.are_repeated_rows else ", with sampling weights of the outcome drawn"
-    method = f"{resamples} draws of {drawn} from the forecast{dependence}, seed {seed}; p = {formula}"
-    return [
-        HypothesisTest(
-            name=f"miscalibration ({measure.label})",
-            statistic=(observed := _miscalibration(fit, measure)),
-            p_value=_p_value(null[:, column], observed, rule),
-            null_hypothesis="The forecast is calibrated: P(event | forecast) equals the forecast.",
-            method=method,
-            reference=_CORP_REFERENCE,
-            n=float(fit.n),
-        )
-        for column, measure in enumerate(measures)
-    ]
+def _check_draws(draws: int | None) -> int | None:
+    return None if draws is None else check_whole(draws, "draws", 1)
 
 
-def is_miscalibrated(test: HypothesisTest, level: float, resamples: int) -> bool:
+def is_miscalibrated(test: HypothesisTest, level: float) -> bool:
     """Whether the test rejects at the level of the interval's lower limit, or has the smallest p possible."""
-    return test.p_value <= max((1 - level) / 2, 1 / (resamples + 1))
-
-
-def _miscalibration(fit: Corp, measure: Measure) -> float:
-    given, fitted = fit.distinct, fit.blocks
-    as_forecast = mean_at(measure.loss, given.x_min, given.n, given.events)
-    return as_forecast - mean_at(measure.loss, fitted.mean, fitted.n, fitted.events)
-
-
-def _p_value(null: FloatArray, observed: float, rule: str) -> float:
-    at_least = int((null >= observed - _ROUNDING).sum())
-    return at_least / len(null) if rule == "r" else (1 + at_least) / (len(null) + 1)
+    return test.p_value <= max((1 - level) / 2, test.smallest_p_value)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -194,7 +159,7 @@ def component_differences(
     score: str | Callable[..., FloatArray] = "brier",
     *,
     level: float = 0.95,
-    draws: int = 100,
+    draws: int | None = None,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
@@ -209,7 +174,7 @@ def component_differences(
     0.0
     """
     level = check_inside(level, "level", 0, 1, closed="neither")
-    draws, seed = check_whole(draws, "draws", 1), check_whole(seed, "seed", 0)
+    draws, seed = _check_draws(draws), check_whole(seed, "seed", 0)
     panel = make_panel(
         y_true,
         {"first": first, "second": second},

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray, row_chunks
 from scorereport._utils.formatting import format_counted
-from scorereport.inference.large_panels import row_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from scorereport.inference.losses import Measure
     from scorereport.inference.mean_errors import ErrorDistribution
@@ -75,13 +76,28 @@ class CaseLosses:
 
 
 class FittedLosses:
-    """Losses of each case, computed from a fitted curve when needed: to keep them would take memory."""
+    """Losses of each case, computed from a fitted curve when needed: to keep them all would take memory.
 
-    def __init__(self, measure: Measure, outcome: FloatArray, forecast: FloatArray, blocks: Blocks) -> None:
+    A recalibrated forecast has the loss of its block and outcome. `places` are those of `place_in_blocks`.
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        outcome: FloatArray,
+        forecast: FloatArray,
+        blocks: Blocks,
+        places: NDArray[np.unsignedinteger],
+    ) -> None:
         self.measure = measure.label
         self._loss, self._outcome, self._forecast = measure.loss, outcome, forecast
-        self._corners, self._prevalence = blocks.corners, blocks.events.sum() / blocks.n.sum()
         self._kept: tuple[str, FloatArray] = ("", np.empty(0))
+        self._places = places
+        both = np.tile([0.0, 1.0], len(blocks))
+        self._recalibrated = self._loss(both, np.repeat(blocks.mean, 2))
+        prevalence = np.full(len(both), blocks.events.sum() / blocks.n.sum())
+        with np.errstate(invalid="ignore"):  # ∞ - ∞ where rounding of weights loses an outcome
+            self._discriminated = self._loss(both, prevalence) - self._recalibrated
 
     def gain(self, component: str) -> FloatArray:
         """Loss of the forecast, or of the prevalence, minus that of the recalibrated forecast, by case."""
@@ -93,20 +109,43 @@ class FittedLosses:
     def recalibrates_like(self, other: FittedLosses) -> bool:
         """Whether both fits give the same losses; chunk by chunk, as most differences show early."""
         parts = row_chunks(len(self._outcome))
-        return all(np.array_equal(self._recalibrated(part), other._recalibrated(part)) for part in parts)
+        return all(
+            np.array_equal(
+                self._recalibrated.take(self._places[part]), other._recalibrated.take(other._places[part])
+            )
+            for part in parts
+        )
 
     def _find_gain(self, component: str) -> FloatArray:
         gain = np.empty(len(self._outcome))
         for part in row_chunks(len(gain)):
-            y = self._outcome[part]
-            over_forecast = component == "miscalibration"
-            worse = self._forecast[part] if over_forecast else np.full(len(y), self._prevalence)
-            with np.errstate(invalid="ignore"):  # ∞ - ∞ where rounding of weights loses an outcome
-                np.subtract(self._loss(y, worse), self._recalibrated(part), out=gain[part])
+            place = self._places[part]
+            if component == "discrimination":
+                gain[part] = self._discriminated.take(place)
+                continue
+            worse = self._loss(self._outcome[part], self._forecast[part])
+            with np.errstate(invalid="ignore"):
+                np.subtract(worse, self._recalibrated.take(place), out=gain[part])
         return gain
 
-    def _recalibrated(self, part: slice) -> FloatArray:
-        return self._loss(self._outcome[part], np.interp(self._forecast[part], *self._corners))
+
+def place_in_blocks(
+    outcome: FloatArray, forecast: FloatArray, blocks: Blocks, order: NDArray[np.integer] | None = None
+) -> NDArray[np.unsignedinteger]:
+    """Return twice the block of each row, plus 1 for an event; in two bytes if they are enough.
+
+    With their `order`, if it is known, forecasts need not be searched for.
+    """
+    dtype: type[np.unsignedinteger] = np.uint16 if 2 * len(blocks) <= 1 << 16 else np.uint32
+    places: NDArray[np.unsignedinteger] = np.empty(len(forecast), dtype=dtype)
+    if order is not None:
+        ends = np.searchsorted(forecast, blocks.x_max, side="right", sorter=order)
+        places[order] = np.repeat(np.arange(0, 2 * len(blocks), 2, dtype=dtype), np.diff(ends, prepend=0))
+    for part in row_chunks(len(forecast)):
+        if order is None:
+            places[part] = 2 * np.searchsorted(blocks.x_max, forecast[part])
+        places[part] += outcome[part] == 1
+    return places
 
 
 Losses = CaseLosses | FittedLosses

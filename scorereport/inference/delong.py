@@ -25,6 +25,7 @@ from scorereport._utils.formatting import format_plain
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.mean_errors import ErrorDistribution, describe_few_draws
 from scorereport.inference.panel import make_panel
+from scorereport.inference.placements import placements
 from scorereport.reliability.clusters import ClusterSums, sum_over_clusters, sums_of_mean
 from scorereport.reliability.sampling import SamplingUnits
 
@@ -114,24 +115,6 @@ def estimate_auc(panel: ForecastPanel, level: float, scale: str = "score") -> Es
     )
 
 
-def placements(outcome: FloatArray, forecast: FloatArray, weight: FloatArray | None = None) -> FloatArray:
-    """Return the share of the other class that each case is correctly ordered against; ties count half.
-
-    NaN where the other class is absent.
-
-    >>> placements(np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.1, 0.4, 0.3, 0.4]))
-    array([1.  , 0.75, 0.5 , 0.25])
-    """
-    level, position = np.unique(forecast, return_inverse=True)
-    w = np.ones(len(outcome)) if weight is None else weight
-    events, non_events = (
-        np.bincount(position, weights=of_class, minlength=len(level)).astype(np.float64)
-        for of_class in (w * outcome, w * (1 - outcome))
-    )
-    of_event, of_non_event = _share_below(non_events), 1 - _share_below(events)
-    return np.where(outcome == 1, of_event[position], of_non_event[position])
-
-
 def auc_influence(outcome: FloatArray, forecast: FloatArray, weight: FloatArray | None = None) -> FloatArray:
     """Return the influence of each case on the AUC: deviations whose mean is 0.
 
@@ -152,8 +135,11 @@ def auc_influence(outcome: FloatArray, forecast: FloatArray, weight: FloatArray 
 def mean_placement(panel: ForecastPanel, shares: FloatArray) -> float:
     """Return the AUC or, from differences of placements, the difference of AUCs; NaN if a class is absent."""
     is_event, _ = _classes(panel.outcome)
-    w = panel.units.row_weight[is_event]
-    return float((w * shares[is_event]).sum() / w.sum()) if len(w) else np.nan
+    of_events = shares.compress(is_event)
+    if panel.weight is None or not len(of_events):
+        return float(of_events.sum() / len(of_events)) if len(of_events) else np.nan
+    w = panel.weight.compress(is_event)
+    return float((w * of_events).sum() / w.sum())
 
 
 def placement_error(panel: ForecastPanel, shares: FloatArray) -> float:
@@ -181,19 +167,29 @@ def placement_spread(panel: ForecastPanel, shares: FloatArray) -> PlacementSprea
     bias-reduced error of the sum of both class means, with Satterthwaite's. NaN if a class has fewer than
     two independent draws.
     """
+    if panel.cluster is None:
+        return _spread_of_rows(panel, shares)
     error = placement_error(panel, shares)
-    if panel.cluster is not None and not np.isnan(error):
+    if not np.isnan(error):
         sums = _cluster_sums(panel, shares)
         both = np.ones(2)
         variance, freedom = float(both @ sums.covariance @ both), sums.degrees_of_freedom(both)
         is_known = freedom > 0
         return PlacementSpread(variance**0.5, freedom) if is_known else PlacementSpread(np.nan, np.inf)
-    if not error > 0:
-        return PlacementSpread(error, np.inf)
+    return PlacementSpread(error, np.inf)
+
+
+def _spread_of_rows(panel: ForecastPanel, shares: FloatArray) -> PlacementSpread:
+    """DeLong's error of independent rows, with Welch's degrees of freedom."""
+    if not panel.outcome.any() or panel.outcome.all():
+        return PlacementSpread(np.nan, np.inf)
     parts = [
         (units.standard_error(of_class) ** 2, _freedom_of_mean(units))
         for units, of_class in _by_class(panel, shares)
     ]
+    error = float(np.sqrt(sum(variance for variance, _ in parts)))
+    if not error > 0:
+        return PlacementSpread(error, np.inf)
     spread = sum(variance**2 / freedom for variance, freedom in parts)
     # NaN, or 0 by rounding, where one row has all the weight of a class
     return PlacementSpread(error, error**4 / spread) if spread > 0 else PlacementSpread(np.nan, np.inf)
@@ -233,12 +229,6 @@ def describe_interval(panel: ForecastPanel, scale: str) -> str:
     return f"DeLong{of_clusters if panel.cluster is not None else ''}, {scale} scale"
 
 
-def _share_below(weight: FloatArray) -> FloatArray:
-    """Share of the weight below each level, with half of what lies at it."""
-    upto = np.cumsum(weight)
-    return (upto - weight / 2) / upto[-1] if upto[-1] > 0 else np.full(len(weight), np.nan)
-
-
 def _classes(outcome: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows are events, and which are not."""
     return outcome == 1, outcome == 0
@@ -252,10 +242,10 @@ def _delong_variance(panel: ForecastPanel, shares: FloatArray) -> float:
 def _by_class(panel: ForecastPanel, shares: FloatArray) -> Iterator[tuple[SamplingUnits, FloatArray]]:
     """The rows of each class as independent draws, and their placements."""
     for chosen in _classes(panel.outcome):
-        weight = None if panel.weight is None else panel.weight[chosen]
+        weight = None if panel.weight is None else panel.weight.compress(chosen)
         yield (
-            SamplingUnits(rows=int(chosen.sum()), weight=weight, weight_kind=panel.weight_kind),
-            shares[chosen],
+            SamplingUnits(rows=int(np.count_nonzero(chosen)), weight=weight, weight_kind=panel.weight_kind),
+            shares.compress(chosen),
         )
 
 

@@ -11,6 +11,7 @@ DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44, doi:10.2307/2531595
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from scorereport.inference.delong import (
     describe_method,
     mean_placement,
     placement_spread,
-    placements,
 )
 from scorereport.inference.estimates import Difference, adjust_by_holm
 from scorereport.inference.losses import resolve_measure
@@ -42,6 +42,7 @@ from scorereport.inference.mean_errors import (
     without_rounding,
 )
 from scorereport.inference.panel import make_panel
+from scorereport.inference.placements import placements
 from scorereport.inference.time_errors import LAZARUS_2018, describe_slow
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.scores.registry import get_score
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     #: A score's name, a function of (y_true, y_prob), or either of them with its options.
     Choice = str | Callable[..., FloatArray] | tuple[str | Callable[..., FloatArray], Mapping[str, Any]]
 
+#: Up to this many scores of all models together are kept, so that each is computed once.
+_MOST_REMEMBERED = 6_000_000
 AUC = "roc_auc"
 DIEBOLD_MARIANO = "Diebold, Mariano (1995), J. Bus. Econ. Stat. 13, doi:10.1080/07350015.1995.10524599"
 DELONG = "DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44, doi:10.2307/2531595"
@@ -126,7 +129,9 @@ def score_difference(
         time=time,
     )
     settings = choose_errors(panel, level, errors, lags)
-    return _compare_by_score(panel, ("first", "second"), resolve_measure(score, options), settings)
+    measure = resolve_measure(score, options)
+    scores = partial(_score_model, panel, measure)
+    return _compare_by_score(panel, ("first", "second"), measure, scores, settings)
 
 
 def delong_test(
@@ -155,7 +160,8 @@ def delong_test(
         weight_kind=weight_kind,
         cluster=cluster,
     )
-    return _compare_by_auc(panel, ("first", "second"), choose_errors(panel, level))
+    placed = partial(_place_model, panel)
+    return _compare_by_auc(panel, ("first", "second"), placed, choose_errors(panel, level))
 
 
 def compare_models(
@@ -208,9 +214,11 @@ def compare_panel(
     differences: list[Difference] = []
     for measure in measures:
         if isinstance(measure, str):
-            found = [_compare_by_auc(panel, pair, settings) for pair in pairs]
+            of_model = _remember(panel, partial(_place_model, panel))
+            found = [_compare_by_auc(panel, pair, of_model, settings) for pair in pairs]
         else:
-            found = [_compare_by_score(panel, pair, measure, settings) for pair in pairs]
+            scores = _remember(panel, partial(_score_model, panel, measure))
+            found = [_compare_by_score(panel, pair, measure, scores, settings) for pair in pairs]
         differences += adjust_by_holm(found)
     return tuple(differences)
 
@@ -223,11 +231,28 @@ def _resolve(choice: Choice) -> Measure | str:
     return AUC
 
 
+def _remember(panel: ForecastPanel, compute: Callable[[str], FloatArray]) -> Callable[[str], FloatArray]:
+    """The function of a model, computed once for each if all fit into memory."""
+    return cache(compute) if len(panel.forecasts) * len(panel.outcome) <= _MOST_REMEMBERED else compute
+
+
+def _score_model(panel: ForecastPanel, measure: Measure, name: str) -> FloatArray:
+    return measure.score(panel.outcome, panel.forecasts[name])
+
+
+def _place_model(panel: ForecastPanel, name: str) -> FloatArray:
+    return placements(panel.outcome, panel.forecasts[name], panel.weight, panel.orders.known(name))
+
+
 def _compare_by_score(
-    panel: ForecastPanel, pair: tuple[str, str], measure: Measure, settings: ErrorChoice
+    panel: ForecastPanel,
+    pair: tuple[str, str],
+    measure: Measure,
+    scores: Callable[[str], FloatArray],
+    settings: ErrorChoice,
 ) -> Difference:
     """Diebold and Mariano's test of one pair."""
-    first, second = (measure.score(panel.outcome, panel.forecasts[name]) for name in pair)
+    first, second = (scores(name) for name in pair)
     return compare_cases(
         panel, pair, (first, second), settings, measure=measure.label, higher_is_better=measure.sign < 0
     )
@@ -274,26 +299,28 @@ def compare_cases(
     )
 
 
-def _compare_by_auc(panel: ForecastPanel, pair: tuple[str, str], settings: ErrorChoice) -> Difference:
+def _compare_by_auc(
+    panel: ForecastPanel, pair: tuple[str, str], placed: Callable[[str], FloatArray], settings: ErrorChoice
+) -> Difference:
     """DeLong's test of one pair."""
     panel = panel if settings.errors == "cluster" else replace(panel, cluster=None)
-    first, second = (placements(panel.outcome, panel.forecasts[name], panel.weight) for name in pair)
-    value = mean_placement(panel, first - second)
+    first, second = (placed(name) for name in pair)
+    values, difference = [mean_placement(panel, shares) for shares in (first, second)], first - second
+    value = mean_placement(panel, difference)
     in_time = settings.errors == "hac"
     if in_time:
         error, distribution = _influence_error(panel, pair, settings), error_distribution(panel, settings)
     else:
-        error, freedom = placement_spread(panel, first - second)
+        error, freedom = placement_spread(panel, difference)
         distribution = ErrorDistribution(freedom)
-    error = without_rounding(error, first - second)
+    error = without_rounding(error, difference)
     test = wald_test(value, error, settings.level, distribution)
-    errors = describe_method(panel)
     return Difference(
         first=pair[0],
         second=pair[1],
         measure=AUC,
-        first_value=mean_placement(panel, first),
-        second_value=mean_placement(panel, second),
+        first_value=values[0],
+        second_value=values[1],
         value=value,
         standard_error=test.standard_error,
         lower=_cut(test.lower),
@@ -305,7 +332,7 @@ def _compare_by_auc(panel: ForecastPanel, pair: tuple[str, str], settings: Error
         null_hypothesis="Both models have the same AUC.",
         method=f"AUC influence, {describe_errors(panel, settings)}"
         if in_time
-        else f"{errors}, paired, quantile of t",
+        else f"{describe_method(panel)}, paired, quantile of t",
         reference="; ".join(_auc_references(settings)),
         n=panel.units.total,
         note=f"The AUC needs both outcomes; all are {format_plain(panel.outcome[0])}."

@@ -26,7 +26,6 @@ from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from scorereport.inference.panel import ForecastPanel
-    from scorereport.reliability.sampling import SamplingUnits
 
 CARPENTER_1999 = "Carpenter (1999), J. R. Stat. Soc. B 61, doi:10.1111/1467-9868.00169"
 #: Number of draws of curves.
@@ -48,15 +47,15 @@ class DistanceSummary(Protocol):
     def values(self, distance: FloatArray) -> FloatArray:
         """A row for each statistic, a column for each draw."""
 
-    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
-        """Which statistics of the draws are at least as large as those found, as 0 and 1."""
+    def reach(self, distance: FloatArray, *bounds: FloatArray) -> list[FloatArray]:
+        """For each set of bounds: which statistics of the draws are at least as large, as 0 and 1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForecastCells:
     """Cases grouped by forecast: a cell for each distinct forecast, or for neighbouring ones.
 
-    `index` is the cell of each row.
+    `index` is the cell of each row; rows are in the order of forecasts.
     """
 
     index: IntArray
@@ -67,10 +66,11 @@ class ForecastCells:
     @classmethod
     def of(cls, panel: ForecastPanel, index: IntArray) -> ForecastCells:
         """Compute weights, mean forecasts and event rates by cell."""
-        weight = panel.units.row_weight
+        weight, start = panel.weight, np.flatnonzero(index[1:] != index[:-1]) + 1
+        start = np.append(0, start)
         n, forecast, events = (
-            np.bincount(index, weight * values).astype(np.float64)
-            for values in (1.0, panel.only, panel.outcome)
+            np.add.reduceat(values if weight is None else weight * values, start)
+            for values in (np.broadcast_to(1.0, len(index)), panel.only, panel.outcome)
         )
         return cls(index=index, weight=n, forecast=forecast / n, event_rate=events / n)
 
@@ -101,7 +101,9 @@ class ForecastCells:
         """The standard deviation of the random deviation of each cell."""
         units = panel.units
         if units.cluster is None or units.size < 2:
-            squares = np.bincount(self.index, _squares(units)).astype(np.float64)
+            squares = self.weight
+            if not units.are_repeated_rows:
+                squares = np.bincount(self.index, units.row_weight**2).astype(np.float64)
             return np.sqrt(expected * (1 - expected) * squares) / self.weight
         sums = self._sum_groups(panel, expected)
         return np.sqrt((sums**2).sum(axis=0) * units.size / (units.size - 1)) / self.weight
@@ -114,11 +116,6 @@ class ForecastCells:
         size = groups * len(self.weight)
         sums = np.bincount(code * len(self.weight) + self.index, residual, minlength=size)
         return sums.reshape(groups, len(self.weight)).astype(np.float64)
-
-
-def _squares(units: SamplingUnits) -> FloatArray:
-    """What each row adds to the variance of a sum of weights: its count if rows are repeated."""
-    return units.row_weight if units.are_repeated_rows else units.row_weight**2
 
 
 def _normal(level: float) -> float:
@@ -195,8 +192,9 @@ def bound_distances(drawn: DrawnCurve, summary: DistanceSummary, level: float) -
 
 def _compare(distance: FloatArray, summary: DistanceSummary, found: FloatArray) -> FloatArray:
     """The shares of draws whose statistics are at least, and at most, as large as those found."""
-    as_large = summary.reach(distance, found * (1 - _ROUNDING)).mean(axis=1)
-    return np.stack([as_large, 1 - summary.reach(distance, found * (1 + _ROUNDING)).mean(axis=1)])
+    reached = summary.reach(distance, found * (1 - _ROUNDING), found * (1 + _ROUNDING))
+    as_large, larger = (which.mean(axis=1) for which in reached)
+    return np.stack([as_large, 1 - larger])
 
 
 def _choose_multiples(found: FloatArray, here: FloatArray, level: float) -> FloatArray:

@@ -17,19 +17,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.arrays import FloatArray, read_only, row_chunks
 from scorereport._utils.checks import check_inside, check_whole
-from scorereport._utils.choices import SEED
+from scorereport._utils.choices import SEED, USUAL_RESAMPLES
 from scorereport._utils.formatting import format_level, format_plain
 from scorereport.errors import UsageError
-from scorereport.inference.large_panels import are_many_alike, row_chunks
+from scorereport.inference.large_panels import are_many_alike
 from scorereport.inference.murphy_bands import (
     CountedSample,
     RowSample,
     average_differences,
     find_dominant,
+    forecasts_of,
     half_widths,
+    half_widths_in_batches,
+    sort_together,
 )
+from scorereport.inference.murphy_draws import DrawnBand, draw_band, is_drawable
 from scorereport.inference.panel import make_panel
 
 if TYPE_CHECKING:
@@ -83,6 +87,11 @@ def choose_costs(panel: ForecastPanel, points: int) -> FloatArray:
     """Choose costs: half of them evenly spaced on [0, 1], half among the distinct forecasts."""
     knots = np.concatenate(list(panel.forecasts.values()))
     knots.sort()
+    return _choose_among(knots, points)
+
+
+def _choose_among(knots: FloatArray, points: int) -> FloatArray:
+    """Choose costs, half of them among forecasts in ascending order."""
     is_first = np.append(True, knots[1:] != knots[:-1])
     distinct = int(np.count_nonzero(is_first))
     chosen = np.linspace(0, distinct - 1, min(points // 2, distinct)).round().astype(np.intp)
@@ -135,7 +144,7 @@ def murphy_difference(
     names: tuple[str, str] = ("first", "second"),
     level: float = 0.9,
     points: int = 200,
-    resamples: int = 1000,
+    resamples: int | None = 1000,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
@@ -158,7 +167,8 @@ def murphy_difference(
     level : confidence level of the bands
     points : the band is computed at up to this many costs, half of them evenly spaced on [0, 1], half
         evenly spaced among the distinct forecasts
-    resamples, seed : number of resamples of the bootstrap, and its seed
+    resamples, seed : number of resamples of the bootstrap, and its seed; with None, rows are resampled only
+        if they are fewer than 1,000 or in clusters: else curves are drawn with the covariance of the rows
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : rows of the same cluster are drawn together
@@ -179,19 +189,55 @@ def murphy_difference(
         cluster=cluster,
     )
     level = check_inside(level, "level", 0, 1, closed="neither")
-    theta = choose_costs(panel, check_whole(points, "points", 2))
-    check_whole(resamples, "resamples", 2)
+    check_whole(points, "points", 2)
     check_whole(seed, "seed", 0)
-    return _with_band(panel, theta, names, level, resamples, seed)
-
-
-def _with_band(
-    panel: ForecastPanel, theta: FloatArray, names: tuple[str, str], level: float, resamples: int, seed: int
-) -> MurphyDifference:
+    if resamples is None:
+        return compare_costs(panel, names, level=level, points=points, seed=seed)
+    check_whole(resamples, "resamples", 2)
+    theta = choose_costs(panel, points)
     sample = CountedSample.of(panel, theta) if are_many_alike(panel) else RowSample.of(panel, theta)
     measured, _ = average_differences(sample.cells, sample.weight)
-    pointwise, simultaneous = half_widths(sample, panel, level, resamples, seed)
-    dominant = find_dominant(panel)
+    if panel.units.size <= 1:
+        pointwise = simultaneous = np.full(len(theta), np.nan)
+    else:
+        pointwise, simultaneous = half_widths(sample, panel, level, resamples, seed)
+    band = DrawnBand(measured, pointwise, simultaneous, resamples)
+    return _describe(panel, names, theta, band, find_dominant(panel), level, seed)
+
+
+def compare_costs(
+    panel: ForecastPanel, names: tuple[str, str], *, level: float, points: int = 200, seed: int = SEED
+) -> MurphyDifference:
+    """Compare two models of a panel at every cost, with as many draws as the band needs."""
+    if panel.weight is None:
+        keys = sort_together(panel)
+        dominant = find_dominant(panel, keys)
+        theta = _choose_among(forecasts_of(keys), points)
+        del keys
+    else:
+        dominant, theta = find_dominant(panel), choose_costs(panel, points)
+    if is_drawable(panel):
+        return _describe(panel, names, theta, draw_band(panel, theta, level, seed), dominant, level, seed)
+    sample = RowSample.of(panel, theta)
+    measured, _ = average_differences(sample.cells, sample.weight)
+    if panel.units.size <= 1:
+        widths = (np.full(len(theta), np.nan),) * 2
+    else:
+        widths = half_widths_in_batches(sample, panel, level, USUAL_RESAMPLES, seed)
+    band = DrawnBand(measured, *widths, USUAL_RESAMPLES)
+    return _describe(panel, names, theta, band, dominant, level, seed)
+
+
+def _describe(
+    panel: ForecastPanel,
+    names: tuple[str, str],
+    theta: FloatArray,
+    band: DrawnBand,
+    dominant: str,
+    level: float,
+    seed: int,
+) -> MurphyDifference:
+    measured, pointwise, simultaneous, draws, method = band
     sign = np.where(measured + simultaneous < 0, -1, 0) + np.where(measured - simultaneous > 0, 1, 0)
     return MurphyDifference(
         first=names[0],
@@ -205,8 +251,8 @@ def _with_band(
         dominant=dominant,
         sentence=describe_dominance(names, dominant, theta, sign, level),
         level=level,
-        resamples=resamples,
+        resamples=draws,
         seed=seed,
         n=panel.units.total,
-        method=f"bootstrap of {panel.units.describes}, sup-t",
+        method=method or f"bootstrap of {panel.units.describes}, sup-t",
     )

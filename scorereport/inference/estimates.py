@@ -43,7 +43,8 @@ class HypothesisTest:
     """A statistic and its p-value, with the null hypothesis in words; NaN where not defined, see the note.
 
     `p_value_holm` is adjusted for the number of models, or of groups, to which the same test was applied, and
-    None if there is only one.
+    None if there is only one. `draws` is the number of samples that were drawn under the null hypothesis, and
+    None for tests that draw none.
     """
 
     name: str
@@ -55,7 +56,13 @@ class HypothesisTest:
     n: float
     degrees_of_freedom: int | None = None
     p_value_holm: float | None = None
+    draws: int | None = None
     note: str = ""
+
+    @property
+    def smallest_p_value(self) -> float:
+        """The smallest p-value that the draws can give; 0 for tests that draw none."""
+        return 0.0 if self.draws is None else 1 / (self.draws + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ _KNOTS = {
 }
 #: Events, and non-events, needed for each coefficient except the intercept.
 _CASES_PER_COEFFICIENT = 10
+#: Log-odds are standardized by at least this many of them.
+_STANDARDIZED = 10_000
 _POINTWISE = (
     "The band is pointwise and assumes that the spline can follow the true curve; beyond the outer knots "
     "the curve is a line in log-odds."
@@ -119,19 +121,37 @@ def _fit_most_knots(panel: ForecastPanel, level: float, points: int, left_out: s
         knots = _place_knots(panel, number)
         if knots is None:
             continue
-        basis = _Basis.of(logit(panel.only), knots)
-        columns = basis.columns(logit(panel.only))
-        value = fit_columns(columns, panel.outcome, panel.units.row_weight)
-        if np.isfinite(value).all() and np.isfinite(covariance := _covariance(panel, columns, value)).all():
-            return _compute_curve(panel, basis, (value, covariance), level, points, left_out)
+        basis = _Basis.of(panel, knots)
+        fit = _fit_spline(panel, basis)
+        if all(np.isfinite(part).all() for part in fit):
+            return _compute_curve(panel, basis, fit, level, points, left_out)
     return _no_curve(panel, level, " ".join(filter(None, (left_out, "The fit did not converge."))))
 
 
-def _covariance(panel: ForecastPanel, columns: FloatArray, value: FloatArray) -> FloatArray:
+def _fit_spline(panel: ForecastPanel, basis: _Basis) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and their covariance: of the rows or, if they are many and independent, of cells."""
+    if panel.cells is not None and _has_likelihood(panel):
+        x, y, weight = panel.cells.without()
+    else:
+        x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
+    columns = basis.columns(x)
+    value = fit_columns(columns, y, weight)
+    if not np.isfinite(value).all():
+        return value, np.full((len(value), len(value)), np.nan)
+    return value, _covariance(panel, columns, value, weight)
+
+
+def _has_likelihood(panel: ForecastPanel) -> bool:
+    return panel.cluster is None and panel.units.are_repeated_rows
+
+
+def _covariance(
+    panel: ForecastPanel, columns: FloatArray, value: FloatArray, weight: FloatArray
+) -> FloatArray:
     """Covariance of the coefficients: from the likelihood, or bias-reduced over clusters or weighted rows."""
     units, log_odds = panel.units, combine(value, columns)
-    if panel.cluster is None and units.are_repeated_rows:
-        return invert(information(columns, log_odds, units.row_weight))
+    if _has_likelihood(panel):
+        return invert(information(columns, log_odds, weight))
     if units.size < 2:
         return np.full((len(value), len(value)), np.nan)
     return sum_over_draws(columns, log_odds, panel.outcome, units).covariance
@@ -192,14 +212,14 @@ def _note_left_out(is_inside: NDArray[np.bool_]) -> str:
 
 def _why_no_curve(panel: ForecastPanel) -> str:
     """Describe why not even a line fits; empty if one does."""
-    p, is_event = panel.only, panel.outcome == 1
-    if is_event.all() or not is_event.any():
+    p = panel.only
+    if panel.outcome.all() or not panel.outcome.any():
         return f"All outcomes are {format_plain(panel.outcome[0])}: no curve fits."
     if p[0] == p[-1]:
         return "All forecasts are the same: there is no curve."
     if panel.units.size < 2:
         return f"One {panel.units.unit} does not show how much outcomes vary: there is no curve."
-    if p[is_event].min() >= p[~is_event].max() or p[is_event].max() <= p[~is_event].min():
+    if panel.separates:
         return "The forecasts separate events from non-events: no curve fits."
     return ""
 
@@ -229,7 +249,8 @@ def _place_knots(panel: ForecastPanel, number: int) -> FloatArray | None:
         return np.empty(0)
     reached = find_reached(np.cumsum(panel.units.row_weight), np.array(_KNOTS[number]))
     knots = panel.only[reached]
-    has_all = len(np.unique(knots)) == number and len(np.unique(panel.only)) > number
+    distinct = 1 + np.count_nonzero(panel.only[1:] != panel.only[:-1])
+    has_all = len(np.unique(knots)) == number and distinct > number
     return logit(knots) if has_all else None
 
 
@@ -242,9 +263,11 @@ class _Basis:
     spread: float
 
     @classmethod
-    def of(cls, x: FloatArray, knots: FloatArray) -> _Basis:
-        spread = float(x.std()) or 1.0
-        return cls(knots=knots, centre=float(x.mean()), spread=spread)
+    def of(cls, panel: ForecastPanel, knots: FloatArray) -> _Basis:
+        """Standardize by the log-odds of the sample; any centre and spread near them would do."""
+        step = max(len(panel.only) // _STANDARDIZED, 1)
+        x = logit(panel.only[step // 2 :: step])
+        return cls(knots=knots, centre=float(x.mean()), spread=float(x.std()) or 1.0)
 
     def columns(self, x: FloatArray) -> FloatArray:
         """The columns of the regression at log-odds; as in Harrell (2015), section 2.4.5."""
@@ -265,7 +288,7 @@ def _cube(x: FloatArray) -> FloatArray:
 
 def _choose_points(panel: ForecastPanel, points: int) -> FloatArray:
     """Forecasts of the sample: all, or half quantiles and half those nearest to evenly spread values."""
-    p = np.unique(panel.only)
+    p = panel.only[np.append(True, panel.only[1:] != panel.only[:-1])]
     if len(p) <= points:
         return p
     reached = np.cumsum(panel.units.row_weight)

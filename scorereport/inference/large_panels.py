@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scorereport._utils.arrays import row_chunks
 from scorereport._utils.machine import release_memory, repeat
 from scorereport.reliability.fit import Corp, corp
 from scorereport.reliability.sampling import random_stream
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Up to this many rows each resample is drawn at once.
 MANY_ROWS = 100_000
-#: Rows of a chunk: few enough to stay in the cache of a processor.
-CHUNK_ROWS = 1 << 16
+#: Rows of all fits that are kept; each takes some 50 bytes.
+_MOST_FITTED = 6_000_000
 #: Key of the random streams of this module.
 _KEY = 3
 
@@ -41,11 +42,6 @@ class ResampledSums(NamedTuple):
 def are_many_alike(panel: PanelRows) -> bool:
     """Whether rows are many and have neither weights nor clusters, so that only counts of draws matter."""
     return len(panel.outcome) > MANY_ROWS and panel.weight is None and panel.cluster is None
-
-
-def row_chunks(n: int, size: int = CHUNK_ROWS) -> list[slice]:
-    """Return consecutive chunks of n rows."""
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 @np.errstate(invalid="ignore")  # a column with an infinite value has an infinite sum
@@ -95,7 +91,7 @@ class PanelFits(Mapping[str, Corp]):
             weight_kind=panel.weight_kind,
             cluster=panel.cluster,
         )
-        if len(panel.outcome) <= MANY_ROWS:
+        if len(panel.outcome) * len(self) <= _MOST_FITTED:
             self._kept[name] = fit
         else:
             release_memory()

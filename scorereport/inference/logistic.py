@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from scorereport.inference.large_panels import row_chunks
+from scorereport._utils.arrays import row_chunks
 from scorereport.inference.likelihood import combine, gram, influence
 
 if TYPE_CHECKING:

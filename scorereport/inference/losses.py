@@ -52,7 +52,8 @@ class Measure:
 
     def loss(self, y: FloatArray, p: FloatArray) -> FloatArray:
         """The score of each case, with the sign that makes lower better."""
-        return self.sign * self.score(y, p)
+        values = self.score(y, p)
+        return values if self.sign > 0 else -values
 
 
 def expected_score(measure: Measure, prevalence: FloatArray, forecast: FloatArray | None) -> FloatArray:

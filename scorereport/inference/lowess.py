@@ -1,26 +1,27 @@
 """Lowess with weights: local lines at some forecasts, as coefficients of the observed event rates.
 
-statsmodels' lowess counts neighbours and has no weights. Here the neighbours of a forecast are the nearest
-cases that together have a given share of the total weight; for whole weights the curve is that of statsmodels
-on repeated rows.
+The neighbours of a forecast are the nearest cases that together have a given share of the total weight. For
+whole weights the curve is that of statsmodels, which has no weights, on repeated rows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport.reliability.sampling import are_whole
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from scorereport._utils.arrays import FloatArray, IntArray
 
 CLEVELAND_1979 = "Cleveland (1979), J. Am. Stat. Assoc. 74, doi:10.1080/01621459.1979.10481038"
 #: Sums of weights count as equal if they differ by less than this, relative to the total.
 _ROUNDING = 1e-12
 #: If there are more distinct values than the first number, they are pooled into the second number of cells.
-MANY_VALUES, MOST_CELLS = 5000, 2000
+MANY_VALUES, MOST_CELLS = 5000, 4000
 #: The largest number of coefficients in memory at once.
 _MOST_NUMBERS = 1 << 21
 
@@ -30,10 +31,11 @@ def smooth_weighted(
 ) -> FloatArray:
     """Return the curve at the nodes; x is ascending, and may hold the same value more than once.
 
-    More than 5,000 distinct values are pooled into 2,000 cells of about equal weight first.
+    More than 5,000 distinct values are pooled into 4,000 cells of about equal weight first.
     """
-    cell = pool_neighbours(x, weight, MOST_CELLS) if len(np.unique(x)) > MANY_VALUES else None
-    index = np.unique(x, return_inverse=True)[1] if cell is None else cell
+    index = number_values(x)
+    if index[-1] >= MANY_VALUES:
+        index = pool_neighbours(x, weight, MOST_CELLS)
     n, sums, events = (np.bincount(index, weight * v).astype(np.float64) for v in (1.0, x, y))
     means, rate = sums / n, events / n
     size = max(_MOST_NUMBERS // len(n), 1)
@@ -42,14 +44,22 @@ def smooth_weighted(
 
 
 def pool_neighbours(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
-    """Return the cell of each row: distinct values, or `most` cells of similar weight that split no tie."""
-    distinct, index = np.unique(x, return_inverse=True)
-    if len(distinct) <= most:
+    """Return the cell of each row: distinct values, or `most` cells of similar weight that split no tie.
+
+    Values must be ascending.
+    """
+    index = number_values(x)
+    if index[-1] < most:
         return index
     n = np.bincount(index, weight)
     before = np.cumsum(n) - n
     share = np.minimum(before / n.sum() * most + _ROUNDING, most - 1).astype(np.int64)
-    return np.unique(share, return_inverse=True)[1][index]
+    return number_values(share)[index]
+
+
+def number_values(x: NDArray[Any]) -> IntArray:
+    """Return the number of each distinct value, from 0; values must be ascending."""
+    return np.cumsum(np.append(False, x[1:] != x[:-1])[: len(x)], dtype=np.int64)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -64,13 +74,21 @@ def local_lines(nodes: FloatArray, x: FloatArray, weight: FloatArray, fraction: 
     """
     distance = np.abs(nodes[:, None] - x)
     radius = _radius(nodes, x, weight, fraction)[:, None]
-    near = weight * np.clip(1 - (distance / radius) ** 3, 0, None) ** 3
-    nearest = weight * (distance == distance.min(axis=1, keepdims=True))
-    near = np.where(near.sum(axis=1, keepdims=True) > 0, near, nearest)  # a neighbourhood without width
-    near /= near.sum(axis=1, keepdims=True)
+    near = weight * _cube(np.clip(1 - _cube(distance / radius), 0, None))
+    total = near.sum(axis=1)
+    flat = ~(total > 0)  # a neighbourhood without width
+    near[flat] = weight * (distance[flat] == distance[flat].min(axis=1, keepdims=True))
+    total[flat] = near[flat].sum(axis=1)
+    near /= total[:, None]
     middle = (near * x).sum(axis=1, keepdims=True)
-    spread = (near * (x - middle) ** 2).sum(axis=1, keepdims=True)
-    return near * (1 + (nodes[:, None] - middle) * (x - middle) / np.maximum(spread, _ROUNDING))
+    away = x - middle
+    spread = (near * away**2).sum(axis=1, keepdims=True)
+    return near * (1 + (nodes[:, None] - middle) / np.maximum(spread, _ROUNDING) * away)
+
+
+def _cube(x: FloatArray) -> FloatArray:
+    """x³, by products, which take a tenth of the time of a power."""
+    return x * x * x
 
 
 def neighbours(weight: FloatArray, fraction: float) -> float:

@@ -43,7 +43,7 @@ class ErrorDistribution(NamedTuple):
         return float(ndtri(upper) if is_normal else stdtrit(self.degrees_of_freedom, upper))
 
     @property
-    def test_name(self) -> str:
+    def name_of_test(self) -> str:
         """The name of a test by this distribution."""
         df = self.degrees_of_freedom
         return (

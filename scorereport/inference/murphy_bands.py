@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.arrays import FloatArray, IntArray, row_chunks
 from scorereport._utils.machine import repeat
-from scorereport.inference.large_panels import row_chunks
+from scorereport.inference.resampled_weights import draw_row_weights, resamples_per_stream
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12
 #: Lowest bits of a sort key, which hold the model and the outcome.
 _TWO = np.uint64(2)
+#: Key of the random streams of batches.
+_KEY = 29
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,9 +51,9 @@ class MurphyCells:
     @classmethod
     def of(cls, panel: ForecastPanel, theta: FloatArray) -> MurphyCells:
         """Find the cells of each row whose forecasts are in different cells."""
-        first, second = (_cell(p, theta) for p in panel.forecasts.values())
+        first, second = (find_cells(p, theta) for p in panel.forecasts.values())
         rows = np.flatnonzero(first != second)
-        return cls._where_different(theta, rows, first[rows], second[rows], panel.outcome[rows] == 1)
+        return cls.where_different(theta, rows, first[rows], second[rows], panel.outcome[rows] == 1)
 
     @classmethod
     def count_rows(cls, panel: ForecastPanel, theta: FloatArray) -> tuple[MurphyCells, IntArray]:
@@ -59,7 +61,7 @@ class MurphyCells:
         size, n = 2 * len(theta) + 1, len(panel.outcome)
         counts = np.zeros(2 * size**2, dtype=np.int64)
         for part in row_chunks(n):
-            first, second = (_cell(p[part], theta) for p in panel.forecasts.values())
+            first, second = (find_cells(p[part], theta) for p in panel.forecasts.values())
             kind = (first * size + second) * 2 + (panel.outcome[part] == 1)
             counts += np.bincount(kind, minlength=len(counts))
         pair, happened = np.divmod(np.flatnonzero(counts), 2)
@@ -67,11 +69,11 @@ class MurphyCells:
         differ = np.flatnonzero(first != second)
         n_of_kind = counts[np.flatnonzero(counts)[differ]]
         rows = np.arange(len(differ))
-        cells = cls._where_different(theta, rows, first[differ], second[differ], happened[differ] == 1)
+        cells = cls.where_different(theta, rows, first[differ], second[differ], happened[differ] == 1)
         return cells, np.append(n_of_kind, n - n_of_kind.sum())
 
     @classmethod
-    def _where_different(
+    def where_different(
         cls,
         theta: FloatArray,
         rows: NDArray[np.intp],
@@ -79,6 +81,7 @@ class MurphyCells:
         second: NDArray[np.intp],
         happened: NDArray[np.bool_],
     ) -> MurphyCells:
+        """The cells of rows with different cells, from those of both models and the outcome."""
         table = (2 * (first > second) + happened) * (2 * len(theta) + 1)
         lower, upper = np.minimum(first, second), np.maximum(first, second)
         return cls(theta=theta, rows=rows, lower=table + lower, upper=table + upper)
@@ -92,8 +95,22 @@ class MurphyCells:
         )
         return lower, upper
 
+    def count_many(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same for several weightings, a row for each: by model, outcome, weighting and cell."""
+        moved, tables = weights[:, self.rows].ravel(), 4 * self.size * np.arange(len(weights))[:, None]
+        shape = len(weights), 2, 2, self.size
+        lower, upper = (
+            np.bincount((tables + cell).ravel(), moved, len(weights) * 4 * self.size)
+            .astype(np.float64, copy=False)
+            .reshape(shape)
+            .transpose(1, 2, 0, 3)
+            for cell in (self.lower, self.upper)
+        )
+        return lower, upper
 
-def _cell(forecast: FloatArray, theta: FloatArray) -> NDArray[np.intp]:
+
+def find_cells(forecast: FloatArray, theta: FloatArray) -> NDArray[np.intp]:
+    """Return the cell of each forecast: odd at a cost, even between two."""
     return np.searchsorted(theta, forecast, side="left") + np.searchsorted(theta, forecast, side="right")
 
 
@@ -104,35 +121,38 @@ def average_differences(cells: MurphyCells, weight: FloatArray) -> tuple[FloatAr
     """
     lower, upper = cells.count(weight)
     total = weight.sum()
-    return _sum_of_differences(cells.theta, lower, upper) / total, _sum_of_squares(
+    return sum_of_differences(cells.theta, lower, upper) / total, sum_of_squares(
         cells.theta, lower, upper
     ) / total
 
 
-def _sum_of_differences(t: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+def sum_of_differences(t: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Sum of the differences: missed events below a cost, false alarms above it, and ties with it."""
     second_above, first_above = upper - lower
     others, events = first_above - second_above
     # both models have the same non-events: an excess of the first above a cost is a lack up to it
-    missed, quiet = np.cumsum(events)[:-1:2], np.cumsum(others)[1::2]
-    return 2 * ((1 - t) * missed - t * quiet) + 2 * t * (1 - t) * (events + others)[1::2]
+    missed, quiet = np.cumsum(events, axis=-1)[..., :-1:2], np.cumsum(others, axis=-1)[..., 1::2]
+    return 2 * ((1 - t) * missed - t * quiet) + 2 * t * (1 - t) * (events + others)[..., 1::2]
 
 
-def _sum_of_squares(t: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+def sum_of_squares(t: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Sum of squares: rows with forecasts on both sides of a cost, and rows with one forecast at it."""
     lower, upper = lower.sum(axis=0), upper.sum(axis=0)
-    across = np.cumsum(lower, axis=1)[:, :-1:2] - np.cumsum(upper, axis=1)[:, 1::2]
+    across = np.cumsum(lower, axis=-1)[..., :-1:2] - np.cumsum(upper, axis=-1)[..., 1::2]
     false_alarm, missed, tie = 2 * t, 2 * (1 - t), 2 * t * (1 - t)
     across_costs = across[0] * false_alarm**2 + across[1] * missed**2
-    below_tie = upper[0, 1::2] * tie**2 + upper[1, 1::2] * (missed - tie) ** 2
-    above_tie = lower[0, 1::2] * (false_alarm - tie) ** 2 + lower[1, 1::2] * tie**2
+    below_tie = upper[0, ..., 1::2] * tie**2 + upper[1, ..., 1::2] * (missed - tie) ** 2
+    above_tie = lower[0, ..., 1::2] * (false_alarm - tie) ** 2 + lower[1, ..., 1::2] * tie**2
     return across_costs + below_tie + above_tie
 
 
-def find_dominant(panel: ForecastPanel) -> str:
-    """Find which model is nowhere worse; the curves are linear between forecasts, so limits there decide."""
+def find_dominant(panel: ForecastPanel, keys: NDArray[np.uint64] | None = None) -> str:
+    """Find which model is nowhere worse; the curves are linear between forecasts, so limits there decide.
+
+    `keys` are those of `sort_together`, for rows without weights, if they are known already.
+    """
     if panel.weight is None:
-        highest, lowest = _extreme_limits(panel)
+        highest, lowest = _extreme_limits(panel, sort_together(panel) if keys is None else keys)
     else:
         theta = np.unique(np.concatenate([[0.0, 1.0], *panel.forecasts.values()]))
         limits = np.concatenate(_limits(panel, theta))
@@ -143,9 +163,9 @@ def find_dominant(panel: ForecastPanel) -> str:
     )
 
 
-def _extreme_limits(panel: ForecastPanel) -> tuple[float, float]:
+def _extreme_limits(panel: ForecastPanel, keys: NDArray[np.uint64]) -> tuple[float, float]:
     """The highest and the lowest limit of the difference, of rows without weights."""
-    keys, n = _sort_together(panel), len(panel.outcome)
+    n = len(panel.outcome)
     highest = lowest = 0.0  # the difference at costs of 0 and 1
     total = np.zeros((2, 1))  # non-events and events up to here, of the first model minus the second
     for part in row_chunks(len(keys)):
@@ -165,7 +185,7 @@ def _extreme_limits(panel: ForecastPanel) -> tuple[float, float]:
     return highest, lowest
 
 
-def _sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:
+def sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:
     """Sort the forecasts of both models; the lowest two bits of a key hold the model and the outcome."""
     n, happened = len(panel.outcome), panel.outcome == 1
     keys = np.empty(2 * n, dtype=np.uint64)
@@ -176,6 +196,12 @@ def _sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:
         part |= np.uint64(2 * model)
     keys.sort()
     return keys
+
+
+def forecasts_of(keys: NDArray[np.uint64]) -> FloatArray:
+    """Return the sorted forecasts of both models; the keys are overwritten."""
+    keys >>= _TWO
+    return keys.view(np.float64)
 
 
 def _limits(panel: ForecastPanel, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -240,18 +266,44 @@ class CountedSample:
 def half_widths(
     sample: RowSample | CountedSample, panel: ForecastPanel, level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the pointwise and simultaneous half-widths of the band."""
-    cells, theta = sample.cells, sample.cells.theta
-    if panel.units.size <= 1:
-        return np.full(len(theta), np.nan), np.full(len(theta), np.nan)
+    """Compute the pointwise and simultaneous half-widths of the band from resamples, one after the other."""
 
     def draw(number: int) -> tuple[FloatArray, FloatArray]:
-        return average_differences(cells, sample.draw(random_stream(seed, number)))
+        return average_differences(sample.cells, sample.draw(random_stream(seed, number)))
 
     drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
-    measured, measured_square = average_differences(cells, sample.weight)
-    spread, row = mean.std(axis=0, ddof=1), _change_by_one_row(panel, theta)
+    return _measure_widths(sample, panel, level, mean, square)
+
+
+def half_widths_in_batches(
+    sample: RowSample, panel: ForecastPanel, level: float, resamples: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the half-widths from resamples that are drawn many at once, which is faster for few rows."""
+    cells, size = sample.cells, resamples_per_stream(len(panel.outcome))
+
+    def draw(number: int) -> tuple[FloatArray, FloatArray]:
+        weights = draw_row_weights(panel.units, size, random_stream(seed, number, _KEY))
+        lower, upper = cells.count_many(weights)
+        total = weights.sum(axis=1)[:, None]
+        differences = sum_of_differences(cells.theta, lower, upper) / total
+        return differences, sum_of_squares(cells.theta, lower, upper) / total
+
+    drawn = repeat(draw, resamples // size, rows=len(panel.outcome), what="drawing Murphy curves")
+    mean, square = (np.concatenate(part) for part in zip(*drawn, strict=True))
+    return _measure_widths(sample, panel, level, mean, square)
+
+
+def _measure_widths(
+    sample: RowSample | CountedSample,
+    panel: ForecastPanel,
+    level: float,
+    mean: FloatArray,
+    square: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Half-widths from the mean differences and mean squares of resamples, a row for each."""
+    measured, measured_square = average_differences(sample.cells, sample.weight)
+    spread, row = mean.std(axis=0, ddof=1), change_by_one_row(panel, sample.cells.theta)
     variance = np.maximum(measured_square - measured**2, ROUNDING)
     own_spread = np.hypot(spread * np.sqrt(np.maximum(square - mean**2, 0) / variance), row)
     away = np.abs(mean - measured)
@@ -266,7 +318,7 @@ def _critical_values(ratio: FloatArray, level: float, spread: FloatArray) -> tup
     return pointwise * spread, max(float(np.quantile(ratio.max(axis=1), level)), least) * spread
 
 
-def _change_by_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:
+def change_by_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:
     """How much the difference can change if the models disagree on one more row.
 
     It cannot change at costs of 0 and 1, nor between models with the same forecasts.

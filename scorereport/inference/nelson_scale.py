@@ -11,18 +11,10 @@ from scorereport._utils.arrays import read_only
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_counted
-from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.panel import make_panel
-from scorereport.inference.scale_draws import (
-    ResampledScale,
-    ScaleForecast,
-    ScaleMarks,
-    ScaleTarget,
-    source_marks,
-    stack_marks,
-)
+from scorereport.inference.scale_draws import ScaleForecast, ScaleMarks, ScaleTarget
 from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.inference.scale_intervals import (
     EXPONENTS,
@@ -33,6 +25,7 @@ from scorereport.inference.scale_intervals import (
     estimate_marks,
     judge_angle,
 )
+from scorereport.inference.scale_powers import power_means
 from scorereport.inference.scale_results import (
     CLASS_BIAS,
     CORP,
@@ -43,8 +36,8 @@ from scorereport.inference.scale_results import (
     ScaleMark,
     ScaleResult,
 )
-from scorereport.reliability.sampling import random_stream
-from scorereport.scores.probability import ROBUSTNESS, power_mean
+from scorereport.inference.scale_sums import draw_marks, resample_marks
+from scorereport.scores.probability import ROBUSTNESS
 from scorereport.scores.scale import event_shares
 
 __all__ = ["ScaleMark", "ScaleResult", "model_source", "scale_forecast", "scale_panel"]
@@ -63,6 +56,7 @@ _MOST_DRAWS = 200
 _MOST_RESAMPLES = 400
 #: The exponents of the spectrum, which include those of the three marks.
 _SPECTRUM = np.union1d(np.arange(-20, 21) / 10, ROBUSTNESS)
+_MEANS = tuple(_SPECTRUM.tolist())
 
 
 def model_source(
@@ -172,8 +166,7 @@ def _read_event(panel: ForecastPanel, model: str, request: ScaleRequest) -> Scal
     """The forecast of an event, in groups if rows are many."""
     if not is_groupable(panel):
         return _of_event(panel, model, request.limit)
-    exponents = [*EXPONENTS, *_SPECTRUM.tolist()]
-    return group_forecast(panel.outcome, panel.forecasts[model], request.limit, request.n_bins, exponents)
+    return group_forecast(panel.outcome, panel.forecasts[model], request.limit, request.n_bins, _MEANS)
 
 
 def _of_event(panel: ForecastPanel, model: str, limit: float) -> ScaleForecast:
@@ -207,7 +200,9 @@ def _scale(
 
 
 def _measure(
-    forecast: ScaleForecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
+    forecast: ScaleForecast,
+    named: Sequence[tuple[int | None, str]],
+    request: ScaleRequest,
 ) -> tuple[ScaleResult, ...]:
     targets = [ScaleTarget(forecast, label, request.n_bins) for label, _ in named]
     drawn = _draw(forecast, targets, request)
@@ -219,30 +214,21 @@ def _measure(
 
 
 def _draw(
-    forecast: ScaleForecast, targets: Sequence[ScaleTarget], request: ScaleRequest
+    forecast: ScaleForecast,
+    targets: Sequence[ScaleTarget],
+    request: ScaleRequest,
 ) -> list[list[ScaleDraws]]:
     """Compute the marks of all resamples and all draws, for each target and kind of bins."""
-    units, rows = forecast.units, forecast.cases * forecast.given.shape[1]
-
-    def resample(number: int) -> list[list[ResampledScale]]:
-        weight = units.draw(random_stream(request.seed, number))
-        return [target.resampled(weight) for target in targets]
-
-    def draw(number: int) -> list[list[ScaleMarks]]:
-        truth = forecast.draw(random_stream(request.seed, number, 1))
-        return [target.calibrated(truth) for target in targets]
-
-    resamples = request.resamples if units.size > 1 else 0
-    times = min(resamples, _MOST_DRAWS)
-    sums = list(repeat(resample, resamples, rows=rows, what="bootstrapping the probability scale"))
-    drawn = list(repeat(draw, times, rows=rows, what="drawing outcomes for the probability scale"))
-    refits = min(resamples, MOST_DRAWS)
+    resamples = request.resamples if forecast.units.size > 1 else 0
+    draws, refits = min(resamples, _MOST_DRAWS), min(resamples, MOST_DRAWS)
+    resampled = resample_marks(forecast, targets, resamples=resamples, seed=request.seed)
+    drawn = draw_marks(forecast, targets, draws=draws, seed=request.seed)
     overfits = [draw_overfit(target, draws=refits, seed=request.seed) for target in targets]
     return [
         [
             ScaleDraws(
-                _collect([row[place][kind] for row in sums]),
-                stack_marks([row[place][kind] for row in drawn]),
+                resampled[place][kind],
+                drawn[place][kind],
                 overfits[place] if KINDS_OF_BINS[kind] == CORP else None,
                 refits,
             )
@@ -252,23 +238,14 @@ def _draw(
     ]
 
 
-def _collect(sums: Sequence[ResampledScale]) -> ScaleMarks:
-    if not sums:
-        return stack_marks([])
-    model, events, n = (np.array(part) for part in zip(*sums, strict=True))
-    return ScaleMarks(model, source_marks(events, n))
-
-
 def _describe(
     target: ScaleTarget, name: str, kind: int, drawn: ScaleDraws, request: ScaleRequest
 ) -> ScaleResult:
     bins, is_observed = target.bins[kind], target.is_observed
     n, events = bins.sums(target.weight), bins.sums(target.weight * is_observed)
     source = event_shares(events, n)
-    marks = ScaleMarks(
-        target.power_means(EXPONENTS),
-        np.array([power_mean(source, m, events) for m in EXPONENTS]),
-    )
+    of_model, of_source = target.power_means(_MEANS), power_means(source, _MEANS, events)
+    marks = ScaleMarks(*(np.array([means[m] for m in EXPONENTS]) for means in (of_model, of_source)))
     decisiveness, accuracy, robustness = estimate_marks(marks, drawn, target, request)
     return ScaleResult(
         target=name,
@@ -284,8 +261,8 @@ def _describe(
         limit=float(request.limit),
         **judge_angle(marks, drawn, decisiveness.divergence, request, is_overall=target.label is None),
         spectrum_exponent=read_only(_SPECTRUM.copy()),
-        spectrum_model=read_only(target.power_means(_SPECTRUM.tolist())),
-        spectrum_source=read_only(np.array([power_mean(source, m, events) for m in _SPECTRUM])),
+        spectrum_model=read_only(np.array([of_model[m] for m in _MEANS])),
+        spectrum_source=read_only(np.array([of_source[m] for m in _MEANS])),
         note=_explain(target, kind, request),
     )
 

@@ -20,6 +20,7 @@ from scorereport._utils.checks import (
     check_weight,
 )
 from scorereport.errors import UsageError
+from scorereport.inference.grouped_rows import MANY_CASES, CellSums, group_rows
 from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
@@ -71,9 +72,11 @@ class PanelRows:
         if (self.weight is None or self.weight.all()) and are_ordered(known):
             return self._frozen(as_immutable)
         order = order_by(known)
-        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(
-            set_read_only
-        )
+        return self.in_order(order if self.weight is None else order[self.weight[order] > 0])
+
+    def in_order(self, order: NDArray[Any]) -> Self:
+        """Return the rows in an order, which may leave out some, in read-only arrays."""
+        return self.select(order)._frozen(set_read_only)
 
     def _frozen(self, freeze: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
         """Return the same rows in read-only arrays."""
@@ -115,17 +118,70 @@ def order_by(keys: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
     return order
 
 
+#: Orders of forecasts are kept if all models together have at most this many rows.
+_MOST_ORDERED = 6_000_000
+
+
+class ForecastOrders:
+    """The order of rows by each forecast, found when needed, and kept if rows are not many."""
+
+    def __init__(self, panel: ForecastPanel) -> None:
+        self._panel = panel
+        self._kept: dict[str, NDArray[np.integer]] = {}
+        self.are_kept = len(panel.forecasts) * len(panel.outcome) <= _MOST_ORDERED
+
+    def known(self, name: str) -> NDArray[np.integer] | None:
+        """The order by a forecast, or None if orders are not kept."""
+        return self[name] if self.are_kept else None
+
+    def __getitem__(self, name: str) -> NDArray[np.integer]:
+        """The order by a forecast; ties are ordered by outcome, cluster and weight."""
+        if name not in self._kept:
+            panel = self._panel
+            keys = [panel.forecasts[name], panel.outcome, panel.cluster, panel.weight]
+            order = order_by([key for key in keys if key is not None]).astype(np.int32)  # rows are < 2^31
+            if not self.are_kept:
+                return order
+            self._kept[name] = order
+        return self._kept[name]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForecastPanel(PanelRows):
     """Outcomes 0 or 1 with one probability per case and model."""
 
     outcome: FloatArray
 
+    @cached_property
+    def orders(self) -> ForecastOrders:
+        """The order of rows by each forecast."""
+        return ForecastOrders(self)
+
     @property
     def only(self) -> FloatArray:
         """The only forecast of a panel that has one."""
         (forecast,) = self.forecasts.values()
         return forecast
+
+    @property
+    def separates(self) -> bool:
+        """Whether the only forecast, in ascending order, separates events from non-events; both occur."""
+        p, is_event = self.only, self.outcome == 1
+        (first, last), (first_other, last_other) = (_ends(chosen) for chosen in (is_event, ~is_event))
+        return bool(p[first] >= p[last_other] or p[last] <= p[first_other])
+
+    @cached_property
+    def cells(self) -> CellSums | None:
+        """The only forecast in cells of log-odds; None for few rows, with times, or if one is 0 or 1."""
+        p = self.only
+        if len(p) < MANY_CASES or self.time is not None or not 0 < p[0] <= p[-1] < 1:
+            return None
+        return group_rows(p, self.outcome, self.units.row_weight)
+
+
+def _ends(chosen: NDArray[np.bool_]) -> tuple[int, int]:
+    """The first and the last of the chosen rows."""
+    return int(chosen.argmax()), len(chosen) - 1 - int(chosen[::-1].argmax())
 
 
 def make_panel(

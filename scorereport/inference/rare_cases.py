@@ -18,7 +18,6 @@ Zou, Donner (2008), Statistics in Medicine 27, doi:10.1002/sim.3095: adding in s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -311,7 +310,10 @@ def exact_rate(happened: FloatArray, units: SamplingUnits, level: float) -> tupl
 
 
 class RareOutcomes:
-    """Intervals of a model's score and skill that allow for rare events, non-events and surprises."""
+    """Intervals of a model's score and skill that allow for rare events, non-events and surprises.
+
+    Nothing of the length of the rows is kept: there is one of these for each model and measure.
+    """
 
     def __init__(self, panel: ForecastPanel, model: str, measure: Measure) -> None:
         self.panel, self.measure, self.forecast = panel, measure, panel.forecasts[model]
@@ -340,12 +342,12 @@ class RareOutcomes:
         )
         return skill.bound(units.critical_value(level), level)
 
-    @cached_property
+    @property
     def _events(self) -> tuple[FloatArray, FloatArray]:
         """Which cases are events, and the outcome that makes a case one."""
-        return self.panel.outcome, np.ones(len(self.forecast))
+        return self.panel.outcome, np.broadcast_to(1.0, len(self.forecast))
 
-    @cached_property
+    @property
     def _surprises(self) -> tuple[FloatArray, FloatArray]:
         """Which cases have an outcome on the other side of 1/2 than their forecasts, and that outcome."""
         outcome = (self.forecast < 0.5).astype(np.float64)

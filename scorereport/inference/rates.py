@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 from scorereport.inference.estimates import Estimate
 
@@ -73,12 +73,12 @@ def _on_log_odds(rate: float, error: float, quantile: float) -> tuple[float, flo
 
 def wilson_limits(rate: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's limits of several rates of n cases each; NaN where there are no cases."""
-    from statsmodels.stats.proportion import proportion_confint
-
     lower, upper = (np.full(len(rate), np.nan) for _ in range(2))
     some = n > 0
-    found = proportion_confint(rate[some] * n[some], n[some], alpha=1 - level, method="wilson")
-    lower[some], upper[some] = np.maximum(found[0], 0.0), np.minimum(found[1], 1.0)
+    p, size, square = rate[some], n[some], float(ndtri((1 + level) / 2)) ** 2
+    middle = (size * p + square / 2) / (size + square)
+    reach = np.sqrt(square * (size * p * (1 - p) + square / 4)) / (size + square)
+    lower[some], upper[some] = np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
     lower[some & (rate == 0)], upper[some & (rate == 1)] = 0.0, 1.0  # exact despite rounding
     return lower, upper
 

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from scorereport._utils.checks import CheckedCases, check_inside, check_whole
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import conjugate, format_counted
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.estimates import Difference, adjust_by_holm
-from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import choose_errors, distribution_of_mean
 from scorereport.inference.panel import ForecastPanel, make_panel
@@ -37,25 +36,33 @@ from scorereport.inference.recalibration_gains import (
     design_effect,
     parameters_of,
 )
-from scorereport.reliability.blocks import pool_cases
-from scorereport.reliability.fit import corp
+from scorereport.inference.recalibration_maps import (
+    METHODS,
+    FittedLine,
+    cross_fit,
+    fit_to_all,
+    is_certain,
+    move_log_odds,
+)
+from scorereport.reliability.blocks import Blocks, pool_cases
+from scorereport.reliability.decomposition import mean_at
 from scorereport.reliability.fitted_sample import order_cases
 from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.losses import Measure
 
-    #: Fits a map to cases and returns forecasts recalibrated by it; NaN where no map fits.
-    Method = Callable[[CheckedCases, FloatArray], FloatArray]
 
 #: There is no trial with fewer events or non-events.
 FEWEST_EVENTS = 10
 RECALIBRATED, ORIGINAL = "recalibrated", "original"
 _SCORES = ("brier", "log_loss")
+_BRIER = resolve_measure("brier", {}).score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,30 +133,33 @@ def try_recalibration(
     panel = make_panel(
         y_true, {ORIGINAL: y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
     )
-    return _try_on_panel(panel, folds, seed, level)
+    return try_on_panel(panel, folds=folds, seed=seed, level=level)
 
 
-def _try_on_panel(
-    panel: ForecastPanel, folds: int, seed: int, level: float
+def try_on_panel(
+    panel: ForecastPanel, *, folds: int = 5, seed: int, level: float
 ) -> tuple[RecalibrationTrial, ...]:
+    """Try the recalibration of a panel's only forecast; rows must be in the order of forecasts."""
     if _fewest(panel) < FEWEST_EVENTS:
         return ()
+    panel = replace(panel, forecasts={ORIGINAL: panel.only})
     assigned = assign_folds(panel, folds, random_stream(seed))
-    if not _is_fit_possible(assigned, folds):
+    if not _is_fit_possible(assigned):
         return ()
-    before = _miscalibration(assigned.panel, assigned.panel.only)
-    trials = []
-    for name, method in METHODS.items():
-        recalibrated = _cross_fit(assigned, folds, method)
-        brier, log_loss = _compare(assigned.panel, recalibrated, name, folds, level)
+    measures = [_remember(assigned.panel, resolve_measure(name, {})) for name in _SCORES]
+    blocks, trials = _pool(assigned.panel, assigned.panel.only), []
+    for name in METHODS:
+        recalibrated = cross_fit(assigned, name)
+        brier, log_loss = _compare(assigned, blocks, recalibrated, name, level, measures)
+        fitted = None if np.isnan(recalibrated).any() else _pool(assigned.panel, recalibrated)
         trial = RecalibrationTrial(
             method=name,
             folds=folds,
             seed=seed,
             brier=brier,
             log_loss=log_loss,
-            miscalibration_before=before,
-            miscalibration_after=_miscalibration(assigned.panel, recalibrated),
+            miscalibration_before=_miscalibration(brier.second_value, blocks),
+            miscalibration_after=np.nan if fitted is None else _miscalibration(brier.first_value, fitted),
             n=panel.units.total,
             note=_describe(assigned.panel, recalibrated, moves_certain=name == "isotonic"),
         )
@@ -162,136 +172,95 @@ def _fewest(panel: ForecastPanel) -> float:
     return min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
 
 
-def _is_fit_possible(assigned: FoldAssignment, folds: int) -> bool:
+def _is_fit_possible(assigned: FoldAssignment) -> bool:
     """Whether every fold has cases, and the cases outside it have both outcomes."""
+    folds = assigned.folds
     n = np.bincount(assigned.fold, minlength=folds)
     events = np.bincount(assigned.fold, weights=assigned.panel.outcome, minlength=folds)
     outside, events_outside = n.sum() - n, events.sum() - events
     return bool((n > 0).all() and (events_outside > 0).all() and (events_outside < outside).all())
 
 
-# Maps
-
-
-def _cross_fit(assigned: FoldAssignment, folds: int, method: Method) -> FloatArray:
-    """Each forecast recalibrated by a map fitted outside its fold; all NaN if one fold has no map."""
-    panel, fold = assigned
-    recalibrated = np.empty(len(fold))
-    for number in range(folds):
-        is_inside = fold == number
-        recalibrated[is_inside] = method(_cases(panel, ~is_inside), panel.only[is_inside])
-        if np.isnan(recalibrated[is_inside]).any():
-            return np.full(len(fold), np.nan)
-    return recalibrated
-
-
-def _cases(panel: ForecastPanel, rows: NDArray[np.bool_]) -> CheckedCases:
-    weight = None if panel.weight is None else panel.weight[rows]
-    return CheckedCases(panel.outcome[rows], panel.only[rows], weight)
-
-
-def _shift_log_odds(cases: CheckedCases, p: FloatArray) -> FloatArray:
-    x, y, weight = _with_finite_log_odds(cases)
-    return _move_log_odds(p, fit_offset(x, y, weight), 1.0)
-
-
-def _scale_log_odds(cases: CheckedCases, p: FloatArray) -> FloatArray:
-    x, y, weight = _with_finite_log_odds(cases)
-    return _move_log_odds(p, *fit_line(x, y, weight))
-
-
-def _fit_isotonic(cases: CheckedCases, p: FloatArray) -> FloatArray:
-    blocks = pool_cases(order_cases(cases, binary=True), binary=True)  # no other part of the fit is needed
-    return np.interp(p, *blocks.corners)
-
-
-#: How forecasts are recalibrated, by name.
-METHODS: dict[str, Method] = {
-    "intercept": _shift_log_odds,
-    "logistic": _scale_log_odds,
-    "isotonic": _fit_isotonic,
-}
-
-
-def _with_finite_log_odds(cases: CheckedCases) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log-odds, outcomes and weights of cases whose forecast is not 0 or 1."""
-    y, p, weight = cases
-    is_finite = ~_is_certain(p)
-    weight = np.broadcast_to(1.0, len(y)) if weight is None else weight
-    if is_finite.all():
-        return logit(p), y, weight
-    return logit(p[is_finite]), y[is_finite], weight[is_finite]
-
-
-def _move_log_odds(p: FloatArray, intercept: float, slope: float) -> FloatArray:
-    """Transform the log-odds of forecasts; forecasts of 0 and 1 stay."""
-    moved, is_certain = p.copy(), _is_certain(p)
-    moved[~is_certain] = expit(intercept + slope * logit(p[~is_certain]))
-    return moved
-
-
-def _is_certain(p: FloatArray) -> NDArray[np.bool_]:
-    return (p == 0) | (p == 1)
-
-
 # Effect
 
 
+def _remember(panel: ForecastPanel, measure: Measure) -> Measure:
+    """The measure, with the scores of the original forecasts, which all methods need, computed once."""
+    y, p = panel.outcome, panel.only
+    known = measure.score(y, p)
+
+    def score(outcome: FloatArray, forecast: FloatArray) -> FloatArray:
+        return known if outcome is y and forecast is p else measure.score(outcome, forecast)
+
+    return replace(measure, score=score)
+
+
 def _compare(
-    panel: ForecastPanel, recalibrated: FloatArray, name: str, folds: int, level: float
+    assigned: FoldAssignment,
+    blocks: Blocks,
+    recalibrated: FloatArray,
+    name: str,
+    level: float,
+    measures: Sequence[Measure],
 ) -> tuple[Difference, ...]:
     """Paired differences of both scores; NaN if there are no recalibrated forecasts."""
-    is_fit = not np.isnan(recalibrated).any()
+    panel, is_fit = assigned.panel, not np.isnan(recalibrated).any()
     forecasts = {RECALIBRATED: recalibrated if is_fit else panel.only, ORIGINAL: panel.only}
     pair = replace(panel, forecasts=forecasts)
-    measures = [resolve_measure(name, {}) for name in _SCORES]
     choice = choose_errors(pair, level)
     found = compare_panel(pair, measures, choice)
     if not is_fit:
         return tuple(map(_without_numbers, found))
     distribution = distribution_of_mean(pair, choice)
+    if name == "isotonic":
+        maps = _map_by_blocks(panel, blocks, measures)
+    else:
+        maps = _map_by_line(panel, fit_to_all(panel, assigned.cells, name), name, measures)
     return tuple(
-        allow_for_fit(difference, map_, folds=folds, distribution=distribution)
-        for difference, map_ in zip(found, _fit_to_all(panel, name), strict=True)
+        allow_for_fit(difference, map_, folds=assigned.folds, distribution=distribution)
+        for difference, map_ in zip(found, maps, strict=True)
     )
 
 
 @np.errstate(invalid="ignore")  # two infinite scores have no difference
-def _fit_to_all(panel: ForecastPanel, name: str) -> list[FittedMap]:
-    """The map of a method fitted to all cases, by each score."""
-    costs, parameters, moved = (_fit_blocks if name == "isotonic" else _fit_line)(panel, name)
-    moved = panel.only if np.isnan(moved).any() else moved  # costs are NaN as well
-    measures = {score: resolve_measure(score, {}) for score in _SCORES}
+def _map_by_line(
+    panel: ForecastPanel, fitted: FittedLine, name: str, measures: Sequence[Measure]
+) -> list[FittedMap]:
+    """The map of a line fitted to all cases, by each score; without a line its costs are NaN."""
+    intercept, slope, cells = fitted
+    line = (intercept,) if name == "intercept" else (intercept, slope)
+    is_known = bool(np.isfinite(line).all())
+    costs = cost_of_line(panel, line, cells) if is_known else dict.fromkeys(_SCORES, np.nan)
+    if cells is not None:
+        y, p, weight, moved = cells.y, expit(cells.x), cells.weight, expit(intercept + slope * cells.x)
+    else:
+        y, p, weight = panel.outcome, panel.only, panel.units.row_weight
+        moved = move_log_odds(p, intercept, slope) if is_known else p
     return [
         FittedMap(
-            gain=panel.units.mean(
-                measure.score(panel.outcome, panel.only) - measure.score(panel.outcome, moved)
-            ),
-            cost=costs[score],
-            parameters=parameters,
-            is_smooth=name != "isotonic",
+            gain=float((weight * (measure.score(y, p) - measure.score(y, moved))).sum()) / panel.units.total,
+            cost=costs[measure.name],
+            parameters=len(line),
+            is_smooth=True,
         )
-        for score, measure in measures.items()
+        for measure in measures
     ]
 
 
-def _fit_line(panel: ForecastPanel, name: str) -> tuple[dict[str, float], float, FloatArray]:
-    """Cost, number of parameters and forecasts of a line; NaN if there is none."""
-    cases = _with_finite_log_odds(CheckedCases(panel.outcome, panel.only, panel.weight))
-    line = (fit_offset(*cases),) if name == "intercept" else fit_line(*cases)
-    moved = _move_log_odds(panel.only, line[0], 1.0 if len(line) == 1 else line[1])
-    is_known = len(cases[0]) > 0 and np.isfinite(line).all()
-    costs = cost_of_line(panel, line) if is_known else dict.fromkeys(_SCORES, np.nan)
-    return costs, len(line), moved
-
-
-def _fit_blocks(panel: ForecastPanel, _name: str) -> tuple[dict[str, float], float, FloatArray]:
-    """Cost, number of parameters and forecasts of the isotonic fit."""
-    cases = CheckedCases(panel.outcome, panel.only, panel.weight)
-    blocks = pool_cases(order_cases(cases, binary=True), binary=True)
-    moved = np.interp(panel.only, *blocks.corners)
+def _map_by_blocks(panel: ForecastPanel, blocks: Blocks, measures: Sequence[Measure]) -> list[FittedMap]:
+    """The map of the isotonic fit to all cases, by each score: its gain is the miscalibration."""
     effect = design_effect(panel.units, (panel.only - panel.outcome) ** 2)
-    return cost_of_blocks(blocks, panel.units, effect), parameters_of(blocks), moved
+    costs, parameters = cost_of_blocks(blocks, panel.units, effect), parameters_of(blocks)
+    return [
+        FittedMap(
+            gain=panel.units.mean(measure.score(panel.outcome, panel.only))
+            - mean_at(measure.score, blocks.mean, blocks.n, blocks.events),
+            cost=costs[measure.name],
+            parameters=parameters,
+            is_smooth=False,
+        )
+        for measure in measures
+    ]
 
 
 def _without_numbers(difference: Difference) -> Difference:
@@ -308,10 +277,15 @@ def _without_numbers(difference: Difference) -> Difference:
     )
 
 
-def _miscalibration(panel: ForecastPanel, forecast: FloatArray) -> float:
-    if np.isnan(forecast).any():
-        return np.nan
-    return corp(panel.outcome, forecast, panel.weight).decompose("brier").miscalibration
+def _pool(panel: ForecastPanel, forecast: FloatArray) -> Blocks:
+    """The isotonic fit of forecasts of the panel's cases."""
+    cases = CheckedCases(panel.outcome, forecast, panel.weight)
+    return pool_cases(order_cases(cases, binary=True), binary=True)
+
+
+def _miscalibration(brier: float, blocks: Blocks) -> float:
+    """The miscalibration of forecasts with this Brier score and this isotonic fit."""
+    return brier - mean_at(_BRIER, blocks.mean, blocks.n, blocks.events)
 
 
 def _adjust(trials: list[RecalibrationTrial]) -> tuple[RecalibrationTrial, ...]:
@@ -333,7 +307,7 @@ def _describe(panel: ForecastPanel, recalibrated: FloatArray, *, moves_certain: 
             "their forecasts are all the same, or separate events from non-events."
         )
     notes = []
-    certain = _count(panel, _is_certain(panel.only))
+    certain = _count(panel, is_certain(panel.only))
     if certain and not moves_certain:
         they = "it is" if certain == 1 else "they are"
         stay = f"{conjugate(certain, 'stay')} as {they}"

@@ -15,24 +15,26 @@ Fithian, Sun, Taylor (2014), Optimal inference after model selection, arXiv:1410
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import hypot, isfinite, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri, expit, log_ndtr, logit, ndtri
 
+from scorereport.inference.grouped_rows import MANY_CASES, group_rows
 from scorereport.inference.large_panels import are_many_alike
 from scorereport.inference.likelihood import gram, influence, information, invert
 from scorereport.inference.mean_errors import wald_test
 from scorereport.inference.panel import ForecastPanel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.inference.estimates import Difference
+    from scorereport.inference.grouped_rows import CellSums, GroupedRows
     from scorereport.inference.mean_errors import ErrorDistribution
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.sampling import SamplingUnits
@@ -59,17 +61,24 @@ class FittedMap(NamedTuple):
         return self.cost / self.parameters
 
 
-def cost_of_line(panel: ForecastPanel, line: tuple[float, ...]) -> dict[str, float]:
+def cost_of_line(
+    panel: ForecastPanel, line: tuple[float, ...], cells: GroupedRows | None = None
+) -> dict[str, float]:
     """Return the expected cost of the error of a line in log-odds on new cases, by score.
 
     `line` is the intercept, or intercept and slope. Forecasts of 0 and 1 stay as they are and cost nothing.
+    With `cells` of neighbouring forecasts, costs of independent cases are those of the cells.
     """
-    is_finite = (panel.only > 0) & (panel.only < 1)
-    rows = panel.select(np.flatnonzero(is_finite)) if not is_finite.all() else panel
-    x, weight = logit(rows.only), rows.units.row_weight
-    columns = np.stack([np.ones_like(x), x])[: len(line)]
-    log_odds = line[0] + (x if len(line) == 1 else line[1] * x)
-    covariance = _covariance(rows, columns, log_odds)
+    if cells is None or not _has_likelihood(panel):
+        is_finite = (panel.only > 0) & (panel.only < 1)
+        rows = panel.select(np.flatnonzero(is_finite)) if not is_finite.all() else panel
+        x, weight = logit(rows.only), rows.units.row_weight
+        columns, log_odds = _columns(x, line)
+        covariance = _covariance(rows, columns, log_odds)
+    else:
+        x, _, weight = cells
+        columns, log_odds = _columns(x, line)
+        covariance = invert(information(columns, log_odds, weight))
     spread = expit(log_odds) * expit(-log_odds)
     curvatures = {"brier": 2 * spread**2, "log_loss": spread}
     total = panel.units.total
@@ -79,10 +88,20 @@ def cost_of_line(panel: ForecastPanel, line: tuple[float, ...]) -> dict[str, flo
     }
 
 
+def _has_likelihood(panel: ForecastPanel) -> bool:
+    return panel.cluster is None and panel.units.are_repeated_rows
+
+
+def _columns(x: FloatArray, line: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
+    """The columns of the regression on log-odds, and the log-odds of the line."""
+    columns = np.stack([np.ones_like(x), x])[: len(line)]
+    return columns, line[0] + (x if len(line) == 1 else line[1] * x)
+
+
 def _covariance(rows: ForecastPanel, columns: FloatArray, log_odds: FloatArray) -> FloatArray:
     """Covariance of the coefficients: from the likelihood, or over weighted rows or clusters."""
     weight = rows.units.row_weight
-    if rows.cluster is None and rows.units.are_repeated_rows:
+    if _has_likelihood(rows):
         return invert(information(columns, log_odds, weight))
     parts = influence(columns, log_odds, rows.outcome, weight) * weight
     if rows.cluster is not None:
@@ -187,11 +206,21 @@ def bound_shown_gain(difference: Difference, alpha: float) -> tuple[float, float
     return min(mean / statistic * gain, -difference.upper), -difference.lower
 
 
-class FoldAssignment(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FoldAssignment:
     """The cases of a panel and the fold of each."""
 
     panel: ForecastPanel
     fold: NDArray[np.integer]
+    folds: int
+
+    @cached_property
+    def cells(self) -> CellSums | None:
+        """Sums over cells of log-odds, by fold; None for few rows, or for a forecast of 0 or 1."""
+        panel, p = self.panel, self.panel.only
+        if len(p) < MANY_CASES or not 0 < p[0] <= p[-1] < 1:
+            return None
+        return group_rows(p, panel.outcome, panel.units.row_weight, self.fold, self.folds)
 
 
 def assign_folds(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> FoldAssignment:
@@ -201,15 +230,16 @@ def assign_folds(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> 
     to the outcome of the other.
     """
     if panel.cluster is not None:
-        return FoldAssignment(panel, (rng.permutation(int(panel.units.size)) % folds)[panel.cluster])
+        fold = (rng.permutation(int(panel.units.size)) % folds)[panel.cluster]
+        return FoldAssignment(panel, fold, folds)
     if are_many_alike(panel):
-        return FoldAssignment(panel, _assign_in_order(panel.only, folds, rng))
+        return FoldAssignment(panel, _assign_in_order(panel.only, folds, rng), folds)
     if panel.weight is None or (panel.units.are_repeated_rows and (panel.weight == 1).all()):
         return _assign_repeated(panel, folds, rng)
     shuffled = np.lexsort([rng.random(len(panel.only)), panel.only])  # outcomes must not order ties
     fold = np.empty(len(shuffled), dtype=np.int64)
     fold[shuffled] = _shuffle_turns(-(-len(fold) // folds), folds, rng).ravel()[: len(fold)]
-    return FoldAssignment(panel, fold)
+    return FoldAssignment(panel, fold, folds)
 
 
 def _assign_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.integer]:
@@ -246,7 +276,7 @@ def _assign_repeated(panel: ForecastPanel, folds: int, rng: np.random.Generator)
         weight=None if (count == 1).all() else count,
         weight_kind="frequency",
     )
-    return FoldAssignment(assigned, fold)
+    return FoldAssignment(assigned, fold, folds)
 
 
 def _assign_counts(n: IntArray, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:

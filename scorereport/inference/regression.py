@@ -15,7 +15,8 @@ from scipy.special import logit, ndtri
 from scorereport._utils.checks import check_inside, check_option
 from scorereport._utils.formatting import format_plain
 from scorereport.errors import UsageError
-from scorereport.inference.likelihood import combine, information, invert, log_likelihood, sum_over_draws
+from scorereport.inference.grouped_rows import GroupedRows
+from scorereport.inference.likelihood import information, invert, log_likelihood, sum_over_draws
 from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
 from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.panel import ForecastPanel, make_panel
@@ -37,7 +38,7 @@ from scorereport.inference.recalibration_lines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
@@ -99,11 +100,19 @@ def calibration_line(
         raise UsageError(
             '`interval` must be "wald" with clusters or fractional weights: they have no likelihood.'
         )
-    return _line(panel, interval, level)
+    return _line(panel, (_fit_joint(panel), _fit_at_slope_one(panel)), interval, level)
 
 
-def _line(panel: ForecastPanel, interval: str, level: float) -> CalibrationLine:
-    joint, offset = _fit_joint(panel), _fit_at_slope_one(panel)
+def examine_line(panel: ForecastPanel, *, level: float) -> tuple[CalibrationLine, tuple[HypothesisTest, ...]]:
+    """Return the calibration line of a panel's only forecast, with Wald intervals, and the tests of it."""
+    fits = _fit_joint(panel), _fit_at_slope_one(panel)
+    return _line(panel, fits, "wald", level), _test_line(panel, *fits)
+
+
+def _line(
+    panel: ForecastPanel, fits: tuple[LineFit, LineFit], interval: str, level: float
+) -> CalibrationLine:
+    joint, offset = fits
     limits = _limits(panel, joint, interval, level), _limits(panel, offset, interval, level)
     how = _describe_interval(interval)
     return describe_line(_describe_sample(panel), joint, offset, limits, how=how, level=level)
@@ -140,18 +149,26 @@ def _fit_joint(panel: ForecastPanel) -> LineFit:
     note = _why_no_intercept(panel) or _why_no_slope(panel)
     if note:
         return no_fit(2, note)
-    x = logit(panel.only)
-    start = fit_line(x, panel.outcome, panel.units.row_weight)
-    return _fit(panel, np.stack([np.ones_like(x), x]), np.zeros_like(x), start)
+    line = (np.nan, np.nan) if panel.cells is None else fit_line(*panel.cells.without())
+    if panel.cells is None or not panel.cells.represent(line[1]):
+        line = fit_line(*_rows_of(panel))
+    return _fit(panel, line)
 
 
 def _fit_at_slope_one(panel: ForecastPanel) -> LineFit:
     note = _why_no_intercept(panel)
-    if note:
-        return no_fit(1, note)
-    x = logit(panel.only)
-    start = fit_offset(x, panel.outcome, panel.units.row_weight)
-    return _fit(panel, np.ones((1, len(x))), x, (start,))
+    return no_fit(1, note) if note else _fit(panel, (fit_offset(*_cases_for(panel, 1.0)),))
+
+
+def _rows_of(panel: ForecastPanel) -> GroupedRows:
+    """Log-odds, outcome and weight of each row."""
+    return GroupedRows(logit(panel.only), panel.outcome, panel.units.row_weight)
+
+
+def _cases_for(panel: ForecastPanel, slope: float) -> GroupedRows:
+    """Cases that give the likelihood of a line with this slope: cells that represent rows, or the rows."""
+    cells = panel.cells
+    return cells.without() if cells is not None and cells.represent(slope) else _rows_of(panel)
 
 
 def _why_no_intercept(panel: ForecastPanel) -> str:
@@ -165,24 +182,26 @@ def _why_no_intercept(panel: ForecastPanel) -> str:
 
 def _why_no_slope(panel: ForecastPanel) -> str:
     """Describe why the likelihood has no maximum at a finite slope, given both outcomes; empty if it has."""
-    p, is_event = panel.only, panel.outcome == 1
-    if p[0] == p[-1]:
+    if panel.only[0] == panel.only[-1]:
         return "All forecasts are the same: the slope is not defined."
-    if p[is_event].min() >= p[~is_event].max() or p[is_event].max() <= p[~is_event].min():
+    if panel.separates:
         return "The forecasts separate events from non-events: the slope is infinite."
     return ""
 
 
-def _fit(panel: ForecastPanel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> LineFit:
-    """Make the fit of a value that was found, with its covariance: from the likelihood, or a sandwich."""
+def _fit(panel: ForecastPanel, value: tuple[float, ...]) -> LineFit:
+    """Make the fit of a value that was found, with its covariance: from the likelihood, or a sandwich.
+
+    The value is intercept and slope, or the intercept alone if the slope is held at 1.
+    """
     if not np.isfinite(value).all():
         return no_fit(len(value), "The fit did not converge.")
-    log_odds = offset + combine(value, columns)
-    weight = panel.units.row_weight
-    if not _is_robust(panel):
-        inverse = invert(information(columns, log_odds, weight))
-        return LineFit(value=np.array(value), covariance=inverse)
-    return _fit_over_draws(panel, np.array(value), columns, log_odds)
+    is_robust, slope = _is_robust(panel), value[1] if len(value) == 2 else 1.0
+    x, _, weight = _rows_of(panel) if is_robust else _cases_for(panel, slope)
+    columns, log_odds = np.stack([np.ones_like(x), x][: len(value)]), value[0] + slope * x
+    if is_robust:
+        return _fit_over_draws(panel, np.array(value), columns, log_odds)
+    return LineFit(value=np.array(value), covariance=invert(information(columns, log_odds, weight)))
 
 
 def _fit_over_draws(
@@ -278,9 +297,12 @@ def line_tests(
     panel = make_panel(
         y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
     )
-    joint = _fit_joint(panel)
+    return _test_line(panel, _fit_joint(panel), _fit_at_slope_one(panel))
+
+
+def _test_line(panel: ForecastPanel, joint: LineFit, offset: LineFit) -> tuple[HypothesisTest, ...]:
     sample = _describe_sample(panel)
-    slope, intercept = wald_slope_test(sample, joint), wald_intercept_test(sample, _fit_at_slope_one(panel))
+    slope, intercept = wald_slope_test(sample, joint), wald_intercept_test(sample, offset)
     return slope, intercept, _test_unreliability(panel, joint)
 
 
@@ -329,8 +351,8 @@ def _test_unreliability(panel: ForecastPanel, joint: LineFit) -> HypothesisTest:
 def _likelihood_ratio(panel: ForecastPanel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
-    x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
-    a, b = joint.value
+    a, b = joint.value.tolist()
+    x, y, weight = _cases_for(panel, max(abs(b), 1.0))
     rise = log_likelihood(a + b * x, y, weight) - log_likelihood(x, y, weight)
     return likelihood_ratio(_describe_sample(panel), rise)
 

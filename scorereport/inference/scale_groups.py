@@ -1,21 +1,24 @@
 """Groups of neighbouring forecasts of an event in a large sample, for draws of the probability scale.
 
 Bins, blocks, counts and means are those of all cases, up to rounding. A draw only counts cases by group:
-within a group probabilities differ by less than a thousandth of their spread, and where they are smallest,
+a group has at most a five-hundredth of the cases, and where probabilities are smallest,
 and powers of them are steep, every case is a group of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import CheckedCases
-from scorereport._utils.machine import repeat
+from scorereport.inference.class_panel import DrawnClasses
 from scorereport.inference.scale_draws import Powers, ScaleForecast
+from scorereport.inference.scale_fits import spread_places
+from scorereport.inference.scale_powers import power_means
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fitted_sample import order_cases
 from scorereport.reliability.sampling import SamplingUnits
@@ -32,12 +35,7 @@ if TYPE_CHECKING:
     from scorereport.inference.scale_draws import ScaleTarget
 
 #: Up to this many rows, rows are drawn individually.
-MOST_ROWS = 100_000
-#: Number of groups of equal size in the middle, number of cases that are groups of their own at either end,
-#: and the factor by which groups grow between.
-_GROUPS, _ALONE, _GROWTH = 4000, 256, 1.05
-#: Rows whose powers are computed at once.
-_CHUNK_ROWS = 1 << 17
+MOST_ROWS = 20_000
 
 
 class ObservedProbabilities(NamedTuple):
@@ -59,6 +57,21 @@ class GroupedForecast(ScaleForecast):
     means: Powers
     of_labels: tuple[ObservedProbabilities, ObservedProbabilities]
 
+    def draw(self, rng: np.random.Generator) -> DrawnClasses:
+        """Draw the number of events of each group; a group is drawn at its first row."""
+        first, n = self._groups
+        events = rng.binomial(n, self.shares[first, 1])
+        times = np.append(n - events, events)
+        label = np.repeat([0, 1], len(first))
+        return DrawnClasses(np.tile(first, 2), label, times.astype(np.float64))
+
+    @cached_property
+    def _groups(self) -> tuple[NDArray[np.intp], IntArray]:
+        """The first row and the number of cases of each group: rows of a group are neighbours."""
+        given = self.given[:, 1]
+        first = np.flatnonzero(np.append(True, given[1:] != given[:-1]))
+        return first, np.add.reduceat(self.units.row_weight, first).astype(np.int64)
+
     @property
     def table(self) -> FloatArray:
         """The probabilities by which rows are ordered, the same for all cases of a group."""
@@ -74,13 +87,11 @@ class GroupedForecast(ScaleForecast):
         """Means of each probability, of its power -2/3 and of its logarithm over the cases of a row."""
         return self.means
 
-    def power_means(self, target: ScaleTarget, exponents: Sequence[float]) -> FloatArray:
+    def power_means(self, target: ScaleTarget, exponents: Sequence[float]) -> dict[float, float]:
         """Generalised means over all cases; those of both labels together follow from those of each."""
         labels = self._labels_of(target)
         n = np.array([float(observed.n) for observed in labels])
-        return np.array(
-            [power_mean(np.array([observed.means[m] for observed in labels]), m, n) for m in exponents]
-        )
+        return {m: power_mean(np.array([observed.means[m] for observed in labels]), m, n) for m in exponents}
 
     def smallest_of(self, target: ScaleTarget) -> tuple[FloatArray, FloatArray, float]:
         """The smallest probabilities of observed labels, one for each case, and the number of all cases."""
@@ -141,7 +152,7 @@ def _edges(pairs: _Pairs, n_bins: int) -> FloatArray:
     is_event, of_other, of_event = pairs
     edges = [
         np.array([0.0]),
-        of_event[_spread(len(is_event))],
+        of_event[spread_places(len(is_event))],
         _starts(~is_event, of_other, n_bins),
         _starts(is_event, of_event, n_bins),
         _starts(np.append(~is_event, is_event), np.append(of_other, of_event), n_bins),
@@ -151,11 +162,19 @@ def _edges(pairs: _Pairs, n_bins: int) -> FloatArray:
 
 def _starts(is_observed: NDArray[Any], p: FloatArray, n_bins: int) -> FloatArray:
     """Probabilities at which bins or blocks start, or at which zeros, or ties that bins share, end."""
-    cases = order_cases(CheckedCases(is_observed, p, None), binary=True)
+    cases = _order(CheckedCases(is_observed, p, None))
     x = cases.y_prob
     inner = x[np.cumsum(split_evenly(len(x), n_bins))[:-1].astype(np.intp)]
     after = np.searchsorted(x, np.append(inner, 0.0), side="right")
     return np.concatenate([pool_cases(cases, binary=True).x_min, inner, x[after[after < len(x)]]])
+
+
+def _order(cases: CheckedCases) -> CheckedCases:
+    """Put cases in canonical order; a stable sort is fast for probabilities that are in order piecewise."""
+    order = np.argsort(cases.y_prob, kind="stable")
+    ordered = CheckedCases(cases.y_true[order], cases.y_prob[order], None)
+    has_ties = bool((ordered.y_prob[1:] == ordered.y_prob[:-1]).any())
+    return order_cases(cases, binary=True) if has_ties else ordered
 
 
 def _cut(pairs: _Pairs, edges: FloatArray) -> NDArray[np.intp]:
@@ -175,15 +194,6 @@ def _places(pairs: _Pairs, start: NDArray[np.intp], n: IntArray, edges: FloatArr
     mean = np.divide(total, cases, out=edges.copy(), where=cases > 0)
     mean = np.clip(mean, edges, np.append(np.nextafter(edges[1:], 0.0), 1.0))  # despite rounding
     return np.column_stack([mean[at] for at in between])
-
-
-def _spread(n: int) -> NDArray[np.intp]:
-    """Positions among n that are evenly spaced in the middle, and ever closer towards both ends."""
-    size = n / _GROUPS
-    steps = np.log(max(size / (_GROWTH - 1) / _ALONE, 1.0)) / np.log(_GROWTH)
-    near = np.append(np.arange(_ALONE), _ALONE * _GROWTH ** np.arange(int(steps) + 1)).astype(np.intp)
-    near = near[near < n]
-    return np.unique(np.concatenate([near, n - 1 - near, np.arange(0, n, max(int(size), 1))]))
 
 
 # Contents of groups
@@ -224,26 +234,4 @@ def _describe_observed(
 
 def _describe_label(p: FloatArray, few: int, exponents: Sequence[float]) -> ObservedProbabilities:
     """Summarise ascending probabilities."""
-    means = dict(zip(exponents, _power_means(p, exponents), strict=True))
-    return ObservedProbabilities(n=len(p), smallest=p[:few].copy(), means=means)
-
-
-def _power_means(p: FloatArray, exponents: Sequence[float]) -> list[float]:
-    """(Σ p^m / n)^(1/m) of ascending p, geometric for m = 0; powers are relative to the largest one."""
-    if len(p) == 0 or p[0] == 0:
-        return [power_mean(p, m, np.ones(len(p))) for m in exponents]
-    lowest, highest = np.log(p[0]), np.log(p[-1])
-
-    def add_up(number: int) -> FloatArray:
-        logs = np.log(p[number * _CHUNK_ROWS : (number + 1) * _CHUNK_ROWS])
-        scaled = ((m * (logs - (highest if m > 0 else lowest)), m) for m in exponents)
-        return np.array([(np.exp(power) if m else logs).sum() for power, m in scaled])
-
-    parts = list(
-        repeat(add_up, -(-len(p) // _CHUNK_ROWS), rows=len(p), what="raising probabilities to powers")
-    )
-    means = np.sum(parts, axis=0) / len(p)
-    return [
-        float(np.exp(mean if m == 0 else (highest if m > 0 else lowest) + np.log(mean) / m))
-        for mean, m in zip(means.tolist(), exponents, strict=True)
-    ]
+    return ObservedProbabilities(n=len(p), smallest=p[:few].copy(), means=power_means(p, exponents))

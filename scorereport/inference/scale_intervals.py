@@ -10,7 +10,8 @@ import numpy as np
 from scorereport._utils.machine import repeat
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.overfit import smooth_curve
-from scorereport.inference.scale_draws import ScaleMarks, ScaleTarget, source_marks
+from scorereport.inference.scale_draws import ScaleMarks, ScaleTarget
+from scorereport.inference.scale_fits import OVERFIT_GROUPS, fit_source, group_values, source_marks
 from scorereport.inference.scale_results import (
     CONTRADICTORY,
     MARKS,
@@ -39,6 +40,8 @@ _PARTS = {DECISIVENESS: (0.5, 1.0), ACCURACY: (0.5, 1.0), ROBUSTNESS: (0.5, 2.0)
 MOST_DRAWS = 100
 #: A spread that remains after regression is a rounding error below this share of the original spread.
 _ROUNDING = 1e-16
+#: Numbers in the draws that are fitted together, and the most of such draws.
+_CHUNK, _MOST_IN_CHUNK = 1 << 20, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,8 +218,10 @@ def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
     known = replicates[np.isfinite(replicates)]
     if len(known) < 2:
         return np.nan, np.nan
-    lower, upper = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return float(lower), float(upper)
+    known = np.sort(known)
+    place = np.array([(1 - level) / 2, (1 + level) / 2]) * (len(known) - 1)
+    lower, upper = np.interp(place, np.arange(len(known)), known).tolist()
+    return lower, upper
 
 
 class JudgedAngle(TypedDict):
@@ -277,23 +282,27 @@ def draw_overfit(target: ScaleTarget, *, draws: int, seed: int) -> FloatArray:
     sample = target.sample
     curve, n = smooth_curve(sample), sample.distinct.n.astype(np.float64)
     simulation, truth = sample.simulation(curve), source_marks(n * curve, n)
-    known = np.where(curve > 0, curve, 1.0)
-    powers = np.array([known, np.log(known), known**ROBUSTNESS])
-
-    def draw(number: int) -> tuple[FloatArray, FloatArray]:
-        drawn = simulation.redraw_outcomes(random_stream(seed, number, 2))
-        fit = drawn.fit()
-        with_events = np.flatnonzero(drawn.events)
-        times = drawn.events[with_events].astype(np.float64)
-        marks = source_marks(fit.events.astype(np.float64), fit.n.astype(np.float64))
-        return np.log(marks / truth), (powers[:, with_events] * times).sum(axis=1)
-
     if not (draws and np.isfinite(truth).all()):
         return np.full(3, np.nan)
-    found = repeat(draw, draws, rows=len(n), what="drawing the overfit of CORP blocks")
-    excess, sums = (np.array(part) for part in zip(*found, strict=True))
-    expected = (powers * n * curve).sum(axis=1)
-    return _mean_without_chance(excess, (sums - expected) / (n * curve).sum())
+    start = group_values(n, OVERFIT_GROUPS)
+    size = int(np.clip(_CHUNK // len(n), 1, _MOST_IN_CHUNK))
+
+    def draw(number: int) -> tuple[FloatArray, FloatArray]:
+        samples = len(range(number * size, min((number + 1) * size, draws)))
+        drawn = simulation.redraw_outcomes(random_stream(seed, number, 2), samples)
+        events = np.add.reduceat(drawn.events, start, axis=1, dtype=np.float64)
+        weight = in_groups
+        if not simulation.keeps_counts:
+            weight = np.add.reduceat(np.asarray(drawn.n), start, axis=1)
+        return np.log(fit_source(events, weight) / truth), np.einsum("bg,mg->bm", events, powers)
+
+    in_groups, expected = np.add.reduceat(n, start), np.add.reduceat(n * curve, start)
+    mean = np.where(expected > 0, expected / in_groups, 1.0)
+    powers = np.array([mean, np.log(mean), mean**ROBUSTNESS])
+    found = repeat(draw, -(-draws // size), rows=len(n), what="drawing the overfit of CORP blocks")
+    excess, sums = (np.concatenate(part) for part in zip(*found, strict=True))
+    chance = sums - np.einsum("g,mg->m", expected, powers)
+    return _mean_without_chance(excess, chance / expected.sum())
 
 
 def _mean_without_chance(excess: FloatArray, chance: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 AUSTIN_STEYERBERG_2019 = "Austin, Steyerberg (2019), Stat. Med. 38, doi:10.1002/sim.8281"
 #: Up to this many cases, or this many distinct forecasts, the curve is computed at every forecast.
-_FEW_CASES = 5000
+_FEW_CASES = 1000
 _FEW_FORECASTS = 300
 #: With more, it is computed at about this many quantiles of the forecasts, and half as many equal steps.
 _NODES = 200
@@ -159,7 +159,7 @@ def _case_weights(panel: ForecastPanel) -> FloatArray:
 
 def _nodes(p: FloatArray, weight: FloatArray) -> FloatArray:
     """Forecasts at which the curve is computed: all, or many where forecasts are dense and some elsewhere."""
-    distinct, counted = np.unique(p), np.cumsum(weight)
+    distinct, counted = p[np.append(True, p[1:] != p[:-1])], np.cumsum(weight)
     if counted[-1] <= _FEW_CASES or len(distinct) <= _FEW_FORECASTS:
         return distinct
     places = np.linspace(0, counted[-1] - 1, _NODES + 1).astype(np.int64)
@@ -170,21 +170,14 @@ def _nodes(p: FloatArray, weight: FloatArray) -> FloatArray:
 
 def _smooth(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> FloatArray:
     """The lowess curve at the nodes, without robustness steps, in [0, 1]."""
-    y, p = panel.outcome, panel.only
-    if panel.weight is not None:
-        return np.clip(smooth_weighted(y, p, panel.weight, nodes, fraction), 0, 1)
-    from statsmodels.nonparametric.smoothers_lowess import lowess
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        curve = lowess(y, p, frac=fraction, it=0, xvals=nodes, is_sorted=True)
-    first, last = np.searchsorted(p, nodes), np.searchsorted(p, nodes, side="right")
-    events = np.append(0.0, np.cumsum(y))
-    rate = (events[last] - events[first]) / (last - first)
-    return np.clip(np.where(np.isnan(curve), rate, curve), 0, 1)  # NaN where all weight is at the node
+    curve = smooth_weighted(panel.outcome, panel.only, panel.units.row_weight, nodes, fraction)
+    return np.clip(curve, 0, 1)
 
 
 def _quantiles(error: FloatArray, weight: FloatArray) -> list[float]:
     """Median and 90 % quantile over cases; for whole weights those of repeated rows, as in numpy."""
+    if weight.strides == (0,):  # all cases count once: nothing need be sorted
+        return list(np.quantile(error, _QUANTILES).tolist())
     order = np.argsort(error)
     e, n = error[order], weight[order]
     reached = np.cumsum(n)
@@ -259,14 +252,17 @@ class _FourDistances:
         )
         return np.stack([self._mean(distance), middle, high, rows.max(axis=1)])
 
-    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
-        """Which statistics of the draws are at least as large as those found, without sorting."""
-        mean, middle, high, largest = found[:, 0]
-        below = (
-            self._mean((distance < value).astype(np.float64)) < share - _TIE
-            for value, share in zip((middle, high), _QUANTILES, strict=True)
-        )
-        return np.stack([self._mean(distance) >= mean, *below, distance.max(axis=0) >= largest]).astype(float)
+    def reach(self, distance: FloatArray, *bounds: FloatArray) -> list[FloatArray]:
+        """For each set of bounds: which statistics of the draws are at least as large, without sorting."""
+        means, maxima = self._mean(distance), distance.max(axis=0)
+        reached = []
+        for mean, middle, high, largest in (bound[:, 0] for bound in bounds):
+            below = (
+                self._mean((distance < value).astype(np.float64)) < share - _TIE
+                for value, share in zip((middle, high), _QUANTILES, strict=True)
+            )
+            reached.append(np.stack([means >= mean, *below, maxima >= largest]).astype(np.float64))
+        return reached
 
     def _mean(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.einsum("k,kb->b", self.weight, values) / self.weight.sum())
@@ -276,21 +272,17 @@ class _FourDistances:
 
 
 def _describe(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> str:
-    distinct = len(np.unique(panel.only))
+    distinct = 1 + int((panel.only[1:] != panel.only[:-1]).sum())
     where = (
         f"at {len(nodes)} forecasts and straight between them"
         if len(nodes) < distinct
         else "at every forecast"
     )
-    if panel.weight is None:
-        return (
-            f"lowess of statsmodels, local lines (degree 1) over {format_plain(fraction, 3)} of the cases, "
-            f"no robustness steps, {where}"
-        )
+    name, whole = ("lowess", "cases") if panel.weight is None else ("weighted lowess", "weight")
     pooled = f", of {MOST_CELLS} cells of neighbouring forecasts" if distinct > MANY_VALUES else ""
     return (
-        f"weighted lowess, local lines (degree 1) over {format_plain(fraction, 3)} of the weight, no "
-        f"robustness steps{pooled}, {where}"
+        f"{name}, local lines (degree 1) over {format_plain(fraction, 3)} of the {whole}, no robustness "
+        f"steps{pooled}, {where}"
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from scorereport.plots.style import HEADING, HEAVY, INK, MUTED, SMALL, model_style, report_style
 from scorereport.plots.text import clean_text, format_short, shorten_text, text_width, wrap
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+
+    from scorereport._utils.arrays import FloatArray
 
 
 #: Width of a full figure.
@@ -27,7 +31,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SPACE = re.compile(r"\s*\n\s*")
 _COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-_PATH_COMMAND = re.compile(r" ?([MLQCz]) ?")
+_PATH_COMMANDS = "MLQCz"
 
 
 class Canvas(NamedTuple):
@@ -46,13 +50,12 @@ class Canvas(NamedTuple):
 
     def panel(self, left: float, top: float, width: float, height: float, *, apart: float = 3.0) -> Axes:
         """Add axes with a line on the left and one below, at a distance of `apart` points from the data."""
-        import seaborn as sns
-
         bottom = self.height - top - height
         axes = self.figure.add_axes(
             (left / self.width, bottom / self.height, width / self.width, height / self.height)
         )
-        sns.despine(ax=axes, offset=apart)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_position(("outward", apart))
         return axes
 
     def write(self, left: float, top: float, text: str, **style: Any) -> Text:
@@ -80,6 +83,13 @@ def set_axis(axes: Axes, which: str, limits: tuple[float, float], ticks: Sequenc
         axes.set_ylabel(label)
 
 
+def fill_outline(axes: Axes, x: FloatArray, y: FloatArray, **style: Any) -> None:
+    """Fill the area inside an outline; unlike `Axes.fill`, without a search for the limits of the axes."""
+    from matplotlib.patches import Polygon
+
+    axes.add_artist(Polygon(np.column_stack([x, y]), closed=True, **style))
+
+
 def write_placeholder(axes: Axes, text: str) -> None:
     """Write a sentence in the middle of an empty panel."""
     axes.text(
@@ -104,6 +114,14 @@ def render_svg(figure: Figure) -> str:
     return _SPACE.sub("\n", _COORDINATES.sub(_shorten, _COMMENT.sub("", svg)))
 
 
+def load_matplotlib() -> None:
+    """Load all that figures need, including the fonts: the first figure then takes no longer than others."""
+    with report_style():
+        canvas = Canvas.of(20.0, 20.0)
+        canvas.panel(5.0, 5.0, 10.0, 10.0)
+    render_svg(canvas.figure)
+
+
 def render_png(figure: Figure, dpi: float = 150) -> bytes:
     """Render a figure as PNG."""
     image = BytesIO()
@@ -114,7 +132,10 @@ def render_png(figure: Figure, dpi: float = 150) -> bytes:
 
 def _shorten(coordinates: re.Match[str]) -> str:
     """Round coordinates to hundredths of a point, finer than any printer, and remove blanks."""
-    return _PATH_COMMAND.sub(r"\1", " ".join(_DECIMALS.sub(_to_hundredths, coordinates.group()).split()))
+    text = " ".join(_DECIMALS.sub(_to_hundredths, coordinates.group()).split())
+    for command in _PATH_COMMANDS:
+        text = text.replace(f" {command}", command).replace(f"{command} ", command)
+    return text
 
 
 def _to_hundredths(number: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import MUTED, MUTED_STYLE, ModelStyle, model_style, report_style
@@ -86,7 +86,7 @@ def _shade(axes: Axes, curve: DecisionCurve, look: ModelStyle) -> None:
         for both in bounds
     )
     places = np.append(x_lower, x_upper[::-1]), np.append(lower, upper[::-1])
-    axes.fill(*places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
+    fill_outline(axes, *places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
 
 
 def _labels(models: Sequence[ModelResult]) -> list[CurveLabel]:

@@ -11,21 +11,17 @@ from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from scorereport.errors import UsageError
+from scorereport.plots.font_subsets import cut_font, read_character_widths, read_coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FALLBACK = "Report Fallback"
-#: Font features that a subset keeps: accents, kerning, ligatures, and tabular figures.
-_FEATURES = ("ccmp", "locl", "mark", "mkmk", "kern", "liga", "tnum", "lnum")
-#: Ids of the names that a subset keeps: copyright, family, style and licence.
-_NAMES = frozenset({0, 1, 2, 4, 6, 14})
 #: Categories of invisible characters: controls, formats, surrogates, line separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 #: In addition, characters without a defined glyph: private use, and not assigned.
@@ -38,6 +34,8 @@ _OMITTED = re.compile(
 _INVISIBLE = frozenset("\t\n\r\u00ad\u200b")
 #: A character written by its number in a style sheet.
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})")
+#: A language other than English, in which fonts may use other forms of letters.
+_OTHER_LANGUAGE = re.compile(r"\blang\s*=(?!\s*[\"']?en\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +99,21 @@ def _show_numbers(text: str, characters: Iterable[str]) -> str:
     return text.translate(numbers) if numbers else text
 
 
-def font_faces(text: str | None = None) -> str:
-    """Return the `@font-face` rules of the fonts.
+def font_faces(text: str | None = None, *, has_italics: bool = True) -> str:
+    """Return the `@font-face` rules of the fonts, without the italic ones if nothing is in italics.
 
     Without `text`, they refer to the font files. With `text`, which may be the source of a page, they contain
     the fonts, reduced to the characters of the text; the fallback has only those that another face lacks.
     """
+    fonts = [font for font in font_files() if has_italics or font.style == "normal"]
     if text is None:
-        return "\n".join(_rule(font, font.path.as_uri(), "truetype") for font in font_files())
+        return "\n".join(_rule(font, font.path.as_uri(), "truetype") for font in fonts)
     characters = _characters_of(text)
-    subsets = ((font, characters & _needed(font, characters)) for font in font_files())
-    return "\n".join(_rule(font, _subset(font.path, some), "woff2") for font, some in subsets if some)
+    is_english = _OTHER_LANGUAGE.search(text) is None
+    subsets = ((font, characters & _needed(font, characters)) for font in fonts)
+    return "\n".join(
+        _rule(font, _embed(font.path, some, is_english), "woff") for font, some in subsets if some
+    )
 
 
 def _characters_of(text: str) -> frozenset[int]:
@@ -123,10 +125,10 @@ def _characters_of(text: str) -> frozenset[int]:
 def _needed(font: FontFile, characters: frozenset[int]) -> frozenset[int]:
     """Return the characters that a face provides: all it has or, for the fallback, those that others lack."""
     if font.family != FALLBACK:
-        return _cmap(font.path)
-    others = (_cmap(other.path) for other in font_files() if other.family != FALLBACK)
+        return read_coverage(font.path)
+    others = (read_coverage(other.path) for other in font_files() if other.family != FALLBACK)
     everywhere = characters.intersection(*others)
-    return _cmap(font.path) - everywhere
+    return read_coverage(font.path) - everywhere
 
 
 def _rule(font: FontFile, address: str, kind: str) -> str:
@@ -137,47 +139,31 @@ def _rule(font: FontFile, address: str, kind: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _subset(path: Path, characters: frozenset[int]) -> str:
+def _embed(path: Path, characters: frozenset[int], is_english: bool) -> str:
     """Return a font with only these characters as a data address; the same bytes every time."""
-    target = BytesIO()
-    with _open(path) as font:
-        _drop_others(font, characters)
-        font.flavor = "woff2"
-        font.save(target)
-    return f"data:font/woff2;base64,{b64encode(target.getvalue()).decode()}"
-
-
-def _drop_others(font: Any, characters: frozenset[int]) -> None:
-    from fontTools import subset
-
-    names = font["name"]
-    names.names = [name for name in names.names if name.nameID in _NAMES and name.isUnicode()]
-    del font["name"]  # otherwise all tables are searched for references to names
-    options = subset.Options(layout_features=list(_FEATURES), hinting=False, notdef_outline=True)
-    options.drop_tables += ["FFTM", "MATH"]
-    subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=sorted(characters))
-    subsetter.subset(font)
-    font["name"] = names
+    content = cut_font(path, characters, is_english=is_english)
+    return f"data:font/woff;base64,{b64encode(content).decode()}"
 
 
 @cache
 def _covered() -> frozenset[int]:
     """Return the characters in every face of the fallback, which can be shown in any style and family."""
-    first, *others = (_cmap(font.path) for font in font_files() if font.family == FALLBACK)
+    first, *others = (read_coverage(font.path) for font in font_files() if font.family == FALLBACK)
     return first.intersection(*others)
 
 
-@cache
-def _cmap(path: Path) -> frozenset[int]:
-    with _open(path) as font:
-        return frozenset(font.getBestCmap())
+def measure_text(text: str, *, bold: bool = False) -> float:
+    """Return the width of a line of text in the sans-serif font of a page, in ems, without kerning."""
+    return sum(_measure_character(character, bold) for character in replace_missing(text))
 
 
-def _open(path: Path) -> Any:
-    from fontTools.ttLib import TTFont
-
-    return TTFont(path, lazy=True, recalcTimestamp=False, recalcBBoxes=False)
+@lru_cache(maxsize=4096)
+def _measure_character(character: str, bold: bool) -> float:
+    """Return the width of a character, in the fallback if the font lacks it; one em if both do."""
+    regular, semibold, *_, fallback, bold_fallback = (font.path for font in font_files())
+    first, second = (semibold, bold_fallback) if bold else (regular, fallback)
+    width = read_character_widths(first).get(ord(character))
+    return read_character_widths(second).get(ord(character), 1.0) if width is None else width
 
 
 def _package_folder(package: str) -> Path:
@@ -191,6 +177,12 @@ def _package_folder(package: str) -> Path:
 
 
 def _matplotlib_folder() -> Path:
+    """Return the folder of the fonts of Matplotlib, which is imported only if they are not beside it."""
+    found = find_spec("matplotlib")
+    for place in (found.submodule_search_locations or ()) if found is not None else ():
+        folder = Path(place, "mpl-data", "fonts", "ttf")
+        if folder.is_dir():
+            return folder
     from matplotlib import get_data_path
 
     return Path(get_data_path(), "fonts", "ttf")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_count, format_counted, join_words
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
 from scorereport.plots.geometry import choose_window, step_outline, window_ticks
 from scorereport.plots.style import INK, MUTED, QUIET, ModelStyle, model_style, report_style
 from scorereport.plots.text import format_probability, join_sentences, text_width, wrap
@@ -85,7 +85,9 @@ def _draw(axes: Axes, histogram: Histogram, look: ModelStyle, peak: float, point
     events, others = (part / peak for part in _shares(histogram))
     for height, colour in ((events, look.colour), (-others, QUIET)):
         if (histogram.upper > histogram.lower).any():
-            axes.fill(*step_outline(histogram.lower, histogram.upper, height), color=colour, linewidth=0)
+            fill_outline(
+                axes, *step_outline(histogram.lower, histogram.upper, height), color=colour, linewidth=0
+            )
         else:
             width = float(np.clip(0.35 * points / len(height), 0.5, 5.0))
             axes.vlines(histogram.lower, 0, height, color=colour, linewidth=width)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport._utils.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.curves.murphy import MurphyCurve, RegretCurve
     from scorereport.reliability.bands import Band
 
@@ -32,29 +32,42 @@ def simplify(x: FloatArray, y: FloatArray, scale: tuple[float, float]) -> tuple[
 
 
 def _needed(x: FloatArray, y: FloatArray) -> NDArray[np.bool_]:
+    """Return which points are needed: all segments of the line are split at once at their farthest points."""
     keep = np.zeros(len(x), dtype=bool)
     keep[[0, -1]] = True
-    pending = [(0, len(x) - 1)]
-    while pending:
-        first, last = pending.pop()
-        if last - first < 2:
-            continue
-        away = _distance(x[first : last + 1], y[first : last + 1])
-        farthest = int(away.argmax())
-        if away[farthest] > PATH_TOLERANCE:
-            keep[first + farthest] = True
-            pending += [(first, first + farthest), (first + farthest, last)]
+    first, last = np.array([0]), np.array([len(x) - 1])
+    while (has_inner := last - first > 1).any():
+        first, last = first[has_inner], last[has_inner]
+        inner, count = _list_inner(first, last)
+        away = _squared_distance(x, y, inner, np.repeat(first, count), np.repeat(last, count))
+        farthest = np.maximum.reduceat(away, np.cumsum(count) - count)
+        is_split = farthest > PATH_TOLERANCE**2
+        candidates = np.flatnonzero(away == np.repeat(farthest, count))
+        segments = np.repeat(np.arange(len(first)), count)[candidates]
+        middle = inner[candidates[np.searchsorted(segments, np.flatnonzero(is_split))]]
+        keep[middle] = True
+        first, last = np.append(first[is_split], middle), np.append(middle, last[is_split])
     return keep
 
 
-def _distance(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the distances of points from the straight line between the first and the last."""
-    run, rise = x[-1] - x[0], y[-1] - y[0]
-    length = float(np.hypot(run, rise))
-    if length == 0:
-        return np.hypot(x - x[0], y - y[0])
-    along = np.clip(((x - x[0]) * run + (y - y[0]) * rise) / length**2, 0, 1)
-    return np.hypot(x - x[0] - along * run, y - y[0] - along * rise)
+def _list_inner(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the points inside all segments, one segment after the other, and their number in each."""
+    count = last - first - 1
+    shift = first + 1 - (np.cumsum(count) - count)
+    return np.arange(count.sum()) + np.repeat(shift, count), count
+
+
+def _squared_distance(
+    x: FloatArray, y: FloatArray, points: IntArray, first: IntArray, last: IntArray
+) -> FloatArray:
+    """Return the squared distance of each point from the straight line between two others."""
+    across, up = x[points] - x[first], y[points] - y[first]
+    run, rise = x[last] - x[first], y[last] - y[first]
+    squared = run * run + rise * rise
+    squared[squared == 0] = 1.0  # the two are one point
+    along = np.minimum(np.maximum((across * run + up * rise) / squared, 0), 1)
+    across, up = across - along * run, up - along * rise
+    return across * across + up * up
 
 
 def flat_runs(x: FloatArray, y: FloatArray, narrowest: float) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, join_words
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import HEAVY, INK, MUTED, MUTED_STYLE, SIZE, lighten, model_style, report_style
@@ -137,7 +137,7 @@ def _draw_difference(panel: SizedAxes, difference: MurphyDifference) -> None:
     ):
         if np.isfinite(lower).all():
             x, y = simplify(np.append(theta, theta[::-1]), np.append(lower, upper[::-1]), scale)
-            axes.fill(x, y, color=colour, linewidth=0)
+            fill_outline(axes, x, y, color=colour, linewidth=0)
     axes.plot(UNIT, (0, 0), color=INK, linewidth=0.5)
     axes.plot(*simplify(theta, difference.difference, scale), color=look.colour, linewidth=1.2)
     place, ha = (0.01, "left") if _has_room_left(difference) else (0.99, "right")

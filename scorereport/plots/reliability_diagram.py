@@ -14,7 +14,15 @@ from scorereport._utils.formatting import (
     format_percent,
     join_words,
 )
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, small_panels, write_placeholder
+from scorereport.plots.canvas import (
+    POINTS_PER_MM,
+    WIDTH,
+    Canvas,
+    fill_outline,
+    set_axis,
+    small_panels,
+    write_placeholder,
+)
 from scorereport.plots.geometry import UNIT, choose_window, simplify, window_ticks
 from scorereport.plots.reliability_panel import (
     PanelSettings,
@@ -214,7 +222,7 @@ def _draw(axes: Axes, curve: FlexibleCurve | None, look: ModelStyle, window: Win
         simplify(curve.forecast, bound, scale) for bound in (curve.lower, curve.upper)
     )
     places = np.append(x, x_upper[::-1]), np.append(lower, upper[::-1])
-    axes.fill(*places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1.5)
+    fill_outline(axes, *places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1.5)
     axes.plot(*simplify(curve.forecast, curve.probability, scale), color=look.colour, linewidth=1.3, zorder=4)
 
 

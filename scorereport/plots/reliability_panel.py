@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, format_percent
-from scorereport.plots.canvas import POINTS_PER_MM, Canvas
+from scorereport.plots.canvas import POINTS_PER_MM, Canvas, fill_outline
 from scorereport.plots.geometry import UNIT, band_lines, cut_line, flat_runs, simplify, step_outline
 from scorereport.plots.style import HEADING, MUTED, ON_PAPER, QUIET, SMALL, ModelStyle, lighten, model_style
 from scorereport.plots.text import drop_zero, find_decomposition, format_short, wrap
@@ -122,7 +122,7 @@ class ReliabilityPanel(NamedTuple):
             lower, upper = lower[[0, 0]], upper[[0, 0]]
         # transparent, so that the histogram remains visible
         places = np.append(x, x_upper[::-1]), np.append(lower, upper[::-1])
-        self.axes.fill(*places, color=self.look.colour, alpha=_VEIL, linewidth=0, zorder=1.5)
+        fill_outline(self.axes, *places, color=self.look.colour, alpha=_VEIL, linewidth=0, zorder=1.5)
 
     def _outline(self, band: Band) -> None:
         for line in self._bounds(band):
@@ -143,7 +143,7 @@ class ReliabilityPanel(NamedTuple):
         bars = histogram.n / histogram.n.max() * height
         if (histogram.upper > histogram.lower).any():
             x, y = step_outline(histogram.lower, histogram.upper, bars)
-            self.axes.fill(x, base + y, color=QUIET, linewidth=0, zorder=1)
+            fill_outline(self.axes, x, base + y, color=QUIET, linewidth=0, zorder=1)
         else:
             width = float(np.clip(0.35 * self.side / len(bars), 0.5, 4.0))
             stems = self.axes.vlines(histogram.lower, base, base + bars, color=QUIET, linewidth=width)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LEFT, _RIGHT, _BELOW, _BELOW_KEY = 13.0, 3.0, 12.0, 1.0
 _TITLE, _NOTE, _ABOVE = 4.2, 3.8, 1.8
 _KEY_ROW, _SAMPLE, _MARKER, _AFTER_SAMPLE, _BETWEEN = 4.3, 5.5, 2.2, 1.2, 3.4
+#: Distance of the lines of the axes from the data, in points.
+_APART = 3.0
 #: Largest width of a panel.
 _WIDEST = 66.0
 #: Diameter of the largest bubble in points, for a panel of this width.
@@ -62,6 +64,8 @@ class _Entry(NamedTuple):
 
 def plot_study_figure(figure: StudyFigure) -> Figure:
     """Draw all panels of a figure in rows of squares, below a key of their series."""
+    import seaborn as sns
+
     columns = _count_columns(len(figure.panels))
     side = min((WIDTH - columns * (_LEFT + _RIGHT)) / columns, _WIDEST)
     width = columns * (_LEFT + side + _RIGHT)
@@ -78,6 +82,7 @@ def plot_study_figure(figure: StudyFigure) -> Figure:
             _write_heading(canvas, panel, (left, upper - head), side)
             axes = canvas.panel(left, upper, side, side)
             _draw_panel(SizedAxes(axes, side * POINTS_PER_MM, side * POINTS_PER_MM), panel, shapes)
+            sns.despine(ax=axes, offset=_APART, trim=True)  # lines from the first tick to the last
         return canvas.figure
 
 

@@ -96,10 +96,8 @@ def _register_fonts() -> None:
 
 @cache
 def _settings() -> dict[Any, Any]:
-    import seaborn as sns
-
-    style: dict[str, Any] = sns.axes_style("ticks") | sns.plotting_context("paper")
-    return style | {
+    return {
+        **_INDEPENDENT_OF_THE_USER,
         "figure.facecolor": PAPER,
         "axes.facecolor": "none",
         "axes.edgecolor": MUTED,
@@ -124,6 +122,21 @@ def _settings() -> dict[Any, Any]:
     }
 
 
+#: Settings that a user's own style of Matplotlib would otherwise change.
+_INDEPENDENT_OF_THE_USER = {
+    "axes.axisbelow": True,
+    "axes.grid": False,
+    **{f"axes.spines.{side}": True for side in ("bottom", "left", "right", "top")},
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.8,
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+    "patch.linewidth": 0.8,
+    "xtick.bottom": True,
+    "xtick.top": False,
+    "ytick.left": True,
+    "ytick.right": False,
+}
 _TICKS = {
     "color": MUTED,
     "labelcolor": MUTED,

@@ -12,7 +12,7 @@ from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import betabinom, binom
+from scipy.special import bdtr, betaln
 
 from scorereport.reliability.sampling import random_stream
 
@@ -38,10 +38,17 @@ def likely_ranks(drawn: int, size: int, level: float, error: float) -> tuple[int
     only more values not above and fewer below.
     """
     k = 1 + floor((size - 1) * level)
-    below = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
-    k = min(k + 1, size)
-    above = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
+    below = _rank_distribution(drawn, k, size)
+    above = _rank_distribution(drawn, min(k + 1, size), size)
     return int(np.searchsorted(below, error)), int(np.searchsorted(above, 1 - error))
+
+
+def _rank_distribution(drawn: int, k: int, size: int) -> FloatArray:
+    """The beta-binomial distribution function at 0 to `drawn`; scipy.stats would take long to import."""
+    rank = np.arange(drawn + 1)
+    log_share = betaln(rank + k, drawn - rank + size - k + 1) - betaln(k, size - k + 1)
+    log_ways = -np.log(drawn + 1) - betaln(drawn - rank + 1, rank + 1)
+    return np.cumsum(np.exp(log_ways + log_share))
 
 
 def is_likely_quantile(
@@ -68,7 +75,10 @@ def likely_sizes(points: FloatArray, y_prob: FloatArray, draws: int) -> list[tup
 
 
 def _counts(q: float, draws: int, reached: FloatArray) -> IntArray:
-    return np.maximum(binom.ppf(q, draws, np.clip(reached, 0, 1)), 0).astype(np.intp)
+    """The quantiles of binomial counts: the least numbers whose distribution function is at least q."""
+    chances, places = np.unique(np.clip(reached, 0, 1), return_inverse=True)
+    reaches = bdtr(np.arange(draws + 1.0), draws, chances[:, np.newaxis]) >= q
+    return np.argmax(reaches, axis=1)[places]
 
 
 def count_unlikely(
@@ -118,9 +128,10 @@ def band_of(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     levels, is_gappy = [(1 - level) / 2, (1 + level) / 2], np.isnan(curves).any(axis=0)
     bounds = np.empty((2, curves.shape[1]))
     bounds[:, ~is_gappy] = np.quantile(curves[:, ~is_gappy], levels, axis=0)  # much faster than nanquantile
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # for points that no curve reaches
-        bounds[:, is_gappy] = np.nanquantile(curves[:, is_gappy], levels, axis=0)
+    if is_gappy.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # for points that no curve reaches
+            bounds[:, is_gappy] = np.nanquantile(curves[:, is_gappy], levels, axis=0)
     return bounds[0], bounds[1]
 
 

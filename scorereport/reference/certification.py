@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 import numpy as np
 
@@ -19,17 +19,9 @@ from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.binary_views import count_views, list_drawn, list_views, name_view
 from scorereport.reference.class_comparison import compare_class_results
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.reference.live_references import (
-    BASE,
-    NAMES,
-    PACKAGE,
-    Reference,
-    ReferenceClient,
-    are_rows,
-    open_reference,
-)
+from scorereport.reference.inquiry import Answers, AnyPredictions, Event, Inquiry, NoAnswerError, Opened
+from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, are_rows, open_reference
 from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
-from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record, describe_recorded_answers
 from scorereport.reference.reference_documents import Attempt, Certificate
@@ -40,7 +32,9 @@ from scorereport.results.model_records import ClassSummary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AnyPredictions = Predictions | ClassPredictions
+    from scorereport._utils.background import Ahead
+    from scorereport.results.settings import EvaluationSettings
+
 RECORDED = "recorded"
 REFERENCES = ("auto", PACKAGE, BASE, RECORDED)
 #: Seconds that R may take for one question: a binary model, or a binary view of a model of K classes.
@@ -66,7 +60,6 @@ _WITH = {
     "numpy": "with numpy",
     "the engine": "of the evaluation with the engine itself",
 }
-NO_WEIGHTS = "The R package has no case weights, and these weights are not whole numbers of rows."
 
 
 def certify(
@@ -94,13 +87,51 @@ def certify(
     time_limit : seconds that R may take for one model, or for one class or threshold of it
     """
     predictions = _check_data(evaluation, data)
-    kinds = _kinds(check_option(reference, "reference", REFERENCES))
-    check_whole(draws, "draws", FEWEST_DRAWS)
-    check_inside(time_limit, "time_limit", 0, np.inf, closed="neither")
-    certification = _Certification(
-        evaluation=evaluation, predictions=predictions, draws=draws, time_limit=time_limit
-    )
-    return certification.run(kinds)
+    with PendingCertificate(reference=reference, draws=draws, time_limit=time_limit) as pending:
+        pending.start(predictions, evaluation.settings)
+        return pending.complete(evaluation)
+
+
+class PendingCertificate:
+    """A certificate whose questions R answers while the evaluation runs; the parameters are as in `certify`.
+
+    `start` it with the data, and `complete` it with their evaluation. The end of its `with` block ends R,
+    also after an error or an interrupt.
+    """
+
+    def __init__(self, *, reference: str = "auto", draws: int = 200, time_limit: float = TIME_LIMIT) -> None:
+        self._kinds = _kinds(check_option(reference, "reference", REFERENCES))
+        self._draws = check_whole(draws, "draws", FEWEST_DRAWS)
+        self._time_limit = check_inside(time_limit, "time_limit", 0, np.inf, closed="neither")
+        self._inquiry: Inquiry | None = None
+        self._events: Ahead[Event] | None = None
+
+    def start(self, predictions: AnyPredictions, settings: EvaluationSettings) -> None:
+        """Ask R about predictions, from now on, with the settings of their evaluation."""
+        self.close()
+        self._inquiry = Inquiry(
+            predictions=predictions, settings=settings, draws=self._draws, time_limit=self._time_limit
+        )
+        self._events = self._inquiry.start(self._kinds, open_reference)
+
+    def complete(self, evaluation: Evaluation) -> Certificate:
+        """Compare the evaluation with the answers of R, and wait for them if necessary."""
+        if self._inquiry is None or self._events is None or not self._inquiry.suits(evaluation.settings):
+            self.start(_check_data(evaluation, None), evaluation.settings)
+            return self.complete(evaluation)
+        _check_data(evaluation, self._inquiry.predictions)
+        return _Certification(evaluation=evaluation, inquiry=self._inquiry).run(self._kinds, self._events)
+
+    def close(self) -> None:
+        """End R."""
+        if self._events is not None:
+            self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def decline(evaluation: Evaluation, reason: str) -> Certificate:
@@ -164,57 +195,58 @@ class _Findings:
 @dataclass(frozen=True, kw_only=True)
 class _Certification:
     evaluation: Evaluation
-    predictions: AnyPredictions
-    draws: int
-    time_limit: float
+    inquiry: Inquiry
 
-    def run(self, kinds: tuple[str, ...]) -> Certificate:
+    @property
+    def predictions(self) -> AnyPredictions:
+        return self.inquiry.predictions
+
+    def run(
+        self, kinds: tuple[str, ...], events: Iterator[Event], attempts: tuple[Attempt, ...] = ()
+    ) -> Certificate:
         """The certificate from the first reference that answers; if none does, from recorded answers."""
-        attempts: list[Attempt] = []
-        for kind in kinds:
+        for event in events:
+            if isinstance(event, Attempt):
+                attempts += (event,)
+                continue
+            opened = cast("Opened", event)
             try:
-                return self._certify_with(kind, tuple(attempts))
-            except Unavailable as error:
-                attempts.append(Attempt(reference=NAMES[kind], reason=str(error), remedy=error.remedy))
-            except ReferenceFailure as failure:
-                attempts.append(Attempt(reference=NAMES[kind], reason=str(failure)))
-        return self._certificate(_compare_records(tuple(attempts)))
+                return self._certify_by(Answers(reference=opened.reference, events=events), attempts)
+            except NoAnswerError as failure:  # the next reference is asked already
+                attempts += (failure.attempt,)
+            except ReferenceFailure as failure:  # an answer that lacks something
+                attempts += (Attempt(reference=NAMES[opened.kind], reason=str(failure)),)
+                rest = kinds[kinds.index(opened.kind) + 1 :]
+                with self.inquiry.start(rest, open_reference) as others:
+                    return self.run(rest, others, attempts)
+        return self._certificate(_compare_records(attempts))
 
-    def _certify_with(self, kind: str, attempts: tuple[Attempt, ...]) -> Certificate:
-        if kind == PACKAGE and not are_rows(self.predictions.weight):
-            raise Unavailable(NO_WEIGHTS, "")
-        with open_reference(kind, self.time_limit) as reference:
-            lines = tuple(self._compare_all(reference))
-            has_failed = any(line.is_unexpected for line in lines)
-            findings = _Findings(
-                verdict="failed" if has_failed else "certified",
-                sentence=_describe(lines, reference, _describe_views(self.predictions)),
-                reference=reference.title,
-                software=reference.software,
-                comparisons=lines,
-                left_out=_leave_out(self.predictions),
-                attempts=attempts,
-            )
-            return self._certificate(findings)
+    def _certify_by(self, answers: Answers, attempts: tuple[Attempt, ...]) -> Certificate:
+        reference, lines = answers.reference, tuple(self._compare_all(answers))
+        has_failed = any(line.is_unexpected for line in lines)
+        findings = _Findings(
+            verdict="failed" if has_failed else "certified",
+            sentence=_describe(lines, reference, _describe_views(self.predictions)),
+            reference=reference.title,
+            software=reference.software,
+            comparisons=lines,
+            left_out=_leave_out(self.predictions),
+            attempts=attempts,
+        )
+        return self._certificate(findings)
 
     def _certificate(self, findings: _Findings) -> Certificate:
         rows, sha256 = len(self.predictions), self.predictions.sha256
         return _make_certificate(self.evaluation, findings, rows=rows, sha256=sha256)
 
-    def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
+    def _compare_all(self, answers: Answers) -> Iterator[Comparison]:
         """Compare every model, binary or of K classes."""
         evaluation, predictions = self.evaluation, self.predictions
-        client = ReferenceClient(
-            reference=reference,
-            settings=evaluation.settings,
-            weight=predictions.weight,
-            draws=self.draws,
-        )
         if isinstance(predictions, ClassPredictions):
-            yield from compare_class_results(client, evaluation, predictions)
+            yield from compare_class_results(answers, evaluation, predictions)
             return
         for result in steps(evaluation.models, len(evaluation.models), "asking R", unit="models"):
-            comparer = client.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
+            comparer = answers.about(result.model)
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)

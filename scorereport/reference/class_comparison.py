@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.data.predictions import ClassPredictions
     from scorereport.reference.binary_views import BinaryView
-    from scorereport.reference.exchange import SentVector
-    from scorereport.reference.live_references import Reference, ReferenceClient
+    from scorereport.reference.exchange import Vector
+    from scorereport.reference.inquiry import Answers
     from scorereport.reference.model_comparison import ModelComparer
     from scorereport.results.class_records import ClassModelResult, ViewResult
     from scorereport.results.evaluation import Evaluation
@@ -106,11 +106,10 @@ class ViewTally:
 
 
 def compare_measures(
-    reference: Reference, result: ClassModelResult, evaluation: Evaluation, predictions: ClassPredictions
+    answer: dict[str, Vector], result: ClassModelResult, evaluation: Evaluation, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
     """Compare every measure of K classes and its skill, the confusion table and the observed classes."""
     size, model = len(predictions.classes), result.model
-    answer = reference.fetch("classes", **_vectors(predictions, model, evaluation.settings))
     for value in result.scores.scores:
         label = get_score(value.name).label
         mean, constant, perfect = read_vector(answer, f"class.{value.name}", 3)
@@ -139,23 +138,8 @@ def _compare_classes(model: str, evaluation: Evaluation, weights: FloatArray) ->
     return match_numbers(model, "cases of each class", ours, theirs, source=BASE_SOURCE)
 
 
-def _vectors(
-    predictions: ClassPredictions, model: str, settings: EvaluationSettings
-) -> dict[str, SentVector]:
-    """The arguments of the R operation `classes`; without a cost matrix, R computes the default costs."""
-    p, weight, costs = predictions.forecasts[model], predictions.weight, settings.cost_matrix
-    return {
-        "y": (predictions.outcome + 1).astype(np.float64),
-        "p": p.T.ravel(),
-        "weight": np.ones(len(p)) if weight is None else weight,
-        "size": [float(p.shape[1])],
-        "ordered": [float(predictions.ordered)],
-        "cost": [] if costs is None else np.ravel(costs),
-    }
-
-
 def compare_class_results(
-    client: ReferenceClient, evaluation: Evaluation, predictions: ClassPredictions
+    answers: Answers, evaluation: Evaluation, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
     """Compare every view of every model, as a binary model; their sums; and all measures of K classes."""
     results = {result.model: result for result in evaluation.class_models}
@@ -165,11 +149,11 @@ def compare_class_results(
         for kind, of_kind in groupby(of_model, key=lambda view: view.kind):
             tally = ViewTally(kind)
             for view in of_kind:
-                comparer = client.ask(view.subject, view.y_true, view.y_prob, is_drawn=view.is_drawn)
+                comparer = answers.about(view.subject)
                 yield from _compare_view(comparer, view, result, evaluation.settings, predictions)
                 tally.add(comparer)
             yield from tally.compare(result)
-        yield from compare_measures(client.reference, result, evaluation, predictions)
+        yield from compare_measures(answers.about_classes(), result, evaluation, predictions)
         yield check_complete(model, _parts_of(result), _parts_of_all(predictions))
 
 
@@ -232,7 +216,7 @@ def _parts_of_view(found: ViewResult) -> list[str]:
 
 
 def _parts_of_any_view(settings: EvaluationSettings) -> list[str]:
-    return ["brier", "and", "brier", "roc_auc", "and", *(["consistency"] if settings.resamples else [])]
+    return ["brier", "and", "brier", "roc_auc", "and", *(["consistency"] if settings.infers else [])]
 
 
 def _parts_of(result: ClassModelResult) -> list[str]:

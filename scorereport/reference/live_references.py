@@ -26,7 +26,7 @@ from scorereport.reliability.sampling import are_whole
 from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scorereport.reference.exchange import SentVector, Vector
 
@@ -78,8 +78,13 @@ class Reference:
 
 
 @contextmanager
-def open_reference(kind: str, time_limit: float) -> Iterator[Reference]:
-    """Start a reference; raises `Unavailable`, with the command that fixes it, if it is not available."""
+def open_reference(
+    kind: str, time_limit: float, on_start: Callable[[Session], None] = lambda _: None
+) -> Iterator[Reference]:
+    """Start a reference; raises `Unavailable`, with the command that fixes it, if it is not available.
+
+    `on_start` receives the process before it has answered anything.
+    """
     r = find_r(time_limit)
     is_package = kind == PACKAGE
     program = [sys.executable, "-m", "scorereport.reference.worker"]
@@ -87,6 +92,7 @@ def open_reference(kind: str, time_limit: float) -> Iterator[Reference]:
         program = [str(r.rscript), "--vanilla", str(R_CODE / "serve.R")]
     sources = [R_CODE / "shared.R", R_CODE / ("package.R" if is_package else "base.R")]
     with Session(program, sources, time_limit=time_limit) as session:
+        on_start(session)
         versions = _ask_versions(session, r)
         if is_package:
             _require_package(versions)

@@ -220,7 +220,7 @@ def _parts_of(result: ModelResult) -> list[str]:
 
 def _parts_of_all(settings: EvaluationSettings) -> list[str]:
     names = [measure.name for measure in choose_measures(settings)]
-    bands = ["consistency", "confidence"] if settings.resamples else []
+    bands = ["consistency", "confidence"] if settings.infers else []
     return [*names, "and", *names, "roc_auc", "and", *bands]
 
 
@@ -242,7 +242,7 @@ def compare_again(subject: str, band: Band, fit: Corp, settings: EvaluationSetti
     again = fit.band(
         band.kind,
         settings.band_level,
-        resamples=settings.resamples,
+        resamples=settings.resamples,  # without a number, the precision gives the same number again
         seed=settings.seed,
         points=settings.curve_points,
     )

@@ -32,10 +32,15 @@ class Unavailable(Exception):  # noqa: N818  # a finding, not an error of ours
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RInstallation:
-    """An installation of R: its script runner, and its version; empty if it is not known."""
+    """An installation of R: its script runner, and the seconds within which it must report its version."""
 
     rscript: Path
-    version: tuple[int, ...]
+    time_limit: float = 60
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The version that R reports, in a process of its own; empty if it is not known."""
+        return _ask_version(str(self.rscript), min(self.time_limit, 60))
 
     @property
     def version_text(self) -> str:
@@ -48,7 +53,7 @@ def find_r(time_limit: float = 60) -> RInstallation:
     home = os.environ.get("R_HOME") or None
     found = shutil.which("Rscript", path=None if home is None else os.fspath(Path(home, "bin")))
     if found is not None:
-        return RInstallation(rscript=Path(found), version=_ask_version(found, min(time_limit, 60)))
+        return RInstallation(rscript=Path(found), time_limit=time_limit)
     if home is not None:
         raise Unavailable(f"R_HOME is {home}, where there is no R.", "unset R_HOME")
     raise Unavailable("R is not installed: there is no Rscript on the path.", _r_remedy())

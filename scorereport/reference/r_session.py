@@ -107,6 +107,11 @@ class Session:
             raise ReferenceFailure(f"R refused: {text_of(answer['error'])}", answer)
         return answer
 
+    def end(self) -> None:
+        """End the process at once, from any thread: `ask` then fails."""
+        if self._process.poll() is None:
+            self._end()
+
     def close(self) -> None:
         """End the process, at first by closing its input, and remove its files."""
         try:

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import airy, betaln, ndtri, xlog1py, xlogy
+from scipy.special import airy, betaln, ndtri
 
 from scorereport._utils.checks import check_inside
+from scorereport.reliability.cells import cell_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.reliability.blocks import Blocks
@@ -41,6 +44,11 @@ _R_QUANTILES = np.array([
     1.364637, 1.423026, 1.516664, 1.784955,
 ])
 # fmt: on
+#: More than the error of a quantile of the table, which has six decimals.
+_TABLE_ERROR = 1e-3
+#: The density of more forecasts than this is computed from cells of them, and the largest cells hold one of
+#: this many parts of them: bands change by less than 1e-8.
+MOST_FORECASTS, _CELLS = 65_536, 4096
 #: Beyond this the density is below 1e-30.
 _FAR_OUT = 5.0
 
@@ -53,7 +61,16 @@ def chernoff_quantile(probability: float) -> float:
     0.998181
     """
     p = check_inside(probability, "probability", 0, 1, closed="neither")
-    return float(brentq(lambda z: _distribution(z) - p, -_FAR_OUT, _FAR_OUT, xtol=1e-14, rtol=1e-14))
+    return float(brentq(lambda z: _distribution(z) - p, *_enclose(p), xtol=1e-14, rtol=1e-14))
+
+
+def _enclose(probability: float) -> tuple[float, float]:
+    """Bounds of a quantile: its neighbours in the table of the R package, which save most steps."""
+    tail = max(probability, 1 - probability)
+    place = int(np.searchsorted(_R_LEVELS, tail, side="right"))
+    lower = float(_R_QUANTILES[place - 1]) - _TABLE_ERROR
+    upper = float(_R_QUANTILES[place]) + _TABLE_ERROR if place < len(_R_LEVELS) else _FAR_OUT
+    return (lower, upper) if probability >= 0.5 else (-upper, -lower)
 
 
 def interpolated_chernoff_quantile(probability: float) -> float:
@@ -74,23 +91,26 @@ def _distribution(z: float) -> float:
 
 
 def _density(z: FloatArray) -> FloatArray:
-    return _half_density(z) * _half_density(-z) / 2
+    """g(z) g(-z)/2, where g has the Fourier transform 2^(1/3) / Ai(i 2^(-1/3) λ), by the trapezoidal rule.
 
-
-def _half_density(t: FloatArray) -> FloatArray:
-    """The function g with Fourier transform 2^(1/3) / Ai(i 2^(-1/3) λ), by the trapezoidal rule.
-
-    The integrand is smooth and falls like exp(-λ^(3/2)/3), so the rule converges exponentially.
+    The integrand is smooth and falls like exp(-λ^(3/2)/3), so the rule converges exponentially. The transform
+    at -λ is its complex conjugate at λ: positive frequencies are enough.
     """
     frequency, transform = _transform()
     step = frequency[1] - frequency[0]
-    return (np.exp(-1j * np.outer(t, frequency)) @ transform).real * step / (2 * np.pi)
+    angle = np.outer(z, frequency)
+    even = np.einsum("zf,f->z", np.cos(angle), transform.real)
+    odd = np.einsum("zf,f->z", np.sin(angle), transform.imag)
+    return ((even + odd) * (even - odd)) * (step / np.pi) ** 2 / 2
 
 
 @cache
-def _transform() -> tuple[FloatArray, FloatArray]:
-    frequency = np.linspace(-30, 30, 241)
-    return frequency, 2 ** (1 / 3) / airy(1j * 2 ** (-1 / 3) * frequency)[0]
+def _transform() -> tuple[FloatArray, NDArray[np.complex128]]:
+    """Frequencies from 0 on and the transform; half of it at 0, which belongs to both sides."""
+    frequency = np.linspace(0, 30, 121)
+    transform = 2 ** (1 / 3) / airy(1j * 2 ** (-1 / 3) * frequency)[0]
+    transform[0] /= 2
+    return frequency, transform
 
 
 @cache
@@ -126,12 +146,41 @@ def _cases_per_unit(grid: FloatArray, distinct: Blocks, squares: CountArray) -> 
 
     With kernel K and weights w it is (Σ w K)²/Σ w² K, which counts cases for any weights.
     """
-    x, n = distinct.x_min, distinct.n
-    bandwidth = (float(n.sum()) ** 2 / float(squares.sum())) ** (-2 / 5)
+    bandwidth = (float(distinct.n.sum()) ** 2 / float(squares.sum())) ** (-2 / 5)
+    x, n, squares, variance = _group(distinct, squares)
+    z = x if variance is None else np.where(variance > 0, x, 0.5)  # cells of one forecast may be 0 or 1
     cases = np.zeros(len(grid))
+    with np.errstate(divide="ignore"):
+        logs = np.log(x), np.log1p(-x)
     for position, (a, b) in enumerate(zip(grid / bandwidth, (1 - grid) / bandwidth, strict=True)):
-        kernel = np.exp(xlogy(a, x) + xlog1py(b, -x) - betaln(a + 1, b + 1))
-        spread = (squares * kernel).sum()
+        kernel = _multiply(a, logs[0])
+        kernel += _multiply(b, logs[1])
+        kernel -= betaln(a + 1, b + 1)
+        np.exp(kernel, out=kernel)
+        if variance is not None:  # the mean over a cell, to the second order
+            kernel *= 1 + variance / 2 * ((a / z - b / (1 - z)) ** 2 - a / z**2 - b / (1 - z) ** 2)
+        near = (n * kernel).sum()
+        spread = near if squares is n else (squares * kernel).sum()
         if spread > 0:  # far from all forecasts the kernel underflows
-            cases[position] = (n * kernel).sum() ** 2 / spread
+            cases[position] = near**2 / spread
     return cases
+
+
+def _group(
+    distinct: Blocks, squares: CountArray
+) -> tuple[FloatArray, CountArray, CountArray, FloatArray | None]:
+    """Forecasts, weights and squared weights; of many forecasts in cells, with their variance in each."""
+    x = distinct.x_min
+    if len(distinct) <= MOST_FORECASTS:
+        return x, distinct.n, squares, None
+    start = cell_starts(len(distinct), _CELLS)
+    n = np.add.reduceat(distinct.n, start)
+    mean = np.add.reduceat(distinct.n * x, start) / n
+    deviation = x - np.repeat(mean, np.diff(start, append=len(x)))
+    variance = np.add.reduceat(distinct.n * deviation**2, start) / n
+    return mean, n, np.add.reduceat(squares, start), variance
+
+
+def _multiply(exponent: float, logarithm: FloatArray) -> FloatArray:
+    """The logarithm of a power; 0 for the exponent 0, also where the logarithm is infinite."""
+    return exponent * logarithm if exponent else np.zeros(len(logarithm))

@@ -18,22 +18,19 @@ bounds
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincinv
 
+from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.formatting import shortest
-from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
 from scorereport.reliability.blocks import Blocks, merge_between
-from scorereport.reliability.sampling import random_stream
+from scorereport.reliability.precision import is_precise, list_batches, reach_tail
+from scorereport.reliability.simulation import draw_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from scorereport._utils.arrays import FloatArray
     from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.reliability.simulation import Simulation
@@ -44,24 +41,61 @@ _SHAPE_QUANTILES = (0.005, 0.995)
 _NARROWEST = 0.25
 
 
+class PointwiseBounds(NamedTuple):
+    """Bounds at each forecast, and the number of samples drawn for them."""
+
+    lower: FloatArray
+    upper: FloatArray
+    resamples: int
+
+
 def pointwise_bounds(
-    simulation: Simulation, points: FloatArray, level: float, resamples: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return pointwise quantiles of the curves of redrawn cases."""
-    curves = redraw_curves(simulation, points, resamples, seed)
-    curves.sort(axis=0)  # NaN last
-    return _quantile(curves, (1 - level) / 2), _quantile(curves, (1 + level) / 2)
+    simulation: Simulation, points: FloatArray, level: float, resamples: int | None, seed: int
+) -> PointwiseBounds:
+    """Return pointwise quantiles of the curves of redrawn cases.
+
+    Without a number of resamples, as many are drawn as the precision of the bounds takes.
+    """
+    batches = [range(resamples)] if resamples is not None else list_batches()
+    curves = np.empty((0, len(points)))
+    for batch in batches:
+        curves = np.vstack([curves, redraw_curves(simulation, points, batch, seed)])
+        curves.sort(axis=0)  # NaN last
+        lower, upper = (_quantile(curves, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
+        if reach_tail(len(curves), (1 - level) / 2) and is_precise(
+            _quantile_errors(curves, level), upper - lower
+        ):
+            break
+    return PointwiseBounds(lower, upper, len(curves))
 
 
-def redraw_curves(simulation: Simulation, points: FloatArray, resamples: int, seed: int) -> FloatArray:
+def _quantile_errors(curves: FloatArray, level: float) -> FloatArray:
+    """The standard errors of both bounds, averaged: half the distance of quantiles one error on either side.
+
+    The share of curves below a bound has a binomial error, which moves the quantile.
+    """
+    tail = (1 - level) / 2
+    off = np.sqrt(tail * (1 - tail) / len(curves))
+    below, above = (max(tail - off, 0.0), tail + off), (1 - tail - off, min(1 - tail + off, 1.0))
+    spans = [_quantile(curves, high) - _quantile(curves, low) for low, high in (below, above)]
+    return (spans[0] + spans[1]) / 4
+
+
+def redraw_curves(
+    simulation: Simulation, points: FloatArray, resamples: int | range, seed: int
+) -> FloatArray:
     """Return curves of redrawn cases, a row for each; NaN beyond the forecasts that were drawn."""
-    x = simulation.distinct.x_min
-
-    def curve(number: int) -> FloatArray:
-        drawn = simulation.redraw_cases(random_stream(seed, number))
-        return drawn.fit().at(points, x, drawn.position)
-
-    return _draw_curves(curve, simulation, resamples)
+    x_min, x_max = simulation.distinct.x_min, simulation.distinct.x_max
+    numbers = range(resamples) if isinstance(resamples, int) else resamples
+    chunks = draw_chunks(
+        simulation,
+        lambda drawn: drawn.fit().at(points, x_min, x_max),
+        numbers,
+        seed=seed,
+        what="drawing curves",
+        redraw_cases=True,
+    )
+    return np.concatenate(list(chunks))
 
 
 def fewest_resamples(level: float) -> int:
@@ -73,35 +107,32 @@ def fewest_resamples(level: float) -> int:
     return 2 * max(ceil(round(level / (1 - level), 9)), 1)
 
 
-def simultaneous_bounds(
-    simulation: Simulation, entries: NDArray[np.intp], level: float, resamples: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds that contain a whole curve of redrawn outcomes, at the entries, with probability `level`.
+def choose_resamples(resamples: int | None, level: float) -> int:
+    """Return the number of draws of a simultaneous band, and check it if it is given."""
+    fewest = fewest_resamples(level)
+    if resamples is None:
+        return max(USUAL_RESAMPLES, fewest)
+    if resamples < fewest:
+        raise UsageError(
+            f"`resamples` must be at least {fewest} for a simultaneous band of level {shortest(level)}; "
+            f"got {resamples}."
+        )
+    return resamples
+
+
+def simultaneous_bounds(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return bounds that contain a whole curve of redrawn outcomes with probability `level`.
 
     Half of the curves give the shape, the other half the factor by which it must be widened. Conditional on
     the forecasts, a calibrated curve is exchangeable with those of the second half: the level is exact,
     not asymptotic.
     """
-    if resamples < fewest_resamples(level):
-        raise UsageError(
-            f"`resamples` must be at least {fewest_resamples(level)} for a simultaneous band of level "
-            f"{shortest(level)}; got {resamples}."
-        )
+    resamples = len(curves)
     half = resamples // 2
-
-    def curve(number: int) -> FloatArray:
-        return simulation.redraw_outcomes(random_stream(seed, number)).fit().at_entries(entries)
-
-    curves = _draw_curves(curve, simulation, resamples)
     middle, below, above = _shape(curves[:half])
     excess = np.maximum((curves[half:] - middle) / above, (middle - curves[half:]) / below).max(axis=1)
     factor = np.sort(excess)[ceil(round(level * (resamples - half + 1), 9)) - 1]
     return np.clip(middle - factor * below, 0, 1), np.clip(middle + factor * above, 0, 1)
-
-
-def _draw_curves(curve: Callable[[int], FloatArray], simulation: Simulation, resamples: int) -> FloatArray:
-    rows = len(simulation.distinct)
-    return np.array(list(repeat(curve, resamples, rows=rows, what="drawing curves")))
 
 
 def _shape(curves: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -165,7 +196,10 @@ def _lower_bounds(n: list[int], events: list[int], error: float) -> FloatArray:
         stack_events.append(block_events)
         if happened:
             s, m = np.cumsum(stack_events[::-1]), np.cumsum(stack_n[::-1])
-            best = max(best, float(betaincinv(s, m - s + 1, error).max()))
+            better = betainc(s, m - s + 1, best) < error  # an inversion takes ten times as long
+            if better.any():
+                s, m = s[better], m[better]
+                best = max(best, float(betaincinv(s, m - s + 1, error).max()))
         bounds[cell] = best
     return bounds
 

@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,16 +20,20 @@ from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic_bands import QUANTILES, continuous_half_width, discrete_half_width
 from scorereport.reliability.band_bounds import (
     choose_cells,
+    choose_resamples,
     honest_bounds,
     pointwise_bounds,
     simultaneous_bounds,
     widen_where_certain,
 )
+from scorereport.reliability.simulation import draw_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from scorereport.reliability.band_bounds import PointwiseBounds
     from scorereport.reliability.fitted_sample import FittedSample
+    from scorereport.reliability.simulation import Simulation
 
 KINDS = ("consistency", "confidence")
 COVERAGES = ("pointwise", "simultaneous")
@@ -39,6 +43,8 @@ POINTWISE_NOTE = (
     "Pointwise: the level holds at each forecast separately; somewhere along the curve even a calibrated "
     "forecast leaves the band almost always."
 )
+#: Samples of more cases are drawn in cells.
+MOST_CASES = 4096
 #: Forecasts at which a continuous band is computed, as in the R package.
 _GRID = np.linspace(0, 1, 101)
 
@@ -97,7 +103,7 @@ class BandRequest:
     kind: str
     level: float
     method: str
-    resamples: int
+    resamples: int | None
     seed: int
     points: int
     quantiles: str
@@ -128,7 +134,11 @@ def pointwise_band(sample: FittedSample, request: BandRequest) -> Band:
     """Compute a band that covers at each forecast separately."""
     method = choose_method(sample, request)
     is_resampled = method == "resampling"
-    x, lower, upper = (_resampled if is_resampled else _asymptotic)(sample, request, method)
+    resamples = None
+    if is_resampled:
+        x, (lower, upper, resamples) = _resampled(sample, request)
+    else:
+        x, lower, upper = _asymptotic(sample, request, method)
     if not request.around_diagonal:
         lower, upper = widen_where_certain(x, lower, upper, sample, request.level)
     return Band(
@@ -140,29 +150,66 @@ def pointwise_band(sample: FittedSample, request: BandRequest) -> Band:
         method=method,
         level=request.level,
         n=float(sample.distinct.n.sum()),
-        resamples=request.resamples if is_resampled else None,
+        resamples=resamples,
         seed=request.seed if is_resampled else None,
         note=POINTWISE_NOTE,
     )
 
 
-def simultaneous_consistency_band(sample: FittedSample, request: BandRequest) -> Band:
-    """Compute a band that contains the whole curve of a calibrated forecast, at `points` ranks."""
-    x = sample.distinct.x_min
-    entries = _spread_evenly(len(x), request.points)
-    simulation = sample.simulation(x)
-    lower, upper = simultaneous_bounds(simulation, entries, request.level, request.resamples, request.seed)
+class CalibratedCurves(NamedTuple):
+    """Curves of outcomes that were drawn from the forecasts, a row for each, at some of the forecasts."""
+
+    x: FloatArray
+    curves: FloatArray
+    seed: int
+
+
+class CurvePoints(NamedTuple):
+    """Some distinct forecasts of a sample, evenly spread, and the entries of a simulation with them."""
+
+    x: FloatArray
+    entries: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, sample: FittedSample, simulation: Simulation, points: int) -> CurvePoints:
+        """Choose about `points` of the distinct forecasts."""
+        x = sample.distinct.x_min[_spread_evenly(len(sample.distinct), points)]
+        return cls(x, np.searchsorted(simulation.distinct.x_max, x))
+
+
+def simulate_calibration(sample: FittedSample, most_cases: float = MOST_CASES) -> Simulation:
+    """Make the simulation of outcomes that are drawn from the forecasts."""
+    return sample.simulation(sample.distinct.x_min, most_cases=most_cases)
+
+
+def draw_calibrated_curves(sample: FittedSample, request: BandRequest) -> CalibratedCurves:
+    """Draw the curves of a calibrated forecast for a simultaneous band."""
+    simulation = simulate_calibration(sample)
+    x, entries = CurvePoints.of(sample, simulation, request.points)
+    chunks = draw_chunks(
+        simulation,
+        lambda drawn: drawn.fit().at_entries(entries),
+        range(choose_resamples(request.resamples, request.level)),
+        seed=request.seed,
+        what="drawing curves",
+    )
+    return CalibratedCurves(x, np.concatenate(list(chunks)), request.seed)
+
+
+def simultaneous_consistency_band(sample: FittedSample, drawn: CalibratedCurves, level: float) -> Band:
+    """Compute a band that contains the whole curve of a calibrated forecast."""
+    lower, upper = simultaneous_bounds(drawn.curves, level)
     return Band(
-        x=x[entries],
+        x=drawn.x,
         lower=lower,
         upper=upper,
         kind="consistency",
         coverage="simultaneous",
         method="split resampling",
-        level=request.level,
+        level=level,
         n=float(sample.distinct.n.sum()),
-        resamples=request.resamples,
-        seed=request.seed,
+        resamples=len(drawn.curves),
+        seed=drawn.seed,
         note="Simultaneous: the whole curve of a calibrated forecast stays inside with this probability"
         + (
             ", approximately, as the dependence in clusters is estimated."
@@ -213,12 +260,12 @@ def _asymptotic(sample: FittedSample, request: BandRequest, method: str) -> tupl
     return x, np.clip(centre - half_width, 0, 1), np.clip(centre + half_width, 0, 1)
 
 
-def _resampled(sample: FittedSample, request: BandRequest, _method: str) -> tuple[FloatArray, ...]:
+def _resampled(sample: FittedSample, request: BandRequest) -> tuple[FloatArray, PointwiseBounds]:
     distinct = sample.distinct.x_min
     probability = distinct if request.around_diagonal else sample.cep(distinct)
     x = np.union1d(distinct[_spread_evenly(len(distinct), request.points)], sample.blocks.corners[0])
-    simulation = sample.simulation(probability)
-    return x, *pointwise_bounds(simulation, x, request.level, request.resamples, request.seed)
+    simulation = sample.simulation(probability, most_cases=MOST_CASES)
+    return x, pointwise_bounds(simulation, x, request.level, request.resamples, request.seed)
 
 
 def _spread_evenly(n: int, points: int) -> NDArray[np.intp]:

@@ -188,9 +188,12 @@ def isotonic_edges(sums: Sums) -> NDArray[np.intp]:
     return edges
 
 
-def edges_in_floats(n: CountArray, events: CountArray) -> NDArray[np.intp]:
-    """Return the edges of blocks of an isotonic regression of event rates, by scipy in floating point."""
-    return isotonic_regression(events / n, weights=n).blocks
+def edges_in_floats(n: CountArray, events: CountArray, shift: FloatArray | float = 0.0) -> NDArray[np.intp]:
+    """Return the edges of blocks of an isotonic regression of event rates, by scipy in floating point.
+
+    Rates are shifted first: a shift that rises by more than 1 keeps what is on both sides of it apart.
+    """
+    return isotonic_regression(events / n + shift, weights=n).blocks
 
 
 def _edges_of_rises(sums: Sums) -> NDArray[np.intp]:

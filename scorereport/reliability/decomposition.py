@@ -197,8 +197,8 @@ def resolve_score(
     if entry.propriety is Propriety.IMPROPER or improper:
         which = f"{entry.name!r}" + "".join(f" with `{option}`" for option in improper)
         raise UsageError(f"`score` must be proper; the decomposition of {which} would be meaningless.")
-    higher = entry.direction is Direction.HIGHER
-    return entry.name, lambda y, p: entry.function(y, p, **options), higher
+    entry.function(np.array([1.0]), np.array([0.5]), **options)  # checks the options
+    return entry.name, lambda y, p: entry.of_checked(y, p, **options), entry.direction is Direction.HIGHER
 
 
 def find_entry(score: str | Callable[..., FloatArray]) -> Score | None:

@@ -1,80 +1,38 @@
-"""Random outcomes and cases drawn under a hypothesis, and their isotonic fits."""
+"""Samples drawn under a hypothesis, many at a time, and their isotonic fits.
+
+A chunk of samples is one table with a row for each sample: small enough for the cache of a processor, large
+enough that the calls of numpy and scipy cost little. All samples of a chunk are fitted in one call.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scorereport._utils.arrays import CountArray, FloatArray
-from scorereport.reliability.blocks import (
-    Sums,
-    differences,
-    edges_in_floats,
-    isotonic_edges,
-    lasts_of,
-    runs_of_outcomes,
-    starts_of,
-    sum_between,
-    sum_up,
-)
+from scorereport.errors import InternalError
+from scorereport.reliability.blocks import Sums, differences, edges_in_floats, isotonic_edges, sum_up
 
 _Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
 
-#: Bits for the distinct forecasts of a piece: one of 16 bits is for the outcome.
-_BITS = 15
-_LARGEST_INT32 = np.iinfo(np.int32).max
-#: With more runs of equal outcomes than this, pooling in whole numbers is faster than scipy.
+#: With more parts than this in one sample, pooling in whole numbers is faster than scipy.
 _LONG = 20_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ForecastTies:
-    """Which cases are the first with their forecast, and the positions of the cases of shared forecasts."""
-
-    n: NDArray[Any]
-    is_first: NDArray[np.bool_]
-    shared: NDArray[np.intp]
-    edges: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, n: CountArray) -> ForecastTies:
-        """Make the ties from the number of cases with each forecast."""
-        start, shared = np.cumsum(n) - n, np.flatnonzero(n > 1)
-        is_first = np.zeros(int(n.sum()), dtype=np.bool_)
-        is_first[start] = True
-        edges = np.column_stack([start[shared], start[shared] + n[shared]]).ravel()
-        edges = edges[edges < len(is_first)].astype(np.intp)
-        small = n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n  # it is summed in each draw
-        return cls(n=small, is_first=is_first, shared=shared, edges=edges)
-
-    def count(self, happens: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """The number of events with each forecast."""
-        events = happens[self.is_first].astype(np.int32)
-        events[self.shared] = np.add.reduceat(happens, self.edges, dtype=np.int32)[::2]
-        return events
-
-    def forecasts_of(self, cases: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The distinct forecasts of some cases, given by position."""
-        first = self.edges[::2]
-        before = np.searchsorted(first, cases, side="right") - 1
-        shared = self.shared[before]
-        beyond = np.maximum(cases - first[before] - self.n[shared] + 1, 0)
-        return np.where(before < 0, cases, shared + beyond)
+#: The fits of one sample lie in [0, 1]: shifted by this much for each sample before, samples stay apart.
+_APART = 2.0
+#: Means of neighbouring blocks may fall by rounding errors of their shifts.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventChances:
-    """Probabilities of events, and how many of the 2^16 patterns of 16 bits are certainly events.
-
-    With ties, probabilities are those of distinct forecasts, while `sure` has a number for each case.
-    """
+    """Probabilities of events, and how many of the 2^16 patterns of 16 bits are certainly events."""
 
     probability: FloatArray
     sure: NDArray[np.uint16]
-    ties: ForecastTies | None = None
 
     @classmethod
     def of(cls, probability: FloatArray) -> EventChances:
@@ -82,145 +40,235 @@ class EventChances:
         scaled = np.ldexp(probability, 16)
         return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
 
-    def spread(self, ties: ForecastTies) -> EventChances:
-        """Extend the chances of distinct forecasts to all cases."""
-        return EventChances(self.probability, np.repeat(self.sure, ties.n), ties)
+    def draw(self, rng: np.random.Generator, places: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Draw an outcome at each of these places."""
+        return self._decide(rng, self.sure.take(places), places)
 
-    def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
-        """Draw an outcome with each probability, or with those at some positions.
+    def draw_all(self, rng: np.random.Generator, draws: int) -> NDArray[np.bool_]:
+        """Draw an outcome with each probability, a row for each draw."""
+        sure = np.broadcast_to(self.sure, (draws, len(self.sure)))
+        return self._decide(rng, sure, None)
 
-        It takes 16 random bits and, where these do not decide, one more random number: the distribution is
-        exact.
-        """
-        sure = self.sure if at is None else self.sure.take(at)
-        bits = _draw_bits(rng, len(sure), np.uint16)
+    def _decide(
+        self, rng: np.random.Generator, sure: NDArray[np.uint16], places: NDArray[np.intp] | None
+    ) -> NDArray[np.bool_]:
+        """Compare 16 random bits and, where these do not decide, one more random number: this is exact."""
+        bits = draw_bits(rng, sure.size, np.uint16).reshape(sure.shape)
         happens = bits < sure
-        (places,) = (bits == sure).nonzero()  # where the bits do not decide
-        if len(places):
-            chance = np.ldexp(self._probability_at(places if at is None else at[places]), 16)
-            happens[places] = rng.random(len(places)) < chance - sure[places]
+        undecided = np.flatnonzero(bits == sure)
+        if len(undecided):
+            at = undecided % len(self.sure) if places is None else places[undecided]
+            chance = np.ldexp(self.probability[at], 16) - self.sure[at]
+            happens.reshape(-1)[undecided] = rng.random(len(undecided)) < chance
         return happens
 
-    def _probability_at(self, places: NDArray[Any]) -> FloatArray:
-        return self.probability[places if self.ties is None else self.ties.forecasts_of(places)]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ForecastPiece:
-    """Neighbouring distinct forecasts, few enough that forecast and outcome fit into 16 bits."""
-
-    first: int  # distinct forecast
-    cases: int
-    forecast: NDArray[np.uint16] | None  # of each case, relative to the first; None if there are no ties
-    chances: EventChances
-
-    @classmethod
-    def of(cls, first: int, n: CountArray, probability: FloatArray) -> ForecastPiece:
-        """Make the piece that begins with a distinct forecast."""
-        part = slice(first, first + 2**_BITS)
-        times = n[part].astype(np.int64)
-        places, cases = np.arange(len(times), dtype=np.uint16), int(times.sum())
-        return cls(
-            first=first,
-            cases=cases,
-            forecast=None if cases == len(times) else np.repeat(places, times),
-            chances=EventChances.of(probability[part]),
-        )
-
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
-        """Draw cases and their outcomes: forecasts, with a lowest bit for non-events, in order."""
-        forecast = self._draw_forecasts(rng, size)
-        key = forecast << np.uint16(1)
-        key |= ~self.chances.draw(rng, forecast)
-        key.sort(kind="stable")  # for 16 bits a radix sort, on any processor
-        return key
-
-    def _draw_forecasts(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
-        """Draw forecasts by 15 bits, or by 32 if cases are not 2^15: no probability is off by 2^-32."""
-        if self.forecast is None and self.cases == 2**_BITS:
-            return _draw_bits(rng, size, np.uint16) >> np.uint16(16 - _BITS)
-        case = _draw_bits(rng, size, np.uint32) * np.uint64(self.cases)
-        case >>= 32
-        return case.astype(np.uint16) if self.forecast is None else self.forecast.take(case.view(np.int64))
-
-
-def cut_into_pieces(n: CountArray, probability: FloatArray) -> list[ForecastPiece]:
-    """Cut all distinct forecasts, with their numbers of cases and probabilities, into pieces."""
-    return [ForecastPiece.of(first, n, probability) for first in range(0, len(n), 2**_BITS)]
-
-
-def _draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:
+def draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:
     """Random bits as unsigned numbers, faster than by the generator's methods."""
     words = -(-size * np.dtype(dtype).itemsize // 8)
     return rng.bit_generator.random_raw(words).view(dtype)[:size]
 
 
-class Redraw(NamedTuple):
-    """A sample drawn under the hypothesis: entries in canonical order, with their number of cases.
+def draw_places(rng: np.random.Generator, places: int, size: int) -> NDArray[np.intp]:
+    """Draw places with replacement by 32 bits each: no probability is off by 2^-32."""
+    place = draw_bits(rng, size, np.uint32) * np.uint64(places)
+    place >>= 32
+    return place.view(np.int64).astype(np.intp, copy=False)
 
-    `position` is the distinct forecast of each entry, None if there is one entry for each distinct forecast;
-    `n` is None if each entry is one case.
+
+class Redraws(NamedTuple):
+    """Samples drawn under the hypothesis: events at each entry in canonical order, a row for each sample.
+
+    `n` are the cases of each entry: None if each entry is one case, a row if they are the same in all
+    samples, or a table, with 0 where an entry was not drawn.
     """
 
-    position: NDArray[np.integer] | None
     n: CountArray | None
     events: NDArray[Any]
 
-    def fit(self) -> Refit:
-        """Compute the isotonic regression of the entries."""
-        return self._fit_cases() if self.n is None else self._fit_counts(self.n)
+    def select(self, samples: slice) -> Redraws:
+        """Return some of the samples."""
+        n = self.n if self.n is None or self.n.ndim == 1 else self.n[samples]
+        return Redraws(n, self.events[samples])
 
-    def _fit_cases(self) -> Refit:
-        edges, events = runs_of_outcomes(self.events)
-        edges, events = _pool_many(edges, events) if len(events) > _LONG else _pool_few(edges, events)
-        return Refit(start=edges[:-1], last=edges[1:] - 1, n=differences(edges), events=events)
-
-    def _fit_counts(self, counts: CountArray) -> Refit:
-        """Fit entries that are first summed between cuts where event rates may rise."""
-        cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < counts[:-1])) + 1
-        start, n, events = starts_of(cuts), sum_between(counts, cuts), sum_between(self.events, cuts)
-        block = edges_in_floats(n, events)[:-1]
-        return Refit(
-            start=start[block],
-            last=lasts_of(start[block[1:]], len(self.events)),
-            n=np.add.reduceat(n, block),
-            events=np.add.reduceat(events, block),
-        )
-
-
-def _pool_many(edges: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Edges of blocks and events of each, from those of runs of outcomes, in whole numbers."""
-    sums = Sums(edges, sum_up(events))
-    edges, before = sums.at(isotonic_edges(sums))
-    return edges, differences(before)
+    def fit(self) -> Refits:
+        """Compute the isotonic regression of each sample."""
+        parts = _cut_runs(self.events) if self.n is None else _cut_counts(self.n, self.events)
+        samples, entries = self.events.shape
+        # running totals of weights are rounded: a block of events alone could have a mean beyond 1
+        is_long = samples == 1 and len(parts.n) > _LONG and parts.n.dtype.kind != "f"
+        blocks = _pool_long(parts) if is_long else _pool(parts)
+        return Refits(
+            samples=samples,
+            entries=entries,
+            first=blocks.first,
+            last=blocks.last,
+            n=blocks.n,
+            events=blocks.events,
+        ).checked()
 
 
-def _pool_few(edges: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The same in floating point; neighbours of equal means may stay separate, which changes no curve."""
-    blocks = edges_in_floats(differences(edges), events)
-    return edges[blocks], np.add.reduceat(events, blocks[:-1])
+class _Parts(NamedTuple):
+    """Parts of samples between places where event rates may rise.
+
+    `first` and `last` are entries, counted on from one sample to the next; `sample` is that of each part.
+    """
+
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    n: NDArray[Any]
+    events: NDArray[Any]
+    sample: NDArray[np.intp]
 
 
-class Refit(NamedTuple):
-    """The blocks of a redrawn sample: their first and last entry, cases and events."""
-
-    start: NDArray[np.integer]
-    last: NDArray[np.integer]
+class _FittedBlocks(NamedTuple):
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
     n: NDArray[Any]
     events: NDArray[Any]
 
-    @property
+
+def _cut_runs(happens: NDArray[np.bool_]) -> _Parts:
+    """Cut where outcomes rise: each part is a run of events, then one of non-events."""
+    samples, entries = happens.shape
+    padded = np.zeros(happens.size + 1, dtype=np.bool_)
+    flat = padded[:-1]
+    flat[:] = happens.reshape(-1)
+    starts = np.arange(samples) * entries
+    is_rise, is_fall = flat.copy(), flat.copy()
+    np.greater(flat[1:], flat[:-1], out=is_rise[1:])
+    np.greater(flat, padded[1:], out=is_fall)
+    is_rise[starts] = flat[starts]
+    is_fall[starts + entries - 1] = flat[starts + entries - 1]
+    rises, falls = np.flatnonzero(is_rise), np.flatnonzero(is_fall)
+    is_rise[starts] = True  # non-events at the start of a sample are a part of their own
+    first = np.flatnonzero(is_rise)
+    events = np.zeros(len(first), dtype=np.int64)
+    events[flat[first]] = falls - rises + 1
+    last = _ends_of(first, flat.size)
+    return _Parts(first, last, last - first + 1, events, first // entries)
+
+
+def _cut_counts(n: CountArray, events: NDArray[Any]) -> _Parts:
+    """Cut entries where event rates may rise, without those that have no cases."""
+    samples, entries = events.shape
+    if n.ndim == 1:
+        flat, cases = None, np.tile(n, samples)
+        happened = events.reshape(-1)
+        sample_starts = np.arange(1, samples) * entries
+    else:
+        flat = np.flatnonzero(n.reshape(-1) > 0)
+        cases, happened = n.reshape(-1)[flat], events.reshape(-1)[flat]
+        sample_starts = np.searchsorted(flat, np.arange(1, samples) * entries)
+    is_start = np.empty(len(cases), dtype=np.bool_)
+    is_start[0] = True
+    np.logical_and(happened[1:] > 0, happened[:-1] < cases[:-1], out=is_start[1:])
+    is_start[sample_starts] = True
+    start = np.flatnonzero(is_start)
+    end = _ends_of(start, len(cases))
+    first, last = (start, end) if flat is None else (flat[start], flat[end])
+    return _Parts(first, last, _sum_parts(cases, start), _sum_parts(happened, start), first // entries)
+
+
+def _sum_parts(values: NDArray[Any], start: NDArray[np.intp]) -> NDArray[Any]:
+    """Sums of the values of each part; those of whole numbers from running totals, in half the time."""
+    if values.dtype.kind == "f":
+        return np.add.reduceat(values, start)
+    running = np.cumsum(values, dtype=np.int64)
+    sums = running[_ends_of(start, len(values))]
+    sums[1:] -= sums[:-1].copy()
+    return sums
+
+
+def _ends_of(first: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    last = np.empty_like(first)
+    last[:-1], last[-1] = first[1:] - 1, size - 1
+    return last
+
+
+def _pool(parts: _Parts) -> _FittedBlocks:
+    """Pool the parts of all samples at once; neighbours of equal means may stay apart, on one curve.
+
+    The event rates of each sample are shifted so that they lie above those of the sample before: no block
+    reaches from one sample into the next.
+    """
+    edges = edges_in_floats(parts.n, parts.events, shift=_APART * parts.sample.astype(np.float64))
+    starts = edges[:-1]
+    return _FittedBlocks(
+        parts.first[starts],
+        parts.last[edges[1:] - 1],
+        np.add.reduceat(parts.n, starts),
+        np.add.reduceat(parts.events, starts),
+    )
+
+
+def _pool_long(parts: _Parts) -> _FittedBlocks:
+    """Pool the parts of one sample in whole numbers."""
+    sums = Sums(sum_up(parts.n), sum_up(parts.events))
+    edges = isotonic_edges(sums)
+    n, events = (differences(total) for total in sums.at(edges))
+    return _FittedBlocks(parts.first[edges[:-1]], parts.last[edges[1:] - 1], n, events)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Refits:
+    """The blocks of redrawn samples: their first and last entry, cases and events.
+
+    Entries are counted on from one sample to the next: entry e of sample s is number `entries` s + e.
+    """
+
+    samples: int
+    entries: int
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    n: NDArray[Any]
+    events: NDArray[Any]
+
+    @cached_property
     def mean(self) -> FloatArray:
         """Recalibrated probability of each block."""
         return self.events / self.n
 
-    def at_entries(self, entries: NDArray[np.intp]) -> FloatArray:
-        """The fit at some entries."""
-        return self.mean[np.searchsorted(self.start, entries, side="right") - 1]
+    @cached_property
+    def start(self) -> NDArray[np.intp]:
+        """The first block of each sample."""
+        return np.searchsorted(self.first, self._offset)
 
-    def at(self, points: FloatArray, x: FloatArray, position: NDArray[np.integer] | None) -> FloatArray:
-        """The fit at forecasts: linear between blocks, NaN beyond the forecasts drawn."""
-        edges = np.empty(2 * len(self.start), dtype=np.intp)
-        edges[0::2], edges[1::2] = self.start, self.last
-        corners = x[edges if position is None else position[edges]]
-        return np.interp(points, corners, np.repeat(self.mean, 2), left=np.nan, right=np.nan)
+    @property
+    def _offset(self) -> NDArray[np.intp]:
+        return np.arange(self.samples) * self.entries
+
+    def sum_samples(self, values: FloatArray) -> FloatArray:
+        """Sum one value for each block over the blocks of each sample."""
+        return np.add.reduceat(values, self.start)
+
+    def at_entries(self, entries: NDArray[np.intp]) -> FloatArray:
+        """The fits at some entries, a row for each sample."""
+        wanted = self._offset[:, None] + entries
+        return self.mean[np.searchsorted(self.first, wanted, side="right") - 1]
+
+    def at(self, points: FloatArray, x_min: FloatArray, x_max: FloatArray) -> FloatArray:
+        """The fits at forecasts, a row for each sample: linear between blocks, NaN beyond those drawn.
+
+        `x_min` and `x_max` are the smallest and the largest forecast of each entry.
+        """
+        x, mean = np.empty(2 * len(self.n)), np.repeat(self.mean, 2)
+        x[0::2], x[1::2] = x_min[self.first % self.entries], x_max[self.last % self.entries]
+        ends = [*(2 * self.start).tolist(), len(x)]
+        curves = np.empty((self.samples, len(points)))
+        for curve, start, end in zip(curves, ends[:-1], ends[1:], strict=True):
+            curve[:] = np.interp(points, x[start:end], mean[start:end], left=np.nan, right=np.nan)
+        return curves
+
+    @cached_property
+    def sample(self) -> NDArray[np.intp]:
+        """The sample of each block."""
+        return self.first // self.entries
+
+    def checked(self) -> Refits:
+        """Return these fits after a check that each sample has blocks of its own whose means do not fall."""
+        is_same = self.sample[1:] == self.sample[:-1]
+        falls = is_same & (differences(self.mean) < -_ROUNDING)
+        if falls.any() or (self.last // self.entries != self.sample).any():
+            raise InternalError("The isotonic fits of drawn samples are not in order.")
+        return self

@@ -16,6 +16,7 @@ import numpy as np
 from scorereport._utils.arrays import CountArray, FloatArray, IntArray, read_only
 from scorereport._utils.checks import CheckedCases
 from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.cells import CellSimulation, average_in_cells, make_cells
 from scorereport.reliability.outcome_weights import weigh_outcomes
 from scorereport.reliability.sampling import SamplingUnits
 from scorereport.reliability.simulation import cluster_correlation, make_simulation
@@ -104,10 +105,18 @@ class FittedSample:
         squares = weigh_outcomes(self.cases).squares
         return np.bincount(place, weights=squares).astype(np.float64)
 
-    def simulation(self, probability: FloatArray) -> Simulation:
-        """Make the simulation of outcomes with this probability of an event at each distinct forecast."""
+    def simulation(self, probability: FloatArray, *, most_cases: float = np.inf) -> Simulation:
+        """Make the simulation of outcomes with this probability of an event at each distinct forecast.
+
+        More independent cases than `most_cases` are simulated in cells of neighbouring forecasts.
+        """
         cases, cluster = self._written_out
         by_count = cluster is None and self.units.are_repeated_rows
+        if by_count and self.units.total > most_cases:
+            cells = make_cells(self.distinct)
+            if len(cells) < len(self.distinct):
+                average = average_in_cells(cells, self.distinct, probability)
+                return CellSimulation(distinct=cells, probability=average)
         return make_simulation(
             cases, self.distinct, probability, cluster, self.correlation, by_count=by_count
         )
@@ -157,8 +166,10 @@ def _sort_keys(key: NDArray[np.int64]) -> None:
     """Sort integers that are bit patterns of floats as floats, which is faster by a third.
 
     The smallest are subnormal: a library may have set the processor to treat these as zeros, so they
-    are sorted again.
+    are sorted again. Nothing is sorted twice: forecasts of a panel are often in order already.
     """
+    if all((key[1:][part] >= key[:-1][part]).all() for part in _parts(len(key) - 1)):
+        return
     key.view(np.float64).sort()
     key[: np.searchsorted(key, _LEAST_NORMAL)].sort()
 

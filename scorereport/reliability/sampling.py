@@ -73,7 +73,9 @@ class SamplingUnits:
 
     def count(self, chosen: NDArray[np.bool_]) -> float:
         """The number of cases among some rows: Kish's, (Σw)²/Σw², if they have sampling weights."""
-        weight = self.row_weight[chosen]
+        if self.weight is None:
+            return float(np.count_nonzero(chosen))
+        weight = self.weight.compress(chosen)
         if self.are_repeated_rows or not len(weight):
             return float(weight.sum())
         return float(weight.sum() ** 2 / (weight**2).sum())

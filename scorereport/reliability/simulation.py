@@ -1,7 +1,6 @@
 """Simulation of outcomes under a hypothesis, for resampled bands and tests.
 
-Draws need no sort by forecast: the forecasts are in order already, so positions among them are drawn, with
-the outcome in the lowest bit of an integer where ties must be ordered too.
+Draws need no sort by forecast: the forecasts are in order already, so events are counted at each of them.
 """
 
 from __future__ import annotations
@@ -9,29 +8,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.machine import MOST_ROWS_TOGETHER, call_in_order
+from scorereport._utils.progress import report_progress
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.draws import EventChances, ForecastPiece, ForecastTies, Redraw, cut_into_pieces
+from scorereport.reliability.draws import EventChances, Redraws, draw_places
 from scorereport.reliability.outcome_weights import OutcomeWeights, weigh_outcomes
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from scorereport._utils.checks import CheckedCases
 
+_T = TypeVar("_T")
+
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
-_MANY_TIES = 8
+MANY_TIES = 8
 #: A difference of sums that is smaller than this, relative to the sums, is a rounding error.
 _ROUNDING = 1e-12
+#: Random numbers of a chunk of samples: few enough for the cache of a processor.
+_CHUNK = 1 << 16
+#: The most samples of a chunk: whole chunks are drawn, even if fewer samples are wanted.
+_MOST_SAMPLES = 250
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation(ABC):
-    """Distinct forecasts with the probability of an event at each under a hypothesis."""
+    """Distinct forecasts, or cells of them, with the probability of an event at each under a hypothesis."""
 
     distinct: Blocks
     probability: FloatArray
@@ -41,18 +51,33 @@ class Simulation(ABC):
         """Whether each distinct forecast keeps its weight in draws: if weights do not depend on outcomes."""
         return True
 
-    @abstractmethod
-    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
-        """Keep the forecasts and draw outcomes, with one entry for each distinct forecast."""
+    @property
+    def numbers(self) -> int:
+        """How many random numbers a sample takes, about."""
+        return len(self.distinct)
+
+    @property
+    def samples_of_a_chunk(self) -> int:
+        """How many samples are drawn at a time."""
+        return min(max(_CHUNK // self.numbers, 1), _MOST_SAMPLES)
 
     @abstractmethod
-    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+    def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Keep the forecasts and draw outcomes."""
+
+    @abstractmethod
+    def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Draw cases with replacement, as many as there were, and their outcomes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _CaseSimulation(Simulation):
+class CaseSimulation(Simulation):
     """Few ties: one random number for each case."""
+
+    @property
+    def numbers(self) -> int:
+        """One for each case, or row."""
+        return self._n
 
     @property
     def _has_ties(self) -> bool:
@@ -63,57 +88,56 @@ class _CaseSimulation(Simulation):
         return int(self.distinct.n.sum())
 
     @cached_property
+    def _forecast(self) -> NDArray[np.intp]:
+        """The distinct forecast of each case."""
+        return np.repeat(np.arange(len(self.distinct)), self.distinct.n.astype(np.int64))
+
+    @cached_property
+    def _first_cases(self) -> NDArray[np.intp]:
+        """The first case of each distinct forecast."""
+        n = self.distinct.n.astype(np.intp)
+        return np.cumsum(n) - n
+
+    @cached_property
     def _chances(self) -> EventChances:
-        chances = EventChances.of(self.probability)
-        return chances.spread(self._ties) if self._has_ties else chances
+        return EventChances.of(self.probability[self._forecast] if self._has_ties else self.probability)
 
-    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
-        happens = self._chances.draw(rng)
+    def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Keep the forecasts and draw outcomes."""
+        happens = self._chances.draw_all(rng, samples)
         if not self._has_ties:
-            return Redraw(None, None, happens)
-        return Redraw(None, self._ties.n, self._ties.count(happens))
+            return Redraws(None, happens)
+        return Redraws(self.distinct.n, np.add.reduceat(happens, self._first_cases, axis=1, dtype=np.int32))
 
-    @cached_property
-    def _ties(self) -> ForecastTies:
-        return ForecastTies.of(self.distinct.n)
-
-    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
-        """Draw the number of cases of each piece, then the cases of each piece."""
-        if len(self._pieces) == 1:
-            key = self._pieces[0].draw(rng, self._n)
-            return Redraw(key >> np.uint16(1), None, (key & np.uint16(1)) == 0)
-        position, happens = np.empty(self._n, dtype=np.uint32), np.empty(self._n, dtype=np.bool_)
-        end = 0
-        for piece, size in zip(self._pieces, rng.multinomial(self._n, self._shares).tolist(), strict=True):
-            start, end = end, end + size
-            key = piece.draw(rng, size)
-            np.equal(key & 1, 0, out=happens[start:end])
-            key >>= 1
-            np.add(key, piece.first, out=position[start:end], dtype=np.uint32)
-        return Redraw(position, None, happens)
-
-    @cached_property
-    def _pieces(self) -> list[ForecastPiece]:
-        return cut_into_pieces(self.distinct.n, self.probability)
-
-    @cached_property
-    def _shares(self) -> FloatArray:
-        return np.array([piece.cases for piece in self._pieces]) / self._n
+    def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Draw cases and outcomes, and count both outcomes of each forecast."""
+        case = draw_places(rng, self._n, samples * self._n)
+        is_event = self._chances.draw(rng, case)
+        kind = self._forecast.take(case) if self._has_ties else case
+        kind *= 2
+        kind += is_event
+        size = 2 * len(self.distinct)
+        kind.reshape(samples, self._n)[:] += size * np.arange(samples)[:, None]
+        others, events = np.moveaxis(
+            np.bincount(kind, minlength=samples * size).reshape(samples, -1, 2), 2, 0
+        )
+        return Redraws(others + events, events)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _CountSimulation(Simulation):
     """Many ties: one binomial count for each distinct forecast."""
 
-    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
+    def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Keep the forecasts and draw outcomes."""
         n = self.distinct.n.astype(np.int64)
-        return Redraw(None, n, rng.binomial(n, self.probability))
+        return Redraws(n, rng.binomial(n, self.probability, (samples, len(n))))
 
-    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+    def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Draw cases with replacement, and their outcomes."""
         total = int(self.distinct.n.sum())
-        n = rng.multinomial(total, self.distinct.n / total)
-        drawn = np.flatnonzero(n)
-        return Redraw(drawn, n[drawn], rng.binomial(n[drawn], self.probability[drawn]))
+        n = rng.multinomial(total, self.distinct.n / total, samples)
+        return Redraws(n, rng.binomial(n, self.probability))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,18 +157,27 @@ class _RowSimulation(Simulation):
 
     @property
     def keeps_counts(self) -> bool:
+        """Whether the weights of rows do not depend on outcomes."""
         return self.weights is None or self.weights.are_fixed
 
-    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
-        rows = np.arange(len(self.forecast))
-        n, events = self._count(rows, self._outcomes(rng, rows, self.cluster))
-        return Redraw(None, n, events)
+    @property
+    def numbers(self) -> int:
+        """One for each case, or row."""
+        return len(self.forecast)
 
-    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+    def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Keep the forecasts and draw outcomes."""
+        rows = np.arange(len(self.forecast))
+        drawn = [self._count(rows, self._outcomes(rng, rows, self.cluster)) for _ in range(samples)]
+        return _stack(drawn)
+
+    def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Draw cases with replacement, and their outcomes."""
+        return _stack([self._redraw_sample(rng) for _ in range(samples)])
+
+    def _redraw_sample(self, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
         rows, cluster = self._redraw_rows(rng)
-        n, events = self._count(rows, self._outcomes(rng, rows, cluster))
-        drawn = np.flatnonzero(n)
-        return Redraw(drawn, n[drawn], events[drawn])
+        return self._count(rows, self._outcomes(rng, rows, cluster))
 
     def _redraw_rows(self, rng: np.random.Generator) -> tuple[IntArray, IntArray | None]:
         """Rows drawn, or the rows of clusters drawn; a cluster drawn twice becomes two clusters."""
@@ -183,6 +216,50 @@ class _RowSimulation(Simulation):
         return n, np.bincount(forecast, weights=np.where(happens, weight, 0.0), minlength=size)
 
 
+def _stack(drawn: list[tuple[NDArray[Any], NDArray[Any]]]) -> Redraws:
+    """One table for the cases and one for the events of several samples."""
+    n, events = (np.array(part) for part in zip(*drawn, strict=True))
+    return Redraws(n, events)
+
+
+def draw_chunks(
+    simulation: Simulation,
+    reduce: Callable[[Redraws], _T],
+    numbers: range,
+    *,
+    seed: int,
+    what: str,
+    redraw_cases: bool = False,
+) -> Iterator[_T]:
+    """Draw the samples of these numbers in chunks, and yield what each chunk is reduced to.
+
+    A chunk has its own random numbers, whichever of its samples are wanted: a sample depends on its number
+    only, not on how many are drawn, nor on threads.
+    """
+    size = simulation.samples_of_a_chunk
+    draw = simulation.redraw_cases if redraw_cases else simulation.redraw_outcomes
+    first = numbers.start // size
+
+    def reduce_chunk(place: int) -> _T:
+        start = (first + place) * size
+        drawn = draw(random_stream(seed, first + place), size)
+        wanted = slice(max(numbers.start - start, 0), min(numbers.stop - start, size))
+        return reduce(drawn.select(wanted))
+
+    chunks = -(-numbers.stop // size) - first
+    rows = size * simulation.numbers
+    done = (
+        map(reduce_chunk, range(chunks))  # each takes much memory
+        if rows > MOST_ROWS_TOGETHER
+        else call_in_order(reduce_chunk, chunks, rows=rows)
+    )
+    for place, result in enumerate(done, start=1):
+        yield result
+        report_progress(
+            what, min((first + place) * size, numbers.stop) - numbers.start, len(numbers), unit="resamples"
+        )
+
+
 def make_simulation(
     cases: CheckedCases,
     distinct: Blocks,
@@ -194,8 +271,8 @@ def make_simulation(
 ) -> Simulation:
     """Make the simulation of a sample: by case, by count, or by row if rows have weights or clusters."""
     if by_count:
-        many_ties = distinct.n.sum() > _MANY_TIES * len(distinct)
-        kind = _CountSimulation if many_ties else _CaseSimulation
+        many_ties = distinct.n.sum() > MANY_TIES * len(distinct)
+        kind = _CountSimulation if many_ties else CaseSimulation
         return kind(distinct=distinct, probability=probability)
     return _RowSimulation(
         distinct=distinct,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time, join_words
-from scorereport._utils.progress import steps
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS
-from scorereport.report.section_parts import label_facts
+from scorereport.report.section_parts import draw_parts, label_facts
 from scorereport.report.sections import list_sections
 from scorereport.report.sections.summary_section import describe_overall_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scorereport.configuration import Person
     from scorereport.history.trend.drift_records import Trend
@@ -25,7 +24,14 @@ _LONGEST_NAME_IN_A_TITLE = 40
 
 
 def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
-    """Return the context of the templates of a report."""
+    """Return the context of the templates of a report, with its figures drawn."""
+    context = plan_report(report, templates_sha256=templates_sha256)
+    draw_parts(list_parts(context))
+    return context
+
+
+def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
+    """Return the context of the templates of a report, with figures that are not drawn yet."""
     sections = _number_sections(_describe_sections(report, templates_sha256))
     labels = _number_parts(sections)
     return {
@@ -40,12 +46,17 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
     }
 
 
+def list_parts(context: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tables and figures of all sections in a context."""
+    return [part for section in context["sections"] for part in section["parts"].values()]
+
+
 def _describe_sections(report: Report, templates_sha256: str) -> Iterator[dict[str, Any]]:
     """Yield the sections that have content and are not omitted, for their templates, without numbers."""
     omitted, kind = report.configuration.report.omit, report.evaluation.kind
     included = [s for s in list_sections() if kind in s.kinds and s.name not in omitted]
     values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
-    for section in steps(included, len(included), "drawing"):
+    for section in included:
         needed = {name: values[name] for name in section.needs}
         described = section.find_describer(kind)(report, **needed)
         if described is not None:

@@ -160,7 +160,7 @@ def _conclude_calibration(
     if adjusted_p_value(test) <= alpha:
         more = _describe_miscalibration(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
-    elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < models:
+    elif isnan(test.p_value) or models * test.smallest_p_value > alpha:
         text, tone = f"{result.model}: the test of calibration is inconclusive {measured}.", "open"
     else:
         known = result.scores.component(name, "miscalibration")
@@ -313,7 +313,7 @@ def _bracket(estimate: Estimate | None, decimals: int) -> str:
 def describe_method_line(evaluation: Evaluation) -> str:
     """State the level of intervals and tests, in a line."""
     settings = evaluation.settings
-    if settings.resamples == 0:
+    if not settings.infers:
         return "No intervals or tests were requested; the findings are about these cases only."
     return (
         f"Intervals have a confidence level of {format_level(settings.level)}; “evidence” means that a test "

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_count, format_time
 from scorereport.plots.study_figures import describe_study_figure, plot_study_figure
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.report.section_parts import figure_part, join_software, label_facts, split_paragraphs
+from scorereport.report.section_parts import (
+    draw_parts,
+    figure_part,
+    join_software,
+    label_facts,
+    split_paragraphs,
+)
 from scorereport.report.tables.reference_tables import (
     LISTED_UNEXPECTED,
     expected_table,
@@ -24,7 +30,7 @@ from scorereport.report.tables.reference_tables import (
 from scorereport.report.verdict_labels import count_verdicts, describe_certification, describe_study_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scorereport.reference.reference_documents import (
         Attempt,
@@ -45,6 +51,7 @@ def describe_study(study: Study) -> dict[str, Any]:
     sections = [_describe_section(number, section) for number, section in enumerate(study.sections, start=1)]
     _number_tables(sections)
     _number_figures(sections)
+    draw_parts(_list_figures(sections))
     return {
         "title": "Validation of scorereport",
         "created": study.time,
@@ -117,10 +124,15 @@ def _place_figures(figures: Sequence[StudyFigure], tables: Sequence[dict[str, An
 
 def _number_figures(sections: Sequence[dict[str, Any]]) -> None:
     """Number the figures through the whole document, in reading order."""
-    holders = (holder for section in sections for holder in (*section["tables"], section))
-    figures = (figure for holder in holders for figure in holder["figures"])
-    for number, figure in enumerate(figures, start=1):
+    for number, figure in enumerate(_list_figures(sections), start=1):
         figure |= {"id": f"figure-{number}", "name": f"Figure {number}"}
+
+
+def _list_figures(sections: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the figures of all sections, in reading order."""
+    for section in sections:
+        for holder in (*section["tables"], section):
+            yield from holder["figures"]
 
 
 def _number_tables(sections: Sequence[dict[str, Any]]) -> None:

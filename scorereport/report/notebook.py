@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_level
 from scorereport.plots.class_reliability import describe_views, plot_views
 from scorereport.plots.reliability_diagram import describe_reliability, plot_reliability
-from scorereport.report.section_parts import figure_part, table_part
+from scorereport.report.section_parts import draw_parts, figure_part, table_part
 from scorereport.report.tables.decomposition_tables import decomposition_table
 from scorereport.report.tables.overview import describe_data, describe_uncertainty
 from scorereport.report.tables.score_tables import score_table
@@ -25,20 +25,22 @@ def render_notebook(evaluation: Evaluation) -> str:
     scores = [result.scores for result in evaluation.results]
     level = format_level(evaluation.settings.level)
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
+    figures = list(_plan_figures(evaluation))
+    draw_parts(figures)
     context: dict[str, Any] = {
         "sentences": [text for text in (describe_data(evaluation), describe_uncertainty(evaluation)) if text],
         "tables": [
             table_part(score_table(scores, ranks, level, n_classes=len(evaluation.data.sample.classes))),
             table_part(decomposition_table(scores, level)),
         ],
-        "figures": list(_draw(evaluation)),
+        "figures": figures,
         "notes": list(evaluation.notes),
     }
     return render_html("notebook.html", context)
 
 
-def _draw(evaluation: Evaluation) -> Iterator[Part]:
-    """Draw the diagram of all binary models, or one of the main views of each class model."""
+def _plan_figures(evaluation: Evaluation) -> Iterator[Part]:
+    """Plan the diagram of all binary models, or one of the main views of each class model."""
     if evaluation.models:
         models, prevalence = evaluation.models, evaluation.data.sample.prevalence
         alt = describe_reliability(models, prevalence=prevalence)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import html as entities
 import logging
 import os
 import re
 import threading
 import warnings
+import zlib
+from base64 import b64decode
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from scorereport._utils.files import TemporaryFolder
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, font_files, replace_missing
+from scorereport.report.figure_drawing import read_drawing
+from scorereport.report.page_numbers import DIGITS, more_room, set_page_numbers
+from scorereport.report.section_parts import SVG_ADDRESS
+from scorereport.report.system_libraries import libraries_not_searched
 from scorereport.report.templates import media_type_of
 
 if TYPE_CHECKING:
@@ -41,6 +48,8 @@ _NO_SYSTEM_FONTS = """<?xml version="1.0"?>
 _EPOCH = "0"
 #: Held while rendering, because the environment is changed for the whole process.
 RENDERER_LOCK = threading.Lock()
+#: Addresses of figures, which contain their SVG.
+_SVG_IMAGE = re.compile(rf'(?<=src="){re.escape(SVG_ADDRESS)}([A-Za-z0-9+/=]+)(?=")')
 #: Most characters of an address in messages; some addresses contain a whole image.
 _ADDRESS_SHOWN = 80
 
@@ -109,8 +118,22 @@ def reproducible_environment() -> Iterator[None]:
                 os.environ.update({name: value} if value is not None else {})
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would search figures or the boxes of all pages again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 #: PDF/A-3a: an archive format with attachments and accessibility tags; PDF/UA metadata is added.
 _VARIANT = "pdf/a-3a"
+#: Effort of compression, as zlib counts it.
+_EFFORT = 6
 _LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 #: Metadata that declare PDF/UA-1, with the extension schema that PDF/A requires for them.
 _ACCESSIBLE = b"""
@@ -154,7 +177,12 @@ def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: st
     """
     _check_attachments(attachments)
     pdf, refused = b"", list[str]()
-    with RENDERER_LOCK, reproducible_environment(), collect_renderer_messages() as messages:
+    with (
+        RENDERER_LOCK,
+        reproducible_environment(),
+        collector_paused(),
+        collect_renderer_messages() as messages,
+    ):
         weasyprint = _import_weasyprint()
         with suppress(
             weasyprint.urls.FatalURLFetchingError
@@ -174,7 +202,8 @@ def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: st
 
 def _import_weasyprint() -> Any:
     try:
-        import weasyprint
+        with libraries_not_searched():
+            import weasyprint
     except OSError as error:
         raise UsageError(
             f"A PDF cannot be rendered because system libraries are missing ({error}). "
@@ -198,8 +227,40 @@ def _lay_out(weasyprint: Any, html: str, refused: list[str]) -> Any:
     fetcher = _make_fetcher(weasyprint, refused)
     fonts = weasyprint.text.fonts.FontConfiguration()
     faces = weasyprint.CSS(string=font_faces(), font_config=fonts, url_fetcher=fetcher)
-    page = weasyprint.HTML(string=html, url_fetcher=fetcher)
-    return page.render(font_config=fonts, stylesheets=[faces], pdf_variant=_VARIANT)
+    short, drawings = _take_out_figures(html)
+    page = weasyprint.HTML(string=short, url_fetcher=fetcher)
+
+    def render(*more: Any) -> Any:
+        return page.render(
+            font_config=fonts, stylesheets=[faces, *more], pdf_variant=_VARIANT, cache=drawings
+        )
+
+    document, digits = render(), DIGITS
+    while len(document.pages) >= 10**digits:
+        digits += 1
+        document = render(weasyprint.CSS(string=more_room(digits)))
+    set_page_numbers(document, digits)
+    return document
+
+
+def _take_out_figures(html: str) -> tuple[str, dict[str, Any]]:
+    """Return a page with short addresses of its figures, and the figures by these addresses.
+
+    WeasyPrint looks an image up among those it has read before; a figure that it finds there it neither
+    decodes nor draws with its own renderer of SVG.
+    """
+    glyphs: dict[Any, str] = {}
+    drawings: dict[str, Any] = {}
+
+    def take_out(address: re.Match[str]) -> str:
+        drawing = read_drawing(b64decode(address[1]), glyphs)
+        if drawing is None:
+            return address[0]
+        name = f"figure:{len(drawings) + 1}"
+        drawings[name] = drawing
+        return name
+
+    return _SVG_IMAGE.sub(take_out, html), drawings
 
 
 def _make_fetcher(weasyprint: Any, refused: list[str]) -> Any:
@@ -287,6 +348,40 @@ def _finish(pdf: Any, attachments: Sequence[Attachment]) -> None:
             item.extra["Interpolate"] = "false"
     if attachments:
         _describe_attachments(pdf, attachments)
+    _serialize_objects(pdf)
+
+
+def _serialize_objects(pdf: Any) -> None:
+    """Replace the objects of a document by their bytes.
+
+    The bytes are needed twice, in the file and for its identifier, and would be compressed both times, with
+    the greatest effort, which saves one percent and takes three times as long.
+    """
+    from weasyprint.pdf import pydyf
+
+    class Serialized(pydyf.Object):  # type: ignore[misc]  # of a package without types
+        """An object with the bytes and the number of another one."""
+
+        data = b""
+        compressible = False
+
+    for position, item in enumerate(pdf.objects):
+        if item.free == "f":  # has no bytes
+            continue
+        if getattr(item, "compress", False):
+            _compress(item)
+        serialized = Serialized()
+        for name in ("number", "generation", "free", "compressible", "data"):
+            setattr(serialized, name, getattr(item, name))
+        pdf.objects[position] = serialized
+
+
+def _compress(item: Any) -> None:
+    """Compress a stream of a document."""
+    item.compress = False
+    _, _, content = item.data.partition(b"\nstream\n")
+    item.stream = [zlib.compress(content.removesuffix(b"\nendstream"), _EFFORT)]
+    item.extra["Filter"] = "/FlateDecode"
 
 
 def _describe_attachments(pdf: Any, attachments: Sequence[Attachment]) -> None:

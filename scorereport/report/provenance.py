@@ -256,7 +256,6 @@ _SOFTWARE = (
     "pyarrow",
     "statsmodels",
     "matplotlib",
-    "seaborn",
     "jinja2",
     "weasyprint",
 )
@@ -281,13 +280,19 @@ def trace_provenance(*, command: str = "", templates_sha256: str = "", time: str
         command=command,
         templates_sha256=templates_sha256,
         revision=read_revision(Path.cwd()),
-        machine=f"{platform.system()} {platform.machine()}",
-        software={"python": platform.python_version(), **_versions()},
+        machine=name_machine(),
+        software=list_software(),
     )
 
 
-def _versions() -> dict[str, str]:
-    found = {}
+def name_machine() -> str:
+    """Return the operating system and the kind of processor."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def list_software() -> dict[str, str]:
+    """Return the versions of Python and of the packages that determine a report."""
+    found = {"python": platform.python_version()}
     for name in _SOFTWARE:
         try:
             found[name] = version(name)

@@ -1,9 +1,11 @@
-"""Output of reports and studies to files; each file is written completely or not at all."""
+"""Output of reports and studies to files: HTML first, and each file completely or not at all."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
@@ -14,17 +16,20 @@ from scorereport.configuration import Configuration, read_configuration
 from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.choice import select
-from scorereport.report.assembly import describe_report
+from scorereport.report.assembly import describe_report, list_parts, plan_report
 from scorereport.report.document_context import describe_study
+from scorereport.report.figure_processes import drawing_ahead
 from scorereport.report.page_policy import add_policy, check_self_contained
-from scorereport.report.pdf import Attachment, render_pdf
+from scorereport.report.pdf import Attachment, collector_paused, render_pdf
 from scorereport.report.provenance import trace_provenance
 from scorereport.report.report_record import build_report
+from scorereport.report.section_parts import MarkedFigures
+from scorereport.report.sections import list_sections
 from scorereport.report.signatures import open_signer
 from scorereport.report.templates import embed_fonts, hash_templates, render_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
@@ -153,37 +158,106 @@ def find_templates(configuration: Configuration | None, templates: str | Path | 
     return Path(configuration.folder, configuration.report.templates)
 
 
+@contextmanager
+def drawing_pages(paths: Sequence[Path]) -> Iterator[None]:
+    """Get ready to draw the pages of these files while the block evaluates what they show."""
+    if all(path.suffix.lower() == ".json" for path in paths):
+        yield
+        return
+    list_sections()  # loads the sections, which the process that draws then has as well
+    with drawing_ahead():
+        yield
+
+
 def write_pages(
     report: Report,
     paths: Sequence[Path],
     *,
     templates: Path | None = None,
     sign: Callable[[bytes], bytes] | None = None,
+    announce: Callable[[Path], None] | None = None,
 ) -> list[Path]:
-    """Write a report to all paths, each in the format of its ending, after all formats are rendered."""
-    endings = {path.suffix.lower() for path in paths}
-    contents = render_report(report, endings, templates=templates)
-    if sign is not None and ".pdf" in contents:
-        contents[".pdf"] = sign(contents[".pdf"])
-    return write_together({path: contents[path.suffix.lower()] for path in paths})
+    """Write a report to all paths, each in the format of its ending: pages to read at once, then the PDF.
+
+    HTML and JSON are written together before the PDF, which takes longest, is laid out; if that fails, they
+    stay. `announce` is called with each path when its file is complete.
+    """
+    renderer = _Renderer(report, templates)
+    is_paper = [path.suffix.lower() == ".pdf" for path in paths]
+    for chosen in (False, True):
+        contents = {
+            path: renderer.render(path.suffix.lower(), sign)
+            for path, paper in zip(paths, is_paper, strict=True)
+            if paper is chosen
+        }
+        for written in write_together(contents):
+            if announce is not None:
+                announce(written)
+    return list(paths)
 
 
 def render_report(report: Report, endings: set[str], *, templates: Path | None = None) -> dict[str, bytes]:
-    """Render a report in each format of `endings`: ".json", ".html" and ".pdf"."""
-    results = report.to_json().encode()
-    rendered = {".json": results}
-    if endings <= rendered.keys():
-        return rendered
-    context = describe_report(report, templates_sha256=hash_templates(templates))
-    html = render_html("report.html", context, templates=templates)
-    check_self_contained(html)
-    if ".html" in endings:
-        rendered[".html"] = embed_fonts(add_policy(html)).encode()
-    if ".pdf" in endings:
+    """Render a report in each format of `endings`, ".html" and ".pdf", and always as ".json"."""
+    renderer = _Renderer(report, templates)
+    return {ending: renderer.render(ending) for ending in (".json", *sorted(endings - {".json"}))}
+
+
+class _Renderer:
+    """Renders the formats of one report; what several of them show is described and drawn once."""
+
+    def __init__(self, report: Report, templates: Path | None) -> None:
+        self._report = report
+        self._templates = templates
+        self._rendered: dict[str, bytes] = {}
+
+    def render(self, ending: str, sign: Callable[[bytes], bytes] | None = None) -> bytes:
+        """Return the report in the format of an ending; a PDF is signed if `sign` is given."""
+        if ending not in self._rendered:
+            content = {".json": self._render_json, ".html": self._render_html, ".pdf": self._render_pdf}[
+                ending
+            ]()
+            self._rendered[ending] = sign(content) if sign is not None and ending == ".pdf" else content
+        return self._rendered[ending]
+
+    def _render_json(self) -> bytes:
+        return self._report.to_json().encode()
+
+    def _render_html(self) -> bytes:
+        html = embed_fonts(add_policy(self._unfilled))  # while the figures are drawn
+        return self._figures.fill(html).encode()
+
+    def _render_pdf(self) -> bytes:
+        page = self._page
         report_start("setting pages")
-        attachments = _attach(report, results)
-        rendered[".pdf"] = render_pdf(html, attachments=attachments, created=report.provenance.time)
-    return rendered
+        attachments = _attach(self._report, self._render_json())
+        return render_pdf(page, attachments=attachments, created=self._report.provenance.time)
+
+    @cached_property
+    def _page(self) -> str:
+        """The page with all figures, from which the PDF is made."""
+        return self._figures.fill(self._unfilled)
+
+    @cached_property
+    def _unfilled(self) -> str:
+        """The page before its figures are drawn."""
+        context, _ = self._planned
+        with collector_paused():
+            page = render_html("report.html", context, templates=self._templates)
+            check_self_contained(page)
+        return page
+
+    @property
+    def _figures(self) -> MarkedFigures:
+        return self._planned[1]
+
+    @cached_property
+    def _planned(self) -> tuple[dict[str, Any], MarkedFigures]:
+        """What the templates show, and the figures, which are drawn from now on."""
+        # templates of users may compute with the sizes of figures, which are then drawn first
+        describe = plan_report if self._templates is None else describe_report
+        with collector_paused():
+            context = describe(self._report, templates_sha256=hash_templates(self._templates))
+            return context, MarkedFigures(list_parts(context))
 
 
 def _attach(report: Report, results: bytes) -> list[Attachment]:

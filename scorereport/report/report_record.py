@@ -71,6 +71,11 @@ class Report:
 
     def to_json(self) -> str:
         """Return the report as a JSON document."""
+        return self._document
+
+    @cached_property
+    def _document(self) -> str:
+        """The JSON document, written once: it is filed, attached to the PDF, and hashed for the pages."""
         return json_documents.dump(self)
 
     @classmethod

@@ -5,23 +5,31 @@ A part has a key; it gets its number once all sections are known.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME, find_time_note
+from scorereport.report.figure_processes import FigureOrder, PlannedFigure, draw_figures
 from scorereport.report.tables.table import describe_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from matplotlib.figure import Figure
 
+    from scorereport.report.figure_processes import DrawnFigure
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
 
     Part = dict[str, Any]
+
+
+#: The beginning of the address of a figure, which contains its SVG in base64.
+SVG_ADDRESS = "data:image/svg+xml;base64,"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,19 +62,53 @@ def describe_time_note(evaluation: Evaluation) -> str:
 
 
 def figure_part(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
-    """Draw a figure; the caption describes what it shows, the alternative text its content in words."""
-    from scorereport.plots.canvas import render_svg
+    """Plan a figure; the caption describes what it shows, the alternative text its content in words.
 
-    drawn = plot(*data, **options)
-    width, height = drawn.get_size_inches()
+    `draw_parts` draws the figures of all parts together.
+    """
+    planned = PlannedFigure(plot=plot, data=data, options=options)
+    return {"kind": "figure", "planned": planned, "alt": alt, "caption": caption}
+
+
+def draw_parts(parts: Iterable[Part]) -> None:
+    """Draw the planned figures among the parts: each gets its address and its size in millimetres."""
+    planned = [part for part in parts if "planned" in part]
+    drawn = draw_figures([part.pop("planned") for part in planned])
+    for part, figure in zip(planned, drawn, strict=True):
+        part.update(_describe_drawn(figure))
+
+
+def _describe_drawn(figure: DrawnFigure) -> dict[str, str]:
     return {
-        "kind": "figure",
-        "src": f"data:image/svg+xml;base64,{b64encode(render_svg(drawn).encode()).decode()}",
-        "alt": alt,
-        "caption": caption,
-        "width": f"{25.4 * width:.0f}",
-        "height": f"{25.4 * height:.0f}",
+        "src": f"{SVG_ADDRESS}{b64encode(figure.svg.encode()).decode()}",
+        "width": f"{figure.width:.0f}",
+        "height": f"{figure.height:.0f}",
     }
+
+
+#: A mark in a page stands for a value of a figure that is not drawn yet: number of the figure, and key.
+_MARK = "9f1c6d0e2b7a4853"
+_MARKS = re.compile(rf"{_MARK}(\d+)(src|width|height)")
+
+
+class MarkedFigures:
+    """Figures that are drawn while the page is rendered, with marks in place of their addresses and sizes."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        planned = [part for part in parts if "planned" in part]
+        self._order = FigureOrder([part.pop("planned") for part in planned])
+        for number, part in enumerate(planned):
+            part |= {key: f"{_MARK}{number}{key}" for key in ("src", "width", "height")}
+            part["src"] = SVG_ADDRESS + part["src"]
+
+    def fill(self, page: str) -> str:
+        """Replace the marks in a page; waits until the figures are drawn."""
+        return _MARKS.sub(lambda mark: self._values[int(mark[1])][mark[2]], page)
+
+    @cached_property
+    def _values(self) -> list[dict[str, str]]:
+        described = [_describe_drawn(figure) for figure in self._order.collect()]
+        return [values | {"src": values["src"].removeprefix(SVG_ADDRESS)} for values in described]
 
 
 def label_facts(facts: Mapping[str, str]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from scorereport._utils.files import find_package_folder
 from scorereport._utils.version import package_version
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, replace_invisible
+from scorereport.report.tables.column_widths import count_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,8 @@ def media_type_of(name: str) -> str:
 
 #: Prefix under which templates of users find those that they replace: `scorereport/report.html`.
 _PACKAGE_PREFIX = "scorereport"
+#: Elements that browsers show in italics, and words of style sheets for it.
+_ITALICS = re.compile(r"<(?:address|cite|dfn|em|i|var)\b|\b(?:italic|oblique)\b", re.IGNORECASE)
 #: Features of the template language that give another page in every run.
 _RANDOM_FILTER, _RANDOM_GLOBAL = "random", "lipsum"
 
@@ -49,8 +52,8 @@ def render_html(template: str, context: Mapping[str, Any], *, templates: Path | 
     """Render a template; text is escaped, and a name that is not in the context is an error.
 
     A file in the folder `templates` replaces the one of the package with the same name, and may extend it as
-    `scorereport/<name>`. Templates can use the context, `version`, and `embed(name)`, a data address that
-    contains an image beside them.
+    `scorereport/<name>`. Templates can use the context, `version`, `embed(name)`, a data address that
+    contains an image beside them, and `count_lines(text, millimetres, points)`, the lines of a text on paper.
     """
     files = _template_files(templates)
     environment = _make_environment(files)
@@ -63,7 +66,8 @@ def render_html(template: str, context: Mapping[str, Any], *, templates: Path | 
 
 def embed_fonts(html: str) -> str:
     """Embed the fonts of a page, reduced to the characters it uses, so that it requires no other file."""
-    style = f"<style>\n{font_faces(entities.unescape(html))}\n</style>\n"
+    faces = font_faces(entities.unescape(html), has_italics=_ITALICS.search(html) is not None)
+    style = f"<style>\n{faces}\n</style>\n"
     head, end, body = html.partition("</head>")
     return f"{head}{style}{end}{body}" if end else f"{html}{style}"
 
@@ -112,7 +116,11 @@ def _make_environment(files: Mapping[str, Path]) -> Any:
         keep_trailing_newline=True,
     )
     del environment.filters[_RANDOM_FILTER], environment.globals[_RANDOM_GLOBAL]
-    environment.globals |= {"version": package_version(), "embed": lambda name: _embed(name, files)}
+    environment.globals |= {
+        "version": package_version(),
+        "embed": lambda name: _embed(name, files),
+        "count_lines": count_lines,
+    }
     return environment
 
 

@@ -13,11 +13,13 @@ from scorereport._utils.choices import (
     RETENTION_FRACTIONS,
     SCALE_BINS,
     SEED,
+    USUAL_RESAMPLES,
     WINDOWS,
 )
 from scorereport._utils.declarations import Declared, read_declarations
 from scorereport._utils.list_rules import COST_INTERVAL, FRACTIONS, THRESHOLDS, CostMatrix
 from scorereport._utils.rules import (
+    Flag,
     Folder,
     NumberIn,
     OneOf,
@@ -32,15 +34,16 @@ class EvaluationSettings:
     """The settings of an evaluation.
 
     `level` is the confidence level of intervals, `band_level` that of bands. With `resamples` 0 nothing is
-    drawn, and there are no intervals, bands or tests. Groups smaller than `smallest_group` are counted,
-    not scored. `window` is the length of a period of time: day, week, month, quarter or year.
+    drawn, and there are no intervals, bands or tests; with None, the asked precision decides how many samples
+    are drawn, and each interval, band and test states their number. Groups smaller than `smallest_group` are
+    counted, not scored. `window` is the length of a period of time: day, week, month, quarter or year.
     `thresholds` are those of the decision table; None if the evaluation chooses them.
     `cost_matrix` has a row for each observed class and a column for each decision; None stands for the
     squared distance of the classes over its largest value, or for 0 and 1 if they are not ordered.
-    Retention curves remove `retention_fractions` of the cases. The probability scale first clips forecasts
-    to [`scale_limit`, 1 - `scale_limit`], then groups them into `scale_bins` bins.
+    Retention curves remove `retention_fractions` of the cases. With `scale` there is the probability scale,
+    which clips forecasts to [`scale_limit`, 1 - `scale_limit`], then groups them into `scale_bins` bins.
     `engine` sorted the rows: in memory, on disk ("duckdb") or on a cluster ("spark"). With engines other than
-    memory nothing is resampled: there are intervals if `resamples` is above 0, whatever the number.
+    memory nothing is resampled: there are intervals unless `resamples` is 0.
     """
 
     cost_interval: tuple[float, float] | None = None
@@ -48,16 +51,27 @@ class EvaluationSettings:
     level: float = 0.95
     band_level: float = 0.9
     interval_method: str = "bca"
-    resamples: int = 1000
+    resamples: int | None = None
     seed: int = SEED
     smallest_group: int = 10
     window: str | None = None
     thresholds: tuple[float, ...] | None = None
     cost_matrix: tuple[tuple[float, ...], ...] | None = None
     retention_fractions: tuple[float, ...] = RETENTION_FRACTIONS
+    scale: bool = False
     scale_bins: int = SCALE_BINS
     scale_limit: float = 0.0
     engine: str = "memory"
+
+    @property
+    def infers(self) -> bool:
+        """Whether there are intervals, bands and tests."""
+        return self.resamples != 0
+
+    @property
+    def fixed_resamples(self) -> int:
+        """The number of resamples where no precision decides."""
+        return USUAL_RESAMPLES if self.resamples is None else self.resamples
 
 
 class MainSettings(TypedDict, total=False):
@@ -71,11 +85,13 @@ class MainSettings(TypedDict, total=False):
         ),
     ]
     resamples: Annotated[
-        int,
+        int | None,
         Declared(
             help="The number of [resamples](glossary.md#resample) for each bootstrap, band and test; 0 for "
             "no intervals, bands and tests.",
             rule=Whole(smallest=0),
+            unless_given="as many as keep Monte-Carlo errors below 2 % of the width of an interval (several "
+            "classes: 1,000)",
         ),
     ]
     seed: Annotated[int, Declared(help="The seed of the random numbers.", rule=Whole(smallest=0))]
@@ -158,11 +174,19 @@ class OtherSettings(TypedDict, total=False):
         int,
         Declared(help="Groups with fewer rows are counted, not scored.", rule=Whole(smallest=1)),
     ]
+    scale: Annotated[
+        bool,
+        Declared(
+            help="Whether the [probability scale](glossary.md#probability-scale) is computed; unless this is "
+            "false, `scale_bins`, `scale_limit` or a limit on one of its numbers asks for it too.",
+            rule=Flag(),
+            opposite="no_scale",
+        ),
+    ]
     scale_bins: Annotated[
         int,
         Declared(
-            help="The number of bins of equal count on the "
-            "[probability scale](glossary.md#probability-scale).",
+            help="The number of bins of equal count on the probability scale.",
             rule=Whole(smallest=1),
         ),
     ]

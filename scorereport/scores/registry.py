@@ -81,6 +81,8 @@ class Score:
     is_decomposed : whether it has components MCB, DSC and UNC; all proper scores of binary forecasts have
     is_rate : whether each case scores 0 or 1
     is_over_classes : whether it is a mean over classes, and needs cases of each
+    kernel : the function without checks, of outcomes and forecasts that were checked; the evaluation scores
+        the same cases many times
     counterpart : the corresponding score of models of the other kind
     keeps_capital : whether its label begins with a name, such as Brier's
     alias : a short name that functions accept as well
@@ -110,6 +112,7 @@ class Score:
     has_skill: bool = True
     is_rate: bool = False
     is_over_classes: bool = False
+    kernel: Callable[..., Any] | None = None
     counterpart: str = ""
     keeps_capital: bool = False
     alias: str = ""
@@ -154,6 +157,11 @@ class Score:
         for name, parameter in known.items():
             if parameter.default is Parameter.empty and name not in options:
                 raise UsageError(f"`{self.name}` needs the option `{name}`.")
+
+    def of_checked(self, y: FloatArray, p: FloatArray, **options: Any) -> FloatArray:
+        """Score cases and options that were checked."""
+        values: FloatArray = (self.kernel or self.function)(y, p, **options)
+        return values
 
 
 #: All scores by name.

@@ -111,11 +111,13 @@ class ScaleBins:
     n_cells: int
     share: FloatArray | None = None
 
-    def sums(self, values: FloatArray, pair: NDArray[np.intp] | None = None) -> FloatArray:
-        """Sum of a value of each pair, or of some pairs, in each bin."""
-        cell = self.cell if pair is None else self.cell[pair]
-        of_cells = np.bincount(cell, values, self.n_cells).astype(np.float64)
-        return of_cells if self.share is None else np.einsum("c,cb->b", of_cells, self.share)
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sum of a value of each pair in each bin."""
+        return self.of_cells(np.bincount(self.cell, values, self.n_cells).astype(np.float64))
+
+    def of_cells(self, sums: FloatArray) -> FloatArray:
+        """Sums in each bin, from those in each cell along the last axis."""
+        return sums if self.share is None else np.einsum("...c,cb->...b", sums, self.share)
 
     def geometric_means(
         self, probability: FloatArray, weight: FloatArray, logs: FloatArray | None = None

@@ -6,13 +6,16 @@ the number of the engine, which is checked against arithmetic by hand; a defect 
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scorereport._utils.background import Ahead
 from scorereport._utils.formatting import format_counted
 from scorereport._utils.progress import steps
 from scorereport.inference.component_tests import miscalibration_test
@@ -25,7 +28,7 @@ from scorereport.reliability.fit import corp
 from scorereport.study.defect_demonstrations import Demonstration, run_demonstration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.reference.live_references import Reference
@@ -131,10 +134,33 @@ _COSTS = (0.1, 0.3)
 _RESAMPLED_EVERY, _DRAWS = 7, 200
 
 
-def compare_live(cases: Sequence[Case], reference: Reference, seed: int) -> Iterator[Comparison]:
-    """Compare all cases, summarised by quantity, then by shape; unexpected results have separate lines."""
-    asked = steps(enumerate(cases), len(cases), f"asking {reference.name}")
-    found = [(case, _compare_case(case, number, reference, seed)) for number, case in asked]
+def ask_ahead(
+    cases: Sequence[Case], reference: Reference, seed: int
+) -> Ahead[tuple[Case, ModelComparer | Comparison]]:
+    """Ask R about all cases in a thread; for each, the answer or the line that states its failure."""
+    asked = ((case, _ask(case, number, reference, seed)) for number, case in enumerate(cases))
+    return Ahead(asked, most=0, stop=partial(_end_session, reference))
+
+
+def _end_session(reference: Reference) -> None:
+    """End R at once, so that a thread that waits for its answer goes on."""
+    reference.session.end()
+
+
+def compare_live(
+    cases: Sequence[Case],
+    reference: Reference,
+    seed: int,
+    answers: Iterable[tuple[Case, ModelComparer | Comparison]] | None = None,
+) -> Iterator[Comparison]:
+    """Compare all cases, summarised by quantity, then by shape; unexpected results have separate lines.
+
+    `answers` are those of R, if it has been asked already.
+    """
+    with ExitStack() as stack:
+        given = stack.enter_context(ask_ahead(cases, reference, seed)) if answers is None else answers
+        asked = steps(given, len(cases), f"asking {reference.name}")
+        found = [(case, _compare_answer(answer)) for case, answer in asked]
     yield from summarise((line for _, lines in found for line in lines), "All shapes", "case")
     for shape, held in groupby(sorted(found, key=_shape_of), key=_shape_of):
         yield _worst_of_shape(shape, list(held))
@@ -157,7 +183,7 @@ def _worst_of_shape(shape: str, held: list[tuple[Case, list[Comparison]]]) -> Co
     return replace(worst, subject="Shapes", quantity=shape, reason=f"{counts}. The worst: {worst.quantity}")
 
 
-def _compare_case(case: Case, number: int, reference: Reference, seed: int) -> list[Comparison]:
+def _ask(case: Case, number: int, reference: Reference, seed: int) -> ModelComparer | Comparison:
     question = Question(
         y_true=case.y_true,
         y_prob=case.y_prob.astype(np.float64),
@@ -169,11 +195,12 @@ def _compare_case(case: Case, number: int, reference: Reference, seed: int) -> l
     try:
         answer = read_answer(reference.ask(question), question)
     except ReferenceFailure as failure:
-        return [_failed(case.name, str(failure))]
-    comparer = ModelComparer(
-        subject=case.name, question=question, answer=answer, is_package=reference.is_package
-    )
-    return list(compare_fit(comparer))
+        return _failed(case.name, str(failure))
+    return ModelComparer(subject=case.name, question=question, answer=answer, is_package=reference.is_package)
+
+
+def _compare_answer(answer: ModelComparer | Comparison) -> list[Comparison]:
+    return [answer] if isinstance(answer, Comparison) else list(compare_fit(answer))
 
 
 def _failed(subject: str, reason: str) -> Comparison:

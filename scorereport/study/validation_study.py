@@ -31,11 +31,13 @@ from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
 from scorereport.study.papers.nelson_plots import illustrate_nelson
 from scorereport.study.peers.peer_comparison import compare_with_peers
-from scorereport.study.r_comparison import compare_live, show_defects
+from scorereport.study.r_comparison import ask_ahead, compare_live, show_defects
 from scorereport.study.seeded_cases import Case, draw_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from scorereport.reference.model_comparison import ModelComparer
 
 #: Default number of cases that R is asked about; base R is asked about one in this many of them too.
 CASES, _BASE_SHARE = 300, 5
@@ -93,19 +95,37 @@ def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = STUDY
 
 
 def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[StudySection]:
-    yield _known_section("installation", check_installation(time_limit))
-    yield _known_section("operation", check_operation())
+    """All sections in order; those that need no R are computed while it answers."""
     with _try_reference(PACKAGE, time_limit) as package:
-        yield _live_section("reliabilitydiag", package, drawn, seed)
+        with _ask_meanwhile(package, drawn, seed) as answers:
+            meanwhile = {
+                "installation": _known_section("installation", check_installation(time_limit)),
+                "operation": _known_section("operation", check_operation()),
+                "recorded": _known_section("recorded", compare_with_record()),
+                "peers": _known_section("peers", compare_with_peers(drawn)),
+            }
+            yield from (meanwhile.pop(key) for key in ("installation", "operation"))
+            yield _live_section("reliabilitydiag", package, drawn, seed, answers)
         if isinstance(package, Reference):
             yield _known_section("defects", show_defects(package))
         niamey, failure = _fetch_niamey(package)
     with _try_reference(BASE, time_limit) as base:
         yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
-    yield _known_section("recorded", compare_with_record())
-    yield _known_section("peers", compare_with_peers(drawn))
+    yield from meanwhile.values()
     yield _known_section("papers", chain(failure, _reproduce(niamey)), illustrate_nelson())
     yield _known_section("errata", _check_errata())
+
+
+@contextmanager
+def _ask_meanwhile(
+    reference: Reference | Comparison, drawn: Sequence[Case], seed: int
+) -> Iterator[Iterable[tuple[Case, ModelComparer | Comparison]] | None]:
+    """Let R answer while the block does other work; None if there is no R."""
+    if isinstance(reference, Comparison):
+        yield None
+        return
+    with ask_ahead(drawn, reference, seed) as answers:
+        yield answers
 
 
 def _check_errata() -> Iterator[Comparison]:
@@ -158,7 +178,11 @@ def _missing(kind: str, verdict: Verdict, reason: str) -> Comparison:
 
 
 def _live_section(
-    key: str, reference: Reference | Comparison, drawn: Sequence[Case], seed: int
+    key: str,
+    reference: Reference | Comparison,
+    drawn: Sequence[Case],
+    seed: int,
+    answers: Iterable[tuple[Case, ModelComparer | Comparison]] | None = None,
 ) -> StudySection:
     """The section of live comparisons, or the reason why R was not asked."""
     if isinstance(reference, Comparison):
@@ -169,7 +193,7 @@ def _live_section(
         f"{len(drawn)} seeded cases ({shapes}) compared with {reference.title}, in a separate process. "
         "Each line is the largest difference over all cases, or over those of a shape."
     )
-    return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed))
+    return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed, answers))
 
 
 def _fetch_niamey(reference: Reference | Comparison) -> tuple[pd.DataFrame | None, list[Comparison]]:

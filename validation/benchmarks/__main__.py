@@ -18,12 +18,13 @@ from validation.benchmarks.large import compare_large
 from validation.benchmarks.measure import Comparison, Result, Skipped
 from validation.benchmarks.memory import compare_memory
 from validation.benchmarks.page import render_peers, write_page
-from validation.benchmarks.peers import compare_peers, read_cells
+from validation.benchmarks.peers import compare_diagrams, compare_peers, read_cells
 from validation.benchmarks.record import merge_results
 from validation.benchmarks.report import compare_reports
 from validation.benchmarks.samples import VARIABLE, data_folder, is_rehearsal
 from validation.benchmarks.spark import measure_spark
 from validation.benchmarks.start import compare_start
+from validation.benchmarks.whole import compare_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +39,10 @@ NAMES = (
     "certificate",
     "report",
     "memory",
+    "whole",
     "large",
     "spark",
+    "diagrams",
     "peers",
 )
 
@@ -95,8 +98,10 @@ def _benchmarks(folder: Path) -> dict[str, Benchmark]:
         "certificate": compare_certificate,
         "report": compare_reports,
         "memory": partial(compare_memory, folder),
+        "whole": partial(compare_whole, folder),
         "large": partial(compare_large, folder),
         "spark": partial(measure_spark, folder),
+        "diagrams": partial(compare_diagrams, folder),
         "peers": partial(compare_peers, folder),
     }
 

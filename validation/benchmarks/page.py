@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from scorereport._utils.formatting import (
     format_rate,
     join_words,
 )
-from validation.benchmarks.page_texts import HEAD, OTHERS, PEERS_HEAD, REPEAT, TEXTS, WORKS
-from validation.benchmarks.peers import MEMORY, OURS, PEERS, SECONDS, read_cells
+from validation.benchmarks.page_texts import DIAGRAMS, HEAD, OTHERS, PEERS_HEAD, REPEAT, TEXTS, WORKS
+from validation.benchmarks.peers import DIAGRAM, MEMORY, OURS, PEERS, SECONDS, read_cells
 from validation.benchmarks.record import read_results, results_file
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from validation.benchmarks.peers import Cell
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
+_NO_RESULTS = "Not measured yet."
+_EARLIER = "These numbers are of an earlier run."
 _FAILURES = {
     "time": "too slow",
     "memory": "out of memory",
@@ -38,7 +41,30 @@ def write_page() -> None:
     """Write the page from the latest results."""
     path = results_file()
     machine = json.loads(path.read_text(encoding="utf-8"))["machine"] if path.exists() else {}
-    write_text(PAGE, render_page(machine, read_results(), read_cells()))
+    page = render_page(machine, read_results(), read_cells())
+    write_text(PAGE, keep_sections(PAGE.read_text(encoding="utf-8"), page) if PAGE.exists() else page)
+
+
+def keep_sections(old: str, new: str) -> str:
+    """Keep sections of the old page for which the new one has no results, and say so."""
+    known = {_title_of(section): section for section in _split_sections(old) if _NO_RESULTS not in section}
+    return "".join(
+        _mark_earlier(known[title]) if _NO_RESULTS in section and title in known else section
+        for section in _split_sections(new)
+        for title in [_title_of(section)]
+    )
+
+
+def _split_sections(page: str) -> list[str]:
+    return re.split(r"(?m)^(?=## )", page)
+
+
+def _title_of(section: str) -> str:
+    return section.partition("\n")[0]
+
+
+def _mark_earlier(section: str) -> str:
+    return section if _EARLIER in section else f"{section.rstrip()}\n\n{_EARLIER}\n\n"
 
 
 def render_page(
@@ -49,9 +75,10 @@ def render_page(
         _render_section(*text, [result for result in results if result["benchmark"] == name])
         for name, text in TEXTS.items()
     ]
-    rest = [result for result in results if result["benchmark"] not in (*TEXTS, "peers")]
+    rest = [result for result in results if result["benchmark"] not in (*TEXTS, "peers", "diagrams")]
     head = HEAD.format(machine=_describe_machine(machine))
-    return "\n".join([head, *named, render_peers(cells), _render_section(*OTHERS, rest), REPEAT])
+    others = [render_peers(cells), render_diagrams(cells), _render_section(*OTHERS, rest)]
+    return "\n".join([head, *named, *others, REPEAT])
 
 
 def _describe_machine(machine: Mapping[str, Any]) -> str:
@@ -70,7 +97,7 @@ def _render_section(title: str, text: str, results: Sequence[Mapping[str, Any]])
 
 def _render_results(results: Sequence[Mapping[str, Any]]) -> str:
     if not results:
-        return "Not measured yet.\n"
+        return f"{_NO_RESULTS}\n"
     rows = [_render_result(result) for result in results]
     return render_table(["what", "ratio", "limit", "ours", "per row"], rows)
 
@@ -109,12 +136,19 @@ def _format_seconds(value: float) -> str:
 def render_peers(cells: Sequence[Cell]) -> str:
     """Render tables of seconds and memory for each kind of work, and why packages failed."""
     parts = [PEERS_HEAD.format(seconds=format_number(SECONDS, 0), memory=format_number(MEMORY / 1e9, 0))]
-    if not cells:
-        return "\n".join([*parts, "Not measured yet.\n"])
+    if not any(cell.work in PEERS for cell in cells):
+        return "\n".join([*parts, f"{_NO_RESULTS}\n"])
     for work in PEERS:
         mine = [cell for cell in cells if cell.work == work]
         parts += [WORKS[work], "", _render_cells(mine), *_explain(mine), ""]
     return "\n".join(parts)
+
+
+def render_diagrams(cells: Sequence[Cell]) -> str:
+    """Render the table of reliability diagrams by each package."""
+    drawn = [cell for cell in cells if cell.work == DIAGRAM]
+    found = [_render_cells(drawn), *_explain(drawn), ""] if drawn else [f"{_NO_RESULTS}\n"]
+    return "\n".join([DIAGRAMS, *found])
 
 
 def _render_cells(cells: Sequence[Cell]) -> str:

@@ -17,6 +17,27 @@ fresh process, including Python and all libraries.
 """
 
 TEXTS = {
+    "whole": (
+        "Whole evaluations, reports and audits",
+        """What users wait for, with default settings: all scores with intervals, curves, bands, tests and
+comparisons of three models, read from a Parquet file. Every measurement is a fresh process. “Ours” is
+**processor time**, of all threads and of all processes that are started, R included, because other programs
+on the machine do not change it much. `evaluate` is measured after a first evaluation of 1,000 rows, so
+imports are not included; `report` and `audit run` are measured as commands, imports included. By default an
+audit asks R if it is installed; the goal is for a run without R, and a run with the certificate of R is
+shown as well.
+
+Goals in processor seconds are turned into limits on the ratio to `np.sort` of one column of forecasts with
+as many rows, timed in the same process or right after the command: the goal divided by the time of this sort
+on the machine for which the goals were set, with a quarter added, because both times vary. A sort that takes
+less than 0.05 s is repeated until it takes as long, and the shortest of five turns counts. Of evaluations of
+10,000 rows the shortest of three counts, of commands the shortest of two or three. The ratio depends on the
+processor: where numpy sorts with wide vector instructions, a sort takes a quarter of the time.
+
+The fitted exponent is the slope of a straight line through the logarithms of processor time and rows, by
+least squares. The start on 1,000 rows is limited in seconds by the clock on two quiet cores; if other
+programs make the time by the clock longer than the processor time, the processor time counts.""",
+    ),
     "large": (
         "Larger than memory",
         """Rows are forecasts drawn uniformly between 0 and 1 with calibrated outcomes, in one Parquet
@@ -79,11 +100,30 @@ consistency band, scores draws its confidence band. scikit-learn has no band; mo
 plots one but does not return its numbers.""",
 }
 
+DIAGRAMS = """## Other packages: reliability diagrams
+
+What a user asks for in one go: reliability diagrams of three models in a PDF file, with bands by 100
+resamples, and the decomposition of their Brier scores. The rules are those of the tables above. No other
+package gives more than this, and most give less:
+
+- scorereport evaluates the three models as a whole (`evaluate` with `resamples=100`), with all scores,
+  intervals, tests, curves and comparisons of a report, and draws the diagram of each model with its bands;
+- reliabilitydiag (R) gives the diagram with consistency bands, and the decomposition;
+- model-diagnostics gives the diagram with confidence bands, and the decomposition;
+- scikit-learn (`CalibrationDisplay`) gives a diagram by ten bins without a band; the components are computed
+  from its isotonic regression;
+- scores gives the numbers of an isotonic fit with confidence bands and draws nothing; the components are
+  computed from its scores.
+
+`python -m validation.benchmarks diagrams` repeats this comparison.
+"""
+
 REPEAT = """## How to repeat the benchmarks
 
-`make bench` runs everything, in about half an hour, writes `validation/benchmarks/results/latest.json`
+`make bench` runs everything, in about an hour, writes `validation/benchmarks/results/latest.json`
 and `peers.json`, and this page. `python -m validation.benchmarks large peers` runs some
-benchmarks and keeps the results of the others. `--data FOLDER` keeps the large samples for the next
+benchmarks and keeps the results of the others; a section without results on this machine stays as it is.
+`--data FOLDER` keeps the large samples for the next
 run. The largest sample needs 6 GB of free disk; with less, it is skipped, and the output states the reason.
 For a quick trial, use `SCOREREPORT_BENCH_ROWS=1e6 python -m validation.benchmarks large peers`, which does
 not write this page.

@@ -20,6 +20,7 @@ from validation.benchmarks.samples import (
     largest_size,
     why_not,
     write_arrays,
+    write_model_arrays,
     write_rows,
 )
 
@@ -41,7 +42,15 @@ PEERS = {
     "decompose": (OURS, DUCKDB, R_PACKAGE, "scikit-learn", "model-diagnostics", "scores"),
     "band": (OURS, R_PACKAGE, "scores"),
 }
-TITLES = {"decompose": "fit + Brier decomposition", "band": "fit + Brier decomposition + resampled band"}
+#: Packages that draw reliability diagrams, or give their numbers, and the sizes at which they do.
+DIAGRAM = "diagram"
+DIAGRAM_PEERS = (OURS, R_PACKAGE, "model-diagnostics", "scikit-learn", "scores")
+DIAGRAM_SIZES = (10_000, 100_000)
+TITLES = {
+    "decompose": "fit + Brier decomposition",
+    "band": "fit + Brier decomposition + resampled band",
+    DIAGRAM: "reliability diagrams of three models",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +81,21 @@ def compare_peers(folder: Path | None = None) -> Iterator[Comparison | Skipped]:
     if not is_rehearsal():
         write_cells(cells)
     yield from _against_ours(cells)
+
+
+def compare_diagrams(folder: Path | None = None) -> Iterator[Comparison | Skipped]:
+    """Measure the packages that draw reliability diagrams, and compare each with this one."""
+    reason = why_not(folder)
+    if reason:
+        yield Skipped(name="reliability diagrams of other packages", reason=reason)
+        return
+    sizes = [n for n in DIAGRAM_SIZES if n <= largest_size() // 10]
+    with data_folder(folder) as place:
+        cells = [cell for package in DIAGRAM_PEERS for cell in climb(DIAGRAM, package, place, sizes)]
+    if not is_rehearsal():
+        write_cells(cells)
+    # Only this package gives the same; a package that does less may take less.
+    yield from _against_ours([cell for cell in cells if cell.package in (OURS, R_PACKAGE)])
 
 
 def measure_peers(folder: Path | None = None) -> list[Cell]:
@@ -106,6 +130,8 @@ def _fill(run: Run | Failure, *, work: str, package: str, version: str, rows: in
 
 def _run(work: str, package: str, folder: Path, n: int) -> Run | Failure:
     """Run one package at one size; the DuckDB engine reads a Parquet file, the others arrays in memory."""
+    if work == DIAGRAM:
+        return _draw(package, n, *write_model_arrays(folder, n))
     if package == DUCKDB:
         return run_work("large_work", "decompose", write_rows(folder, n), seconds=SECONDS, memory=MEMORY)
     inputs = (n, *write_arrays(folder, largest_size()))
@@ -113,6 +139,13 @@ def _run(work: str, package: str, folder: Path, n: int) -> Run | Failure:
         command: list[str | Path] = ["Rscript", FOLDER / "peer_work.R", work, *map(str, inputs)]
         return run_apart(command, seconds=SECONDS, memory=MEMORY)
     return run_work("peer_work", package, work, *inputs, seconds=SECONDS, memory=MEMORY)
+
+
+def _draw(package: str, n: int, *files: Path) -> Run | Failure:
+    if package == R_PACKAGE:
+        command: list[str | Path] = ["Rscript", FOLDER / "diagram_work.R", str(n), *files]
+        return run_apart(command, seconds=SECONDS, memory=MEMORY)
+    return run_work("diagram_work", package, n, *files, seconds=SECONDS, memory=MEMORY)
 
 
 def find_version(package: str) -> str | None:
@@ -151,7 +184,9 @@ def _against_ours(cells: Sequence[Cell]) -> Iterator[Comparison | Skipped]:
 
 
 def write_cells(cells: Sequence[Cell]) -> None:
-    """Write the results as JSON."""
+    """Write the results as JSON; those of other kinds of work are kept."""
+    works = {cell.work for cell in cells}
+    cells = [*(cell for cell in read_cells() if cell.work not in works), *cells]
     record = {
         "machine": describe_machine(),
         "limits": {"seconds": SECONDS, "memory": MEMORY},

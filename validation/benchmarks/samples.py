@@ -120,3 +120,14 @@ def write_arrays(folder: Path, n: int) -> tuple[Path, Path]:
     for part, path in zip(unfinished, paths, strict=True):
         part.replace(path)
     return paths
+
+
+def write_model_arrays(folder: Path, n: int) -> tuple[Path, Path]:
+    """Write files with the bytes of n outcomes, and of n forecasts of one model after the other."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(write_models(folder, n))
+    paths = folder / f"outcomes-{n}.bin", folder / f"models-{n}.bin"
+    table["outcome"].to_numpy().astype(np.float64).tofile(paths[0])
+    np.concatenate([table[model].to_numpy() for model in MODELS]).tofile(paths[1])
+    return paths

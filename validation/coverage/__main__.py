@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.files import write_text
 from validation.coverage.bands import study_bands
+from validation.coverage.changes import add_before
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
+from validation.coverage.drawn_in_cells import study_cells
 from validation.coverage.explained import TEXTS
 from validation.coverage.few_cases import study_few_cases
 from validation.coverage.few_clusters import study_few
@@ -27,6 +29,7 @@ from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
 from validation.coverage.values import study_values
 from validation.coverage.weights import study_weights
+from validation.coverage.without_resamples import study_without_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +42,7 @@ PAGE = REPOSITORY / "docs" / "coverage.md"
 STUDIES: dict[str, Study] = {
     "bands": study_bands,
     "simultaneous": study_simultaneous,
+    "cells": study_cells,
     "intervals": study_intervals,
     "tests": study_rejections,
     "dependence": study_dependence,
@@ -51,6 +55,7 @@ STUDIES: dict[str, Study] = {
     "few-cases": study_few_cases,
     "gains": study_gains,
     "time": study_time,
+    "without-resamples": study_without_resamples,
 }
 INTERRUPTED = 130
 
@@ -58,9 +63,9 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested studies; after an interrupt the file contains the finished ones."""
     options = _parse(arguments)
-    if options.merge:
-        return _merge(options.merge, options.out or RECORDED)
-    plan = Plan(mode=options.mode, seed=options.seed)
+    if options.merge or options.before:
+        return _merge(options.merge, options.out or RECORDED, options.before)
+    plan = Plan(mode=options.mode, seed=options.seed, least_runs=options.runs)
     is_whole = options.only is None and options.mode != "rehearsal"
     out = options.out or (RECORDED if is_whole else REPOSITORY / "build" / "coverage.json")
     chosen = STUDIES if options.only is None else {options.only: STUDIES[options.only]}
@@ -80,13 +85,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _merge(parts: Sequence[Path], out: Path) -> int:
-    """Merge studies that were run separately into the recorded table, in the order of `TEXTS`."""
+def _merge(parts: Sequence[Path], out: Path, earlier: Path | None) -> int:
+    """Merge studies that were run separately into the recorded table, in the order of `TEXTS`.
+
+    Cells of a part replace the same cells, unless those had more runs; others stay. With an earlier table,
+    its values are added to the cells of the parts that it has too or, without parts, to all that both have.
+    """
     about, known = read_record(out)
+    known = known if parts or earlier is None else add_before(known, read_record(earlier)[1])
     for part in parts:
         found = read_record(part)[1]
-        studies = {row.study for row in found}
-        known = [row for row in known if row.study not in studies] + found
+        found = found if earlier is None else add_before(found, read_record(earlier)[1])
+        new = {row.cell: row for row in found}
+        pairs = [(row, new.pop(row.cell, row)) for row in known]
+        known = [old if old.runs > row.runs else row for old, row in pairs] + list(new.values())
     place = {study: number for number, study in enumerate(TEXTS)}
     rows = sorted(known, key=lambda row: place[row.study])
     plan = Plan(mode=about["mode"], seed=about["seed"])
@@ -111,7 +123,18 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, metavar="FILE", help="the table; the page is written beside it")
     parser.add_argument("--only", choices=STUDIES, help="one study, by default into build/coverage.json")
     parser.add_argument(
-        "--merge", type=Path, nargs="+", metavar="FILE", help="merge these tables into the recorded one"
+        "--merge",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="FILE",
+        help="merge these tables into the recorded one",
+    )
+    parser.add_argument(
+        "--before", type=Path, metavar="FILE", help="an earlier table, to be compared with the recorded one"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=0, metavar="N", help="at least this many runs of each cell"
     )
     parser.add_argument("--seed", type=int, default=Plan().seed)
     return parser.parse_args(arguments)

@@ -9,9 +9,21 @@ TEXTS = {
     "points.",
     "simultaneous bands": "How often a whole curve lies inside the band; for contrast also how often, or at "
     "what share of forecasts, it lies inside a pointwise band.",
+    "drawn in cells": "Of more than 4,096 cases an evaluation draws samples in cells of neighbouring "
+    "forecasts instead of case by case. Both ways on the same data: the share of forecasts at which a "
+    "pointwise confidence band covers the true curve, how often the curve of a calibrated forecast lies "
+    "inside the simultaneous band, and how often the test of miscalibration rejects at the 5 % level "
+    "calibrated forecasts and two departures from calibration. 199 draws each.",
     "component intervals": "Bracket intervals of miscalibration (MCB) and discrimination (DSC). Samples "
     "without any event, 2 % of the rare ones at n = 200, are included; the design document seems to have "
     "left them out.",
+    "scores without resamples": "BCa intervals of mean scores and skills on the same samples: by the "
+    "bootstrap, and as an evaluation reports them, from the influence of rows or clusters where that agrees "
+    "with the bootstrap. At n = 1000 that holds for some scores only, at n = 2500 for most scores of "
+    "independent rows, except with rare events. The "
+    "clusters have four rows with the same forecast; weights have a gamma distribution of shape 4.",
+    "Murphy bands without resamples": "Bands of the difference of two Murphy curves that are the same: by "
+    "the bootstrap, and as an evaluation reports them, from the covariance of the rows.",
     "difference intervals": "Bracket intervals of differences between two models on the same rows.",
     "test sizes": "How often tests at the 5 % level reject a true hypothesis.",
     "test power": "How often tests at the 5 % level reject a false hypothesis.",
@@ -116,6 +128,10 @@ TEXTS = {
 #: first pattern that matches is used.
 REASONS = {
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
+    "drawn in cells | wave* | * | *": "These are rejections of a false hypothesis: more is better.",
+    "drawn in cells | intercept* | * | *": "These are rejections of a false hypothesis: more is better.",
+    "drawn in cells | * | pointwise confidence* | safe": "The bootstrap of an isotonic fit varies more than "
+    "the fit itself, in cells as case by case.",
     "class tests | overconfident | * | *": "These are rejections of a false hypothesis: more is better.",
     "scale verdicts | * | * | *": "These are verdicts on models for which they are true and on models for "
     "which they are false.",
@@ -155,6 +171,10 @@ REASONS = {
     "difference intervals | * | MCB* | safe": "Both models are calibrated, or nearly so, and the bracket "
     "allows for two estimates of the overfit of each.",
     "simultaneous bands | * | Murphy* | safe": "With few rows the curve has few steps.",
+    "component intervals | calibrated | DSC log | unsafe": "With 200 cases the interval is short, by as much "
+    "as the design document measured.",
+    "difference intervals | rare | MCB log | unsafe": "With 4 expected events the interval is short, by as "
+    "much as the design document measured.",
     "component intervals | * | DSC* | safe": "The bracket allows for two estimates of the overfit.",
     "difference intervals | * | DSC* | safe": "The bracket allows for two estimates of the overfit.",
     "clusters | * | groups* | safe": "40 clusters in four groups leave few degrees of freedom.",

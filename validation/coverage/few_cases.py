@@ -102,7 +102,7 @@ def _study_values(plan: Plan) -> Iterator[Row]:
 # ---- few events ----
 
 
-def _truth(measure: Measure, forecast: Curve, probability: Curve) -> tuple[float, float]:
+def true_score(measure: Measure, forecast: Curve, probability: Curve) -> tuple[float, float]:
     """The true mean score and skill, by numerical integration."""
     u, weight = quadrature()
     x, p = forecast(u), probability(u)
@@ -122,7 +122,7 @@ def _draw(rng: np.random.Generator, forecast: Curve, probability: Curve, n: int)
 
 def _score_trial(forecast: Curve, probability: Curve, n: int) -> Trial:
     measures = {name: resolve_measure(score, {}) for name, score in _SCORES.items()}
-    truth = {name: _truth(measure, forecast, probability) for name, measure in measures.items()}
+    truth = {name: true_score(measure, forecast, probability) for name, measure in measures.items()}
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         found, covered = _draw(rng, forecast, probability, n), {}
@@ -145,7 +145,7 @@ def _covers(found: Bootstrap, measure: str, truth: float, *, allow_for_rare: boo
 
 def _limit_trial(n: int) -> Trial:
     """Whether a limit below the true score is passed: by resamples alone, by the interval, by the verdict."""
-    limit = _SHARE_OF_TRUTH * _truth(resolve_measure("brier", {}), _rare, _rare)[0]
+    limit = _SHARE_OF_TRUTH * true_score(resolve_measure("brier", {}), _rare, _rare)[0]
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         found = _draw(rng, _rare, _rare, n)

@@ -9,8 +9,9 @@ from scipy.special import expit, logit, xlog1py, xlogy
 
 from scorereport._utils.checks import CheckedCases
 from scorereport._utils.rounding import first_lowest
-from scorereport.inference.recalibration import METHODS, try_recalibration
+from scorereport.inference.recalibration import try_recalibration
 from scorereport.inference.recalibration_gains import bound_shown_gain
+from scorereport.inference.recalibration_maps import METHODS
 from scorereport.reliability.sampling import random_stream
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 

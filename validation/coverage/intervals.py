@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from validation.coverage.settings import Setting
 
 LEVEL = 0.9
-#: As many draws as in INTERVALS.md.
-DRAWS, RESAMPLES = 40, 199
+#: As many draws of the test as in INTERVALS.md; draws of the overfit are as many as the precision needs.
+RESAMPLES = 199
 _QUICK_SIZES = (200, 1000)
 _SCORES = {"Brier": "brier", "log": "log"}
 
@@ -58,7 +58,7 @@ def components_covered(fit: sr.Corp, seed: int, truth: dict[str, float]) -> dict
     """Return 1 for each bracket interval of a fit that contains the true value, else 0."""
     covered: dict[str, float] = {}
     for name, score in _SCORES.items():
-        found = component_intervals(fit, score, level=LEVEL, draws=DRAWS, resamples=RESAMPLES, seed=seed)
+        found = component_intervals(fit, score, level=LEVEL, resamples=RESAMPLES, seed=seed)
         covered |= _covers(found, name, truth)
     return covered
 
@@ -71,7 +71,7 @@ def _difference_trial(pair: Pair, n: int) -> Trial:
         covered: dict[str, float] = {}
         for name, score in _SCORES.items():
             found = component_differences(
-                sample.y, sample.first, sample.second, score, level=LEVEL, draws=DRAWS, seed=seed
+                sample.y, sample.first, sample.second, score, level=LEVEL, seed=seed
             )
             covered |= _covers(found, name, truth)
         return covered

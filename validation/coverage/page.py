@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.rounding import exceeds
+from validation.coverage.changes import render_changes
 from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
 from validation.coverage.record import ERRORS_ALLOWED
 
@@ -48,7 +49,7 @@ def render_page(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
     )
     studies = dict.fromkeys(row.study for row in rows)
     parts = [_render_study(study, TEXTS[study], [r for r in rows if r.study == study]) for study in studies]
-    return "\n".join([head, *_render_disagreements(rows, DISAGREEMENTS), *parts])
+    return "\n".join([head, *_render_disagreements(rows, DISAGREEMENTS), *render_changes(rows), *parts])
 
 
 def _render_disagreements(

@@ -37,7 +37,8 @@ class Row:
     """How often a method covered (or a test rejected) in simulated data.
 
     `reference` is the value of INTERVALS.md from `reference_runs` runs, None where it has none, and
-    `agrees` is whether the two differ by no more than chance allows.
+    `agrees` is whether the two differ by no more than chance allows. `before` is the value of an earlier
+    table, with its Monte-Carlo error.
     """
 
     study: str
@@ -51,6 +52,13 @@ class Row:
     reference: float | None = None
     reference_runs: int | None = None
     agrees: bool | None = None
+    before: float | None = None
+    before_error: float | None = None
+
+    @property
+    def cell(self) -> tuple[str, str, int, str]:
+        """What the row is about: study, setting, sample size and method."""
+        return self.study, self.setting, self.n, self.method
 
 
 def make_row(

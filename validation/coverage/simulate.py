@@ -35,6 +35,7 @@ class Plan:
 
     mode: str = "quick"
     seed: int = SEED
+    least_runs: int = 0
 
     @property
     def is_full(self) -> bool:
@@ -43,7 +44,7 @@ class Plan:
 
     def runs(self, quick: int, full: int) -> int:
         """Return the number of runs of a cell."""
-        return {"quick": quick, "full": full, "rehearsal": 2}[self.mode]
+        return max({"quick": quick, "full": full, "rehearsal": 2}[self.mode], self.least_runs)
 
     def cells(self, quick: Sequence[_T], full: Sequence[_T]) -> Sequence[_T]:
         """Return the sample sizes, or other cells, to simulate."""

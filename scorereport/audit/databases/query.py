@@ -6,6 +6,7 @@ The check gives an early and clear error. It guarantees nothing: only the read-o
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorereport.errors import UsageError
@@ -41,7 +42,8 @@ _OPENING = {
 }
 
 
-def _compile(kind: str) -> re.Pattern[str]:
+@cache  # compiled when a query is read: most audits have none
+def _compile_tokens(kind: str) -> re.Pattern[str]:
     """Compile the pattern of the parts of a query that matter for colons and semicolons."""
     return re.compile(
         rf"""
@@ -57,7 +59,6 @@ def _compile(kind: str) -> re.Pattern[str]:
     )
 
 
-_TOKEN = {kind: _compile(kind) for kind in _QUOTED}
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
@@ -89,7 +90,7 @@ def _split(query: str, database: str) -> Iterator[_Part]:
     """Split a query into consecutive parts; raise an error if a quote or a comment is not closed."""
     if "\0" in query:
         raise UsageError(f"{_QUERY} must not contain the character NUL.")
-    place, token = 0, _TOKEN[database]
+    place, token = 0, _compile_tokens(database)
     while match := token.search(query, place):
         kind = next(name for name, text in match.groupdict().items() if text is not None and name != "tag")
         end = match.end()

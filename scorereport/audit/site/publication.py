@@ -45,7 +45,7 @@ _ALWAYS_INCLUDED = "".join(map(chr, range(0x20, 0x7F))) + "·…−∞●○✓�
 #: The font faces of the style sheet.
 _FONT_FACE = re.compile(
     r'@font-face \{ font-family: "([^"]+)"; font-weight: (\d+); font-style: normal; '
-    r'src: url\("data:font/woff2;base64,([^"]+)"\)'
+    r'src: url\("data:font/woff;base64,([^"]+)"\)'
 )
 
 
@@ -116,11 +116,11 @@ def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, byt
         font_faces(_ALWAYS_INCLUDED + html.unescape(text) + sheet)
     ):
         content = b64decode(packed)
-        name = f"fonts/{family.lower().replace(' ', '-')}-{weight}-{sha256(content).hexdigest()[:8]}.woff2"
+        name = f"fonts/{family.lower().replace(' ', '-')}-{weight}-{sha256(content).hexdigest()[:8]}.woff"
         fonts[name] = content
         rules.append(
             f'@font-face {{ font-family: "{family}"; font-weight: {weight}; font-display: swap; '
-            f'src: url("{name}") format("woff2"); }}\n'
+            f'src: url("{name}") format("woff"); }}\n'
         )
     return "".join(rules) + sheet, fonts
 

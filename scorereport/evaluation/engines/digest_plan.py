@@ -56,7 +56,7 @@ def plan_model_digest(
         ranks=_choose_ranks(survey),
         heights=even_heights(_largest_height(survey), points),
         jumps=jumps_kept(points),
-        buckets=_count_buckets(survey, BUCKETS, _COUNT_BUCKETS, infers=settings.resamples > 0),
+        buckets=_count_buckets(survey, BUCKETS, _COUNT_BUCKETS, infers=settings.infers),
         independent=survey.are_independent,
     )
 

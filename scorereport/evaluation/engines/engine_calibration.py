@@ -246,7 +246,7 @@ def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest
         statistic=z,
         p_value=distribution.p_value(z),
         null_hypothesis=described.null_hypothesis,
-        method=f"two-sided {distribution.test_name}, {how}",
+        method=f"two-sided {distribution.name_of_test}, {how}",
         reference=described.reference,
         n=float(model.fit.n),
         note=" ".join(filter(None, (why, impossible))),

@@ -209,7 +209,7 @@ def evaluate_digested_groups(engine: Engine, settings: EvaluationSettings) -> Gr
 def _evaluate_column(
     engine: Engine, column: str, labels: Sequence[LabelCount], settings: EvaluationSettings
 ) -> tuple[GroupResult, ...]:
-    infers = settings.resamples > 0 and len(labels) <= MOST_GROUPS_WITH_INTERVALS
+    infers = settings.infers and len(labels) <= MOST_GROUPS_WITH_INTERVALS
     measures = choose_measures(settings)
     plans = {
         label.code: plan_group_digest(engine.survey, label, measures, infers=infers)

@@ -64,7 +64,9 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
     )
     if not survey.sha256:
         yield "The rows have no fixed order, so there is no SHA-256 of them."
-    if settings.resamples == 0:
+    if settings.scale:
+        yield "The probability scale is left out: it needs the rows in memory."
+    if not settings.infers:
         return
     what = "rows" if survey.clusters is None else "clusters"
     yield (
@@ -76,8 +78,7 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, the probability scale, Murphy differences and "
-        "calibration by group."
+        "interval of the ECE, recalibration, Murphy differences and calibration by group."
     )
 
 
@@ -88,14 +89,14 @@ def describe_surveyed_rows(survey: Survey, settings: EvaluationSettings, effecti
     """
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
-    elif settings.resamples > 0:
+    elif settings.infers:
         event, other = survey.weigh_classes(survey)
         yield from describe_few_events(
             survey.events / event,
             (survey.total - survey.events) / other,
             are_effective=not survey.are_repeated_rows,
         )
-    if settings.resamples > 0:
+    if settings.infers:
         yield from _describe_dependence(survey, effective)
     for model, (count, rows) in survey.refuted.items():
         yield from [describe_refuted(model, count, rows)] if count else []
@@ -130,7 +131,7 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
 
 def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> EvaluatedParts:
     """Evaluate binary models with an engine."""
-    survey, infers = engine.survey, settings.resamples > 0
+    survey, infers = engine.survey, settings.infers
     models = digest_models(engine, settings)
     calibration = _adjust(examine_models(engine, models)) if infers else {}
     scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
@@ -206,7 +207,7 @@ def _describe_model(
     settings: EvaluationSettings,
 ) -> ModelResult:
     fit, sums = model.fit, model.digest.murphy / model.fit.n
-    tally = _count_decisions(model) if settings.resamples > 0 else None
+    tally = _count_decisions(model) if settings.infers else None
     return ModelResult(
         model=model.name,
         forecasts=_describe_forecasts(model, survey),
@@ -217,7 +218,7 @@ def _describe_model(
             uncertainty=fit.prevalence * (1 - fit.prevalence),
         ),
         curves=_collect_curves(fit, settings.curve_points, tally),
-        bands=draw_digest_bands(model, settings) if settings.resamples > 0 else (),
+        bands=draw_digest_bands(model, settings) if settings.infers else (),
         calibration=calibration,
         thresholds=decide_at_thresholds(fit, settings, tally),
     )

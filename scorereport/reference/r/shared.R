@@ -180,14 +180,16 @@ resampled_band <- function(x, chance, level, draws) {
     drawn <- sample(length(x), replace = TRUE)
     y <- stats::rbinom(length(x), 1, chance[drawn])
     fitted <- recalibrate(x[drawn], y)
-    if (length(unique(x[drawn])) == 1) {
+    once <- which(!duplicated(x[drawn])) # equal forecasts have equal fits, and approx takes long to average
+    if (length(once) == 1) {
       ifelse(value == x[drawn][1], fitted[1], NA)
     } else {
-      stats::approx(x[drawn], fitted, xout = value, ties = "mean")$y
+      stats::approx(x[drawn][once], fitted[once], xout = value)$y
     }
   })
   curves <- matrix(curves, nrow = length(value))
-  bounds <- apply(curves, 1, stats::quantile, probs = c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE)
+  levels <- c((1 - level) / 2, (1 + level) / 2)
+  bounds <- apply(curves, 1, stats::quantile, probs = levels, na.rm = TRUE, names = FALSE)
   band_entries(value, bounds[1, ], bounds[2, ], level)
 }
 

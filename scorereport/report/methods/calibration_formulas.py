@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scorereport._utils.formatting import format_count
 from scorereport.inference.binned_errors import KUMAR_2019, NAEINI_2015
 from scorereport.inference.calibration_tests import HOSMER_LEMESHOW_1980, SPIEGELHALTER_1986, VAN_CALSTER_2019
 from scorereport.inference.distances import CARPENTER_1999
@@ -11,10 +12,16 @@ from scorereport.inference.lowess import CLEVELAND_1979
 from scorereport.inference.recalibration_lines import COX_1958, HARRELL_2015
 from scorereport.inference.smooth_calibration import AUSTIN_STEYERBERG_2019
 from scorereport.inference.time_errors import LAZARUS_2018, LJUNG_BOX_1978
+from scorereport.reliability.bands import MOST_CASES
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.report.methods.notation import COVERAGE_STUDY, DIMITRIADIS_2023, Formula
 from scorereport.scores.registry import DIMITRIADIS_2021
 
+#: How samples of many cases are drawn.
+_IN_CELLS = (
+    f"Samples of more than {format_count(MOST_CASES)} independent cases are drawn in cells of neighbouring "
+    "forecasts."
+)
 #: Methods of calibration by key.
 CALIBRATION_FORMULAS = {
     "isotonic": Formula(
@@ -52,7 +59,8 @@ CALIBRATION_FORMULAS = {
         name="Test that MCB is 0",
         formula="p-value = (1 + #{MCB* ≥ MCB}) / (B + 1), y* = 1 with probability p",
         convention="Forecasts are kept, and outcomes are drawn from them. The test detects any departure "
-        "from calibration, but has little power against a wrong slope alone.",
+        f"from calibration, but has little power against a wrong slope alone. {_IN_CELLS} MCB* is then "
+        "compared with the MCB of forecasts averaged in these cells.",
         reference=DIMITRIADIS_2021,
     ),
     "line": Formula(
@@ -212,14 +220,15 @@ BAND_FORMULAS = {
         name="consistency band",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the curves of redrawn cases, y* = 1 with probability p",
         convention="Around the diagonal: the range of the curve of a calibrated model at any one forecast. "
-        "Quantiles of type 7.",
+        f"Quantiles of type 7. {_IN_CELLS}",
         reference=DIMITRIADIS_2021,
     ),
     "confidence pointwise resampling": Formula(
         name="confidence band",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the curves of redrawn cases, y* = 1 with probability ŷ",
         convention="Around the estimate: the range of the true curve at any one forecast. Quantiles of type "
-        "7; where the estimate is 0 or 1, an exact binomial bound widens the band.",
+        "7; where the estimate is 0 or 1, an exact binomial bound widens the band. "
+        f"{_IN_CELLS}",
         reference=DIMITRIADIS_2021,
     ),
     "consistency pointwise discrete": Formula(
@@ -241,7 +250,7 @@ BAND_FORMULAS = {
         "0.5 % and 99.5 % quantiles",
         convention="The whole curve of a calibrated model stays inside with this probability. Half of the "
         "draws give m, e₁ and e₂ (at least a quarter of the usual width), the other half the factor c, so "
-        "that the level is exact for independent rows.",
+        f"that the level is exact for independent rows. {_IN_CELLS}",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "confidence simultaneous honest": Formula(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from scorereport._utils.formatting import format_count, format_level
 from scorereport.configuration.limit_evidence import FEWEST_CASES
 from scorereport.inference.decisions import ZOU_DONNER_2008
 from scorereport.inference.differences import DELONG, DIEBOLD_MARIANO, OBUCHOWSKI
+from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE
 from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER, WELCH
 from scorereport.inference.rare_cases import FEW_CASES
@@ -18,6 +20,7 @@ from scorereport.report.methods.notation import (
     COLLINS_2024,
     COVERAGE_STUDY,
     EFRON_1987,
+    HALL_1992,
     HIGGINS_2002,
     HOEFFDING_1963,
     HOLM_1979,
@@ -124,9 +127,11 @@ COMPARISON_FORMULAS = {
     ),
     "murphy difference": Formula(
         name="Difference of Murphy curves",
-        formula="D(θ) ± c s(θ), s the bootstrap deviation, c the ℓ quantile of max |D* − D| / s* over θ",
+        formula="D(θ) ± c s(θ), s the deviation over resamples, c the ℓ quantile of max |D* − D| / s* over θ",
         convention="Simultaneous (sup-t); the pointwise band uses the quantile at each θ. c is at least z, "
-        "and s² includes the squared effect of one additional row.",
+        "and s² includes the squared effect of one additional row. D* are resamples or, with many "
+        "independent rows, curves drawn with the covariance that rows give to resamples; rows are then "
+        "drawn one by one only at costs at which the models disagree on few of them.",
         reference=f"{EHM_2016}; {MONTIEL_OLEA_2019}",
     ),
     "holm": Formula(
@@ -206,6 +211,28 @@ INTERVAL_FORMULAS = {
         "standard deviation of the replicates and se the bias-reduced error, and both bounds reach at least "
         "as far as those of t; on the log scale of a score or of 1 − skill.",
         reference=EFRON_1987,
+    ),
+    "BCa from the influence": Formula(
+        name="BCa without resamples",
+        formula="value + s(b + w + γ(w² − 1)/6 + κ(w³ − 3w)/24 − γ²(2w³ − 5w)/36), w = z₀ + (z₀ ± z) / "
+        "(1 − a(z₀ ± z)), z₀ = γ/6 − b",
+        convention="The BCa bootstrap of many rows, its quantiles by Cornish and Fisher’s expansion: s, γ, "
+        "κ are the standard deviation, skewness and excess kurtosis of the statistic over resamples, from "
+        "the influence of each row or cluster, a a sixth of the skewness of the influence. Skills and "
+        "weighted means are functions of means: b is the bias of their second-order term over s, and γ "
+        f"includes its skewness. Used from {format_count(FEWEST_UNITS)} units on if, relative to the root of "
+        f"the sum of squares, no influence exceeds {format_level(2 * LARGEST_SHARE)} and their root mean "
+        f"square, weighted by squares, {format_level(LARGEST_SHARE)}, and if terms that are left out are "
+        "below a tenth of s; else resamples are drawn until the error of both ends is below 2 % of the "
+        "width. With clusters, widened as the bootstrap.",
+        reference=f"{EFRON_1987}; {HALL_1992}",
+    ),
+    "percentile from the influence": Formula(
+        name="Percentile interval without resamples",
+        formula="value + s(b ± z + γ(z² − 1)/6 ± κ(z³ − 3z)/24 ∓ γ²(2z³ − 5z)/36)",
+        convention="The percentile bootstrap of many rows: its quantiles by Cornish and Fisher’s expansion, "
+        "with the cumulants of the statistic over resamples, as in BCa without resamples.",
+        reference=HALL_1992,
     ),
     "percentile bootstrap": Formula(
         name="Percentile bootstrap",

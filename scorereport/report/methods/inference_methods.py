@@ -64,7 +64,7 @@ def _state_inference(evaluation: Evaluation) -> Iterator[str]:
 
 def state_engine_conventions(evaluation: Evaluation) -> Iterator[str]:
     """State the conventions of intervals of engines, which draw nothing; nothing without intervals."""
-    if evaluation.settings.resamples == 0:
+    if not evaluation.settings.infers:
         return
     bands = ", bands from asymptotic theory or exact bounds" if _has_bands(evaluation) else ""
     yield f"Nothing is drawn at random: intervals are from sums over buckets or in closed form{bands}."
@@ -97,7 +97,9 @@ def state_group_buckets(evaluation: Evaluation) -> str:
 #: Methods of intervals by the beginning of their name in records, the longer of two first.
 _INTERVALS = (
     "BCa bootstrap",
+    "BCa from the influence",
     "percentile bootstrap",
+    "percentile from the influence",
     "grouped jackknife",
     "Wilson",
     "normal on log-odds",

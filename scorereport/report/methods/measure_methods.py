@@ -265,7 +265,7 @@ def _state_group_rules(evaluation: Evaluation) -> Iterator[str]:
 def list_scale_methods(report: Report) -> Iterator[MethodEntry]:
     """Yield the probability scale, the intervals of retention, and the choice of a checkpoint."""
     omitted, evaluation = report.configuration.report.omit, report.evaluation
-    has_draws = evaluation.settings.resamples > 0
+    has_draws = evaluation.settings.infers
     if has_draws and "retention" not in omitted and any(m.retention for m in evaluation.class_models):
         yield method_entry("retention interval")
     if "scale" not in omitted and any(result.scale for result in evaluation.results):

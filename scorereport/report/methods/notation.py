@@ -59,6 +59,7 @@ DIMITRIADIS_2023 = (
     "Dimitriadis, Duembgen, Henzi, Puke, Ziegel (2023), Biometrika 110, doi:10.1093/biomet/asac068"
 )
 EFRON_1987 = "Efron (1987), J. Am. Stat. Assoc. 82, doi:10.1080/01621459.1987.10478410"
+HALL_1992 = "Hall (1992), The Bootstrap and Edgeworth Expansion, doi:10.1007/978-1-4612-4384-7"
 HIGGINS_2002 = "Higgins, Thompson (2002), Stat. Med. 21, doi:10.1002/sim.1186"
 HOEFFDING_1963 = "Hoeffding (1963), J. Am. Stat. Assoc. 58, doi:10.1080/01621459.1963.10500830"
 HOLM_1979 = "Holm (1979), Scand. J. Stat. 6, 65–70"

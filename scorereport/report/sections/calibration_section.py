@@ -103,7 +103,7 @@ def _is_outline(band: Band) -> bool:
 
 def _explain_absence(evaluation: Evaluation) -> str:
     """Explain why there are no bands although there are intervals; empty otherwise."""
-    if evaluation.settings.resamples == 0 or any(model.bands for model in evaluation.models):
+    if not evaluation.settings.infers or any(model.bands for model in evaluation.models):
         return ""
     return (
         "There are no bands here: without rows in memory, bands require independent rows, unweighted or with "
@@ -302,6 +302,7 @@ def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> I
     """State where the test of miscalibration rejects, adjusted for the number of views."""
     tests = [(view, view.scores.miscalibration_test("brier")) for view in family.views]
     known = [(view, test.p_value) for view, test in tests if test is not None]
+    smallest = max((test.smallest_p_value for _, test in tests if test is not None), default=0.0)
     if not known:
         return
     alpha = find_alpha(evaluation)
@@ -314,7 +315,7 @@ def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> I
     result = "no evidence of miscalibration"
     if shown:
         result = f"evidence of miscalibration for {name_some(shown)}"
-    elif len(known) / (evaluation.settings.resamples + 1) > alpha:
+    elif len(known) * smallest > alpha:
         result = "too few draws to show miscalibration"
     yield f"{model}, test of miscalibration{_adjusted_for(family)}: {result}."
 

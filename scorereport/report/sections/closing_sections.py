@@ -56,7 +56,7 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
         "Data": evaluation.data.source,
         "SHA-256 of the file": evaluation.data.file_sha256,
         "SHA-256 of the columns used": evaluation.data.sha256,
-        "SHA-256 of the results": evaluation.sha256,
+        "SHA-256 of the results": report.results_sha256 or evaluation.sha256,
         "SHA-256 of results.json": hashlib.sha256(report.to_json().encode()).hexdigest(),
         "Configuration": report.configuration_source.name,
         "SHA-256 of the configuration": report.configuration.sha256,
@@ -178,7 +178,7 @@ def _move_decisions(checklist: Checklist) -> Checklist:
 def _find_evidence(report: Report) -> list[str]:
     """Return the kinds of evidence that the report contains: intervals, verification."""
     certificate = report.certificate
-    has_intervals = report.evaluation.settings.resamples > 0
+    has_intervals = report.evaluation.settings.infers
     is_verified = certificate is not None and certificate.verdict != "not certified"
     return ["intervals"] * has_intervals + ["verification"] * is_verified
 

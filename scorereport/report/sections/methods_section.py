@@ -63,7 +63,7 @@ def _choose_symbols(evaluation: Evaluation) -> dict[str, str]:
     """Return the symbols that formulas of the report use."""
     symbols = {"binary": SYMBOLS, "multiclass": CLASS_SYMBOLS, "ordinal": CLASS_SYMBOLS | ORDINAL_SYMBOLS}
     known = SYMBOLS_OF_INFERENCE if evaluation.settings.engine == "memory" else SYMBOLS_OF_BUCKETS
-    return {**symbols[evaluation.kind], **(known if evaluation.settings.resamples > 0 else {})}
+    return {**symbols[evaluation.kind], **(known if evaluation.settings.infers else {})}
 
 
 def describe_families(report: Report) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
     else:
         yield "The decision is the likeliest class; among ties, the first class in the stated order."
     yield "A value of 0/0 is not defined (n/d), never 0; an infinite value stays ∞."
-    if settings.resamples > 0:
+    if settings.infers:
         yield _state_levels(evaluation)
     if data.weighted:
         yield _state_weights(data.weight_kind)

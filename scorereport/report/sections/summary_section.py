@@ -13,6 +13,7 @@ from scorereport.configuration.measure_limits import known_measure
 from scorereport.report.conclusions import describe_method_line, draw_conclusions
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, split_paragraphs
+from scorereport.report.tables.column_widths import set_widths
 from scorereport.report.tables.table import length_class, score_label, table_cell
 from scorereport.report.verdict_labels import CERTIFICATE_LABELS, VERDICT_LABELS
 
@@ -159,7 +160,7 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
         if hidden
         else ""
     )
-    return {
+    table = {
         "kind": "table",
         "caption": "Limits and verdicts, judged by the whole interval of each number: inconclusive where the "
         f"limit lies inside the interval, or where there are fewer than {FEWEST_CASES} events or non-events "
@@ -170,6 +171,7 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
         "heads": [table_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
         "bodies": [{"title": "", "rows": [_limit_row(judgement) for judgement in shown], "note": ""}],
     }
+    return set_widths(table)
 
 
 def _explain_bare(judgements: Sequence[Judgement]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from scorereport._utils.formatting import (
     format_percent,
     join_words,
 )
+from scorereport.inference.bootstrap_results import FROM_INFLUENCE
 from scorereport.inference.rare_cases import WIDENED
 from scorereport.report.tables.calibration_tables import calibration_tables
 from scorereport.report.tables.data_tables import label_table
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Most classes that are listed; further ones are counted.
 _MOST_CLASSES = 12
+#: The number of resamples in the method of an interval.
+_RESAMPLES = re.compile(r"bootstrap, (\d+) resamples")
 
 
 def describe_weights_and_clusters(data: DataSummary) -> list[str]:
@@ -66,18 +70,38 @@ def describe_data(evaluation: Evaluation) -> str:
 def describe_uncertainty(evaluation: Evaluation) -> str:
     """Describe how intervals were computed, in a sentence; empty if there are none."""
     settings = evaluation.settings
-    if settings.resamples == 0:
+    if not settings.infers:
         return ""
     if settings.engine != "memory":
         return _describe_buckets(evaluation)
-    method = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
-    drawn = "rows" if evaluation.data.clusters is None else "clusters"
     return (
-        f"{format_level(settings.level)} intervals: {method} bootstrap of scores and skills over "
-        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC and rates in "
-        "closed form; MCB and DSC overfit-corrected, so that an interval may exclude the raw value; the "
-        "interval of MCB starts at 0 unless its one-sided test rejects."
+        f"{format_level(settings.level)} intervals: {_describe_means(evaluation)}; AUC and rates in closed "
+        "form; MCB and DSC overfit-corrected, so that an interval may exclude the raw value; the interval of "
+        "MCB starts at 0 unless its one-sided test rejects."
     )
+
+
+def _describe_means(evaluation: Evaluation) -> str:
+    """Describe how the intervals of scores and skills were computed, from their own methods."""
+    settings = evaluation.settings
+    name = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
+    units = "rows" if evaluation.data.clusters is None else "clusters"
+    methods = [
+        estimate.method
+        for model in evaluation.results
+        for score in model.scores.scores
+        for estimate in (score.interval, score.skill_interval)
+        if estimate is not None
+    ]
+    drawn = [int(found[1]) for found in map(_RESAMPLES.search, methods) if found]
+    numbers = (
+        " to ".join(format_count(number) for number in sorted({min(drawn), max(drawn)})) if drawn else ""
+    )
+    over = f"over {numbers} resamples of {units} (seed {settings.seed})"
+    if not any(FROM_INFLUENCE in method for method in methods):
+        return f"{name} bootstrap of scores and skills {over}"
+    some = f", where rows are too few or too unequal by bootstrap {over}" if drawn else ", without resamples"
+    return f"{name} of scores and skills {FROM_INFLUENCE} {units}{some}"
 
 
 def _describe_buckets(evaluation: Evaluation) -> str:

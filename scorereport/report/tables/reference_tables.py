@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_count, format_counted, format_difference, format_value
 from scorereport.reference.binary_views import find_views
 from scorereport.reference.comparison_records import UNEXPECTED, Comparison, Verdict
+from scorereport.report.tables.column_widths import set_widths
 from scorereport.report.tables.table import length_class, table_cell
 from scorereport.report.verdict_labels import count_verdicts, describe_verdict
 from scorereport.results.class_records import CLASS, THRESHOLD
@@ -89,13 +90,14 @@ def view_comparison_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
     models, kinds = list(dict.fromkeys(model for model, _ in together)), list(_VIEWS)
     order = sorted(together, key=lambda key: (models.index(key[0]), kinds.index(key[1])))
     rows = [_view_row(*key, together[key]) for key in order]
-    return {
+    table = {
         "caption": "Comparisons by model and kind of view",
         "detail": "",
         "look": f"summary {length_class(len(rows))}",
         "heads": [table_cell("model"), table_cell("views"), *(table_cell(h, "number") for h in heads)],
         "bodies": [{"title": "", "rows": rows, "note": ""}],
     }
+    return set_widths(table)
 
 
 def _view_row(model: str, kind: str, lines: Sequence[Comparison]) -> dict[str, Any]:
@@ -127,13 +129,14 @@ def _summary_of_bodies(caption: str, bodies: list[dict[str, Any]]) -> dict[str, 
         table_cell("tolerance", "gap"),
         table_cell("verdict", "verdict"),
     ]
-    return {
+    table = {
         "caption": caption,
         "detail": "",
         "look": f"summary {length_class(sum(len(body['rows']) for body in bodies))}",
         "heads": heads,
         "bodies": bodies,
     }
+    return set_widths(table)
 
 
 def _summary_rows(lines: Sequence[Comparison]) -> list[dict[str, Any]]:

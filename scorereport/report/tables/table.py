@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number
+from scorereport.report.tables.column_widths import set_widths
 from scorereport.scores.registry import REGISTRY, Direction, Propriety, get_score
 
 if TYPE_CHECKING:
@@ -91,9 +92,22 @@ def length_class(rows: int) -> str:
 
 def table_cell(text: str, kind: str = "text", detail: str = "") -> dict[str, str]:
     """Return a cell with its text, its kind, which determines its layout, and a detail beside the text."""
-    return {"text": text, "kind": kind, "detail": detail, "tone": "", "mark": ""}
+    is_wide = kind in ("head", "text") and has_long_word(f"{text} {detail}")
+    wrap = "long-word" if is_wide else ""
+    return {"text": text, "kind": kind, "detail": detail, "tone": "", "mark": "", "wrap": wrap}
 
 
+def has_long_word(text: str) -> bool:
+    """Whether a word may be wider than a column of labels on paper, so that it has to be broken.
+
+    >>> has_long_word("mean of a forecast"), has_long_word("gradient_boosting_2026")
+    (False, True)
+    """
+    return any(len(word) > _LETTERS_OF_A_SHORT_WORD for word in text.split())
+
+
+#: Words of up to this many letters fit into the least width of labels on paper, 17.5 mm.
+_LETTERS_OF_A_SHORT_WORD = 9
 #: CSS class of a table by its least number of columns.
 _DENSITIES = {10: "dense", 8: "tight", 0: ""}
 #: Up to this many columns, including those of intervals, an interval has room beside its number.
@@ -117,7 +131,7 @@ def describe_table(table: Table) -> dict[str, Any]:
     parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
     look = next(look for columns, look in _DENSITIES.items() if len(kept) >= columns)
     look = "roomy" if _has_room(table) else look
-    return {
+    described = {
         "caption": table.caption,
         "detail": "",
         "look": f"evaluation {look} {length_class(len(table.rows))}",
@@ -131,6 +145,7 @@ def describe_table(table: Table) -> dict[str, Any]:
             for part in parts
         ],
     }
+    return set_widths(described)
 
 
 def _has_room(table: Table) -> bool:

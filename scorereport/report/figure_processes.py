@@ -1,0 +1,219 @@
+"""Figures that are planned first and then drawn together, by processes beside this one where possible.
+
+A process that draws is started before the evaluation, loads Matplotlib while the evaluation runs, and divides
+the figures among copies of itself. If it cannot be started, or fails in any way, figures are drawn here: they
+are the same bytes, and an error is raised where it can be handled.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from scorereport._utils.machine import count_threads
+from scorereport._utils.progress import report_start, steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MM_PER_INCH = 25.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnFigure:
+    """A figure as SVG, with its size in millimetres."""
+
+    svg: str
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlannedFigure:
+    """A figure that is not drawn yet: the function that draws it, and what it draws."""
+
+    plot: Callable[..., Any]
+    data: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+    def draw(self) -> DrawnFigure:
+        """Draw the figure in this process."""
+        from scorereport.plots.canvas import render_svg
+
+        figure = self.plot(*self.data, **self.options)
+        width, height = (_MM_PER_INCH * inches for inches in figure.get_size_inches())
+        return DrawnFigure(svg=render_svg(figure), width=width, height=height)
+
+
+class FigureOrder:
+    """Figures that are being drawn by the process that was started for them, if there is one."""
+
+    def __init__(self, figures: Sequence[PlannedFigure]) -> None:
+        self._figures = figures
+        process = _started.get()
+        self._process = process if process is not None and figures and process.ask(figures) else None
+
+    def collect(self) -> list[DrawnFigure]:
+        """Return the figures in their order; what no other process has drawn is drawn in this one."""
+        if self._process is not None:
+            report_start("drawing")
+            drawn = self._process.answer()
+            if drawn is not None:
+                return drawn
+        return [figure.draw() for figure in steps(self._figures, len(self._figures), "drawing")]
+
+
+def draw_figures(figures: Sequence[PlannedFigure]) -> list[DrawnFigure]:
+    """Draw figures by the process that was started for them, or one after the other in this one."""
+    return FigureOrder(figures).collect()
+
+
+@contextmanager
+def drawing_ahead() -> Iterator[None]:
+    """Start a process for the figures that are drawn inside the block; it does not outlive the block."""
+    process = _FigureProcess.start() if _can_fork() else None
+    if process is None:
+        yield
+        return
+    token = _started.set(process)
+    try:
+        yield
+    finally:
+        _started.reset(token)
+        process.close()
+
+
+def _can_fork() -> bool:
+    """Whether a copy of this process can work: no other thread of Python may hold a lock at this moment."""
+    return sys.platform == "linux" and count_threads() > 1 and threading.active_count() == 1
+
+
+class _FigureProcess:
+    """A copy of this process that draws figures once."""
+
+    def __init__(self, number: int, connection: socket.socket) -> None:
+        self._number = number
+        self._connection = connection
+
+    @classmethod
+    def start(cls) -> _FigureProcess | None:
+        """Start the process; None if the system refuses."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                number = _fork()
+            except OSError:
+                ours.close()
+                return None
+            if not number:
+                _serve(theirs)
+            with suppress(OSError):  # the process may have done so itself, or have ended
+                os.setpgid(number, number)
+        return cls(number, ours)
+
+    def ask(self, figures: Sequence[PlannedFigure]) -> bool:
+        """Send figures to be drawn; whether that is possible, which it is once."""
+        try:
+            _send(self._connection, figures)
+        except (OSError, pickle.PickleError, AttributeError, TypeError):
+            return False
+        return True
+
+    def answer(self) -> list[DrawnFigure] | None:
+        """Wait for the drawn figures and return them; None if the process failed."""
+        try:
+            drawn: list[DrawnFigure] = _receive(self._connection)
+        except (OSError, EOFError, pickle.PickleError):
+            return None
+        return drawn
+
+    def close(self) -> None:
+        """End the process and its copies."""
+        self._connection.close()
+        with suppress(OSError):
+            os.killpg(self._number, signal.SIGKILL)
+        with suppress(OSError):
+            os.waitpid(self._number, 0)
+
+
+_started: ContextVar[_FigureProcess | None] = ContextVar("figure_process", default=None)
+
+
+def _fork() -> int:
+    """Copy this process; threads of libraries that compute, which Python warns of, end before the copy."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _serve(connection: socket.socket) -> NoReturn:
+    """Draw the figures that are received, in a copy of the process that asks for them.
+
+    Nothing of this process is shown. It ends when the other end of the connection is closed.
+    """
+    from scorereport.plots.canvas import load_matplotlib
+
+    try:
+        _separate(connection.fileno())
+        load_matplotlib()
+        _send(connection, _draw_divided(_receive(connection), count_threads()))
+    finally:
+        os._exit(0)  # nothing that was registered by the original may run
+
+
+def _separate(kept: int) -> None:
+    """Give up signal handlers, terminal and files of the original."""
+    os.setpgid(0, 0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(null, standard)
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _draw_divided(figures: Sequence[PlannedFigure], count: int) -> list[DrawnFigure]:
+    """Draw figures by this process and copies of it."""
+    shares = [figures[place::count] for place in range(min(count, len(figures)))]
+    copies = [_start_copy(share) for share in shares[1:]]
+    drawn = [[figure.draw() for figure in shares[0]], *map(_receive_and_close, copies)]
+    return [drawn[place % len(shares)][place // len(shares)] for place in range(len(figures))]
+
+
+def _start_copy(figures: Sequence[PlannedFigure]) -> socket.socket:
+    ours, theirs = socket.socketpair()
+    if not _fork():
+        try:
+            _send(theirs, [figure.draw() for figure in figures])
+        finally:
+            os._exit(0)
+    theirs.close()
+    return ours
+
+
+def _receive_and_close(connection: socket.socket) -> list[DrawnFigure]:
+    with connection:
+        drawn: list[DrawnFigure] = _receive(connection)
+        return drawn
+
+
+def _send(connection: socket.socket, message: object) -> None:
+    connection.sendall(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+    connection.shutdown(socket.SHUT_WR)
+
+
+def _receive(connection: socket.socket) -> Any:
+    """Return what the other end sent; both ends are copies of one program."""
+    with closing(connection.makefile("rb")) as stream:
+        return pickle.loads(stream.read())

@@ -1,0 +1,160 @@
+"""Widths of the columns of a table on paper, from the widths of its texts.
+
+A renderer that has to find the widths itself sets every cell twice before it sets the table; with given
+widths it sets every cell once. Screens do not use these widths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scorereport.plots.fonts import measure_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+#: Width of the text on a page of A4 in millimetres, as in paper.css.
+_PAGE = 166.0
+_POINT = 25.4 / 72
+#: Room beyond the measured text: kerning and rounding.
+_SLACK = 0.3
+#: Size of a detail, such as an interval, relative to its number.
+_DETAIL_SIZE = 0.88
+#: Width of a detail beside its number in a roomy table, and of its column head, in ems of their own sizes.
+_DETAIL_WIDTH, _DETAIL_HEAD_WIDTH = 11.5, 10.2
+#: Least widths of labels that may be broken, of other texts, and of verdicts.
+_LABEL, _TEXT, _VERDICT = 25.0, 20.0, 24.0
+#: Kinds of cells that are never broken, and of columns that leave free width to the others.
+_UNBROKEN = ("number", "gap")
+_CONSTANT = (*_UNBROKEN, "verdict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """Font size in points, space to the right of cells and least width of numbers, as in paper.css."""
+
+    size: float = 8.5
+    space: float = 2.5
+    number: float = 17.0
+    has_room: bool = False
+
+
+_LOOKS = {
+    "roomy": _Look(number=21.0, has_room=True),
+    "tight": _Look(size=8.0, space=2.0, number=14.0),
+    "dense": _Look(size=7.25, space=1.5, number=10.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """The least width of a column, the width at which no text is broken, and whether it takes more."""
+
+    least: float
+    natural: float
+    grows: bool
+
+
+def count_lines(text: str, width: float, size: float, *, bold: bool = False) -> int:
+    """Return the lines of a text in a column of this width in millimetres, in a font of `size` points.
+
+    >>> count_lines("Overfit-corrected MCB and DSC, with intervals", 40, 8, bold=True)
+    2
+    """
+    available, used, lines = width / (size * _POINT), 0.0, 1
+    for word in text.split():
+        taken = measure_text(word, bold=bold)
+        joined = used + measure_text(" ", bold=bold) + taken if used else taken
+        lines, used = (lines + 1, taken) if joined > available and used else (lines, joined)
+        lines, used = lines + int(used // available), used % available  # a longer word is broken
+    return lines
+
+
+def set_widths(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table for templates with a width for each head, in percent, and `measured` in its look.
+
+    A table that does not fit on a page is returned without widths, for the renderer to find a way.
+    """
+    look = next((_LOOKS[word] for word in table["look"].split() if word in _LOOKS), _Look())
+    rows = [row["cells"] for body in table["bodies"] for row in body["rows"]]
+    heads = table["heads"]
+    demands = [
+        _find_demand(head, [row[place] for row in rows], look, is_last=place == len(heads) - 1)
+        for place, head in enumerate(heads)
+    ]
+    widths = _share_out(demands, _PAGE)
+    if widths is None:
+        return dict(table)
+    sized = [head | {"width": f"{100 * w / _PAGE:.2f}%"} for head, w in zip(heads, widths, strict=True)]
+    return {**table, "look": f"{table['look']} measured", "heads": sized}
+
+
+def _share_out(demands: Sequence[_Demand], available: float) -> list[float] | None:
+    """Share the width of a page out among columns; None if their least widths do not fit.
+
+    >>> _share_out([_Demand(20, 30, True), _Demand(20, 60, True), _Demand(10, 10, False)], 100)
+    [30.0, 60.0, 10.0]
+    >>> _share_out([_Demand(20, 30, True), _Demand(20, 60, True), _Demand(10, 10, False)], 75)
+    [25.0, 40.0, 10.0]
+    """
+    least = sum(demand.least for demand in demands)
+    natural = sum(demand.natural for demand in demands)
+    if least > available:
+        return None
+    if natural > available:
+        part = (available - least) / (natural - least)
+        return [demand.least + part * (demand.natural - demand.least) for demand in demands]
+    growing = sum(demand.natural for demand in demands if demand.grows) or natural
+    takes = [demand.natural if demand.grows or growing == natural else 0.0 for demand in demands]
+    return [
+        demand.natural + (available - natural) * take / growing
+        for demand, take in zip(demands, takes, strict=True)
+    ]
+
+
+def _find_demand(
+    head: Mapping[str, str], cells: Sequence[Mapping[str, str]], look: _Look, *, is_last: bool
+) -> _Demand:
+    measured = [_measure_head(head, look), *(_measure_cell(cell, look) for cell in cells)]
+    space = (0.0 if is_last else look.space) + _SLACK
+    em = look.size * _POINT
+    least = max(narrow for narrow, _ in measured) * em + space
+    natural = max(wide for _, wide in measured) * em + space
+    kind = head["kind"].split()[0]
+    if kind in _CONSTANT:
+        floor = _VERDICT if kind == "verdict" else look.number
+        return _Demand(max(least, floor), max(natural, floor), grows=False)
+    floor = min(natural, max((_LABEL if cell["kind"] == "head" else _TEXT for cell in cells), default=_TEXT))
+    return _Demand(max(least, floor), max(natural, floor), grows=True)
+
+
+def _measure_head(head: Mapping[str, str], look: _Look) -> tuple[float, float]:
+    """Return the least and the whole width of a head, in ems."""
+    whole = measure_text(head["text"], bold=True)
+    if look.has_room:
+        beside = _DETAIL_HEAD_WIDTH if "ranged" in head["kind"] else 0.0
+        return whole + beside, whole + beside
+    return max(_words(head["text"], bold=True), default=0.0), whole
+
+
+def _measure_cell(cell: Mapping[str, str], look: _Look) -> tuple[float, float]:
+    """Return the least and the whole width of a cell, in ems; numbers are not broken."""
+    text, detail = cell["text"], cell["detail"]
+    kind = cell["kind"].split()[0]
+    if kind in _UNBROKEN:
+        width = measure_text(text)
+        if "ranged" in cell["kind"] and look.has_room:
+            width += measure_text(" ") + _DETAIL_SIZE * _DETAIL_WIDTH
+        else:
+            width = max(width, _DETAIL_SIZE * measure_text(detail))
+        return width, width
+    mark = 1.2 if kind == "verdict" else 0.0
+    whole = mark + measure_text(f"{text} · {detail}" if detail else text, bold=kind == "verdict")
+    if cell["wrap"]:  # a word too long for its column is broken
+        return 0.0, whole
+    return max((mark + width for width in _words(f"{text} {detail}")), default=0.0), whole
+
+
+def _words(text: str, *, bold: bool = False) -> Iterator[float]:
+    return (measure_text(word, bold=bold) for word in text.split())

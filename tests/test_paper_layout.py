@@ -1,0 +1,175 @@
+"""Layout on paper: widths of columns from their texts, and page numbers set after the layout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from scorereport._utils.files import find_package_folder
+from scorereport.errors import UsageError
+from scorereport.plots.fonts import measure_text
+from scorereport.report import pdf
+from scorereport.report.page_numbers import DIGITS, set_page_numbers
+from scorereport.report.tables import column_widths
+from scorereport.report.tables.column_widths import set_widths
+from scorereport.report.tables.table import Table, describe_table
+
+TIME = "2026-11-15T08:30:12+01:00"
+STYLE = """
+@page { size: A6; font-family: "Report Sans", "Report Fallback"; }
+body { font-family: "Report Serif", "Report Fallback"; }
+h2 { break-before: page; }
+"""
+
+
+def page_of(body, style):
+    head = f'<meta charset="utf-8"><title>A page</title><style>{STYLE}{style}</style>'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>'
+
+
+def text_of(body, style, tmp_path):
+    path = tmp_path / "text.pdf"
+    path.write_bytes(pdf.render_pdf(page_of(body, style), created=TIME))
+    return subprocess.run(["pdftotext", path, "-"], capture_output=True, text=True, check=True).stdout
+
+
+def describe(heads, rows, n_labels=1):
+    return describe_table(Table(caption="c", heads=heads, rows=rows, n_labels=n_labels))
+
+
+def widths_of(table):
+    return [float(head["width"].removesuffix("%")) * column_widths._PAGE / 100 for head in table["heads"]]
+
+
+# ---- Widths of columns ----
+
+
+def test_columns_fill_the_page_and_labels_take_what_numbers_leave():
+    table = describe(("model", "score"), (("boost", "0.1"), ("a much longer label", "0.2")))
+    assert table["look"].split()[-1] == "measured"
+    label, number = widths_of(table)
+    assert label + number == pytest.approx(column_widths._PAGE, abs=0.02)
+    assert number == pytest.approx(21, abs=0.02)  # the least width of numbers in a roomy table
+
+
+def test_a_number_is_never_wider_than_its_column():
+    wide = "−123,456,789.123456"
+    _, number = widths_of(describe(("model", "x"), (("a", "1"), ("b", wide))))
+    assert number >= measure_text(wide) * 8.5 * 25.4 / 72
+
+
+def test_characters_without_a_glyph_are_measured_as_they_are_shown():
+    assert measure_text("\N{SLIGHTLY SMILING FACE}") == measure_text("‹U+1F642›")
+    assert measure_text("\u2028") == measure_text("‹U+2028›")
+    assert measure_text("\u00ad") >= 0
+    assert measure_text("ab", bold=True) > measure_text("ab") > measure_text("a") > 0
+
+
+def test_long_words_leave_room_for_the_other_columns():
+    rows = (("x" * 400, "y" * 400, "0.1234"),)
+    first, second, number = widths_of(describe(("model", "map", "score"), rows, 2))
+    assert first == pytest.approx(second, rel=0.2)
+    assert number >= 16.9
+
+
+def test_a_table_wider_than_the_page_gets_no_widths():
+    heads = ("model", *(f"n{place}" for place in range(40)))
+    table = describe(heads, (("a", *("0.1234567890",) * 40),))
+    assert "measured" not in table["look"]
+    assert all("width" not in head for head in table["heads"])
+
+
+def test_widths_are_those_of_the_style_sheet():
+    sheet = (find_package_folder("templates") / "paper.css").read_text(encoding="utf-8")
+    margins = re.search(r"margin: 24mm (\d+)mm 21mm", sheet)
+    assert 210 - 2 * float(margins[1]) == column_widths._PAGE
+    for name, look in (column_widths._LOOKS | {"": column_widths._Look()}).items():
+        prefix = rf"\.{name} " if name else "  "
+        number = re.search(rf"{prefix}col\.number \{{ width: (\d+)mm", sheet)
+        assert look.number == float(number[1])
+        if name != "roomy":
+            size = re.search(rf"{prefix.strip() or 'table'} \{{ font-size: ([\d.]+)pt", sheet)
+            assert look.size == float(size[1])
+    assert f"inline-block; width: {column_widths._DETAIL_WIDTH}em" in sheet
+    assert f"calc({column_widths._DETAIL_HEAD_WIDTH}em + 2.5mm)" in sheet
+    assert f"col.verdict {{ width: {column_widths._VERDICT:g}mm" in sheet
+
+
+def test_widths_do_not_change_the_table_given():
+    table = {"look": "summary", "heads": [{"text": "a", "kind": "text"}], "bodies": []}
+    assert set_widths(table)["heads"] != table["heads"]
+    assert "width" not in table["heads"][0]
+
+
+# ---- Page numbers ----
+
+
+def contents(*targets, zeros="00"):
+    style = f'li::after {{ content: ", page " "{zeros}"; }} b::after {{ content: "{zeros}"; }}'
+    items = "".join(f'<li data-target="#{target}">{target}</li>' for target in targets)
+    return style, f"<ul>{items}</ul>"
+
+
+def test_references_have_the_number_of_their_page(tmp_path):
+    style, items = contents("two", "first", "three")
+    body = f'{items}<h2 id="first">First</h2><h2 id="two">Second</h2><h2 id="three">Third</h2>'
+    text = text_of(body, style, tmp_path)
+    assert re.findall(r"\w+, page \d+", text) == ["two, page 3", "first, page 2", "three, page 4"]
+
+
+def set_in(text, *, page=1, tag="li::after", digits=2):
+    """Return the text of a box after page numbers are set, if its target is on a page."""
+    box = SimpleNamespace(
+        text=text,
+        element_tag=tag,
+        element={"data-target": "#here"},
+        pango_layout=SimpleNamespace(text=text),
+    )
+    pages = [SimpleNamespace(anchors=(), _page_box=SimpleNamespace()) for _ in range(page)]
+    pages[-1].anchors = {"here": (0, 0)}
+    for number, each in enumerate(pages):
+        each._page_box.descendants = lambda placeholders, boxes=[box] * (number == 0): (
+            boxes if placeholders else []
+        )
+    set_page_numbers(SimpleNamespace(pages=pages), digits)
+    assert box.text == box.pango_layout.text
+    return box.text
+
+
+def test_numbers_without_other_text_end_at_the_same_place():
+    assert (set_in("00", page=5), set_in("00", page=12)) == ("\u20075", "12")
+    assert set_in("000", page=12, digits=3) == "\u200712"
+    assert set_in(", page 00", page=5) == ", page 5"
+
+
+def test_other_zeros_stay():
+    for text in ("100", "00 pages", "0", "page 12"):
+        assert set_in(text, page=3) == text
+    assert set_in("00", page=3, tag="li") == "00"
+
+
+def test_more_pages_get_more_digits(monkeypatch, tmp_path):
+    monkeypatch.setattr(pdf, "DIGITS", 1)
+    rooms = []
+    monkeypatch.setattr(
+        pdf, "set_page_numbers", lambda document, n: rooms.append(n) or set_page_numbers(document, n)
+    )
+    style = "li::after { content: var(--page-number); } :root { --page-number: '0'; }"
+    body = '<ul><li data-target="#last">last: </li></ul>' + "<h2>x</h2>" * 9 + '<p id="last">here</p>'
+    text = text_of(body, style, tmp_path)
+    assert "last: 10" in text
+    assert rooms == [2]
+
+
+def test_a_reference_to_nothing_is_refused():
+    style, items = contents("nowhere")
+    with pytest.raises(UsageError, match="refers to #nowhere, which it does not have"):
+        pdf.render_pdf(page_of(items, style), created=TIME)
+
+
+def test_the_style_sheet_leaves_room_for_as_many_digits():
+    sheet = (find_package_folder("templates") / "paper.css").read_text(encoding="utf-8")
+    assert f'--page-number: "{"0" * DIGITS}"' in sheet

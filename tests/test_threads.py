@@ -1,0 +1,77 @@
+"""Calls on threads: where they run, and that results do not depend on it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import scorereport as sr
+from scorereport._utils import machine
+from scorereport._utils.machine import call_in_order, call_together
+
+MANY = 200_000
+
+
+@pytest.fixture(autouse=True)
+def _two_threads(monkeypatch):
+    monkeypatch.setenv("SCOREREPORT_THREADS", "2")
+
+
+def where(_=0):
+    return threading.get_ident()
+
+
+def nested(_):
+    return where(), set(call_in_order(where, 5, rows=MANY))
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "here"),
+    [(2, MANY, False), (5, MANY, False), (1, MANY, True), (5, 100, True), (5, 3_000_000, True)],
+    ids=["two", "five", "too few", "short", "large"],
+)
+def test_long_calls_are_made_together_if_they_occupy_all_threads(times, rows, here):
+    threads = list(call_together(where, times, rows=rows))
+    assert len(threads) == times
+    assert ({*threads} == {where()}) is here
+    assert here or where() not in threads
+
+
+def test_a_call_on_a_thread_makes_its_own_calls_there():
+    for thread, inside in call_together(nested, 3, rows=MANY):
+        assert inside == {thread} != {where()}
+
+
+def test_a_single_call_uses_all_threads_itself():
+    ((thread, inside),) = call_together(nested, 1, rows=MANY)
+    assert thread == where()
+    assert where() not in inside
+
+
+def test_errors_and_results_keep_their_order():
+    def fail_at_two(number):
+        if number == 2:
+            raise ValueError("two")
+        return number
+
+    calls = call_together(fail_at_two, 4, rows=MANY)
+    assert [next(calls), next(calls)] == [0, 1]
+    with pytest.raises(ValueError, match=r"^two$"):
+        next(calls)
+
+
+def test_an_evaluation_does_not_depend_on_threads(monkeypatch):
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=600)
+    frame = pd.DataFrame({f"m{k}": expit((0.6 + 0.3 * k) * z + rng.normal(size=600) / 3) for k in range(3)})
+    frame["y"] = (rng.random(600) < expit(z)).astype(int)
+    monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 1)
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("SCOREREPORT_THREADS", threads)
+        found.append(sr.evaluate(frame, outcome="y", forecasts=["m0", "m1", "m2"], seed=3))
+    assert found[0].sha256 == found[1].sha256 == found[2].sha256
