@@ -7,6 +7,8 @@ from itertools import product
 import numpy as np
 
 import scorereport as sr
+from scorereport.inference.overfit_draws import ExcessScorer
+from scorereport.reliability.simulation import draw_chunks
 from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
 X = np.arange(1, 9) / 10
@@ -94,3 +96,17 @@ def enumerate_outcomes(q):
     for outcomes in product([0.0, 1.0], repeat=len(q)):
         y = np.array(outcomes)
         yield y, float(np.prod(np.where(y == 1, q, 1 - q)))
+
+
+def draw_excess(simulation, measures, *, draws, seed, redraw_cases=False):
+    """The score of the hypothesis minus that of the fit: a row for each sample, a column for each measure."""
+    scorer = ExcessScorer(simulation, measures, with_counts=redraw_cases or not simulation.keeps_counts)
+    chunks = draw_chunks(
+        simulation,
+        lambda drawn: scorer.sum_up(drawn, drawn.fit()),
+        range(draws),
+        seed=seed,
+        what="drawing outcomes",
+        redraw_cases=redraw_cases,
+    )
+    return scorer.excess(list(chunks))

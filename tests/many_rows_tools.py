@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from scorereport._utils.arrays import row_chunks
-from scorereport.inference import large_panels, overfit, scale_fits, scale_groups, scale_powers
+from scorereport.inference import large_panels, scale_fits, scale_groups, scale_powers
 from scorereport.inference import large_panels as fits
 from scorereport.inference.panel import make_panel
 
@@ -20,7 +20,7 @@ def set_chunk_rows(monkeypatch, rows):
 
 
 def lower_thresholds(monkeypatch):
-    for module in (large_panels, fits, overfit):
+    for module in (large_panels, fits):
         monkeypatch.setattr(module, "MANY_ROWS", MANY)
     monkeypatch.setattr(large_panels, "_MOST_FITTED", 2 * MANY)  # of two models
     monkeypatch.setattr(scale_groups, "MOST_ROWS", MANY)

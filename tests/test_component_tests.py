@@ -13,6 +13,7 @@ from component_tools import (
     SCORES,
     X,
     Y,
+    draw_excess,
     enumerate_outcomes,
     simulate,
     slow_excess,
@@ -41,7 +42,6 @@ from scorereport.inference.losses import (
 from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.inference.overfit import (
     Overfit,
-    draw_excess,
     estimate_overfit,
     smooth_curve,
 )

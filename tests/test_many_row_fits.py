@@ -26,18 +26,20 @@ from scipy.special import logit
 import scorereport as sr
 from scorereport._utils.arrays import bits_equal
 from scorereport._utils.machine import release_memory
+from scorereport.inference import component_intervals, overfit_draws
 from scorereport.inference import large_panels as fits
-from scorereport.inference import overfit
 from scorereport.inference.bootstrap_resamples import bootstrap
 from scorereport.inference.components import FittedLosses, case_losses, place_in_blocks
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.likelihood import information
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.losses import resolve_measure
-from scorereport.inference.overfit import estimate_overfit
+from scorereport.inference.overfit import estimate_overfit, smooth_curve
+from scorereport.inference.overfit_draws import OverfitDraws
 from scorereport.inference.panel import are_ordered, make_panel, order_by
 from scorereport.inference.recalibration_gains import _assign_in_order, assign_folds
 from scorereport.reliability.blocks import sum_between
+from scorereport.reliability.cells import CellSize
 from scorereport.reliability.fit import corp
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.scale import split_evenly
@@ -110,17 +112,72 @@ def test_fits_that_recalibrate_alike_are_recognised(rows, monkeypatch):
     assert not losses[0].recalibrates_like(losses[2])
 
 
-@pytest.mark.parametrize("digits", [2, None])
-def test_the_overfit_of_many_rows_is_that_of_few(digits, monkeypatch):
-    y, p, _ = draw_sample(1200, digits=digits)
-    sample = corp(y, np.clip(p, 0.01, 0.99)).sample
-    measures = [resolve_measure("brier", {}), resolve_measure("log_loss", {})]
-    expected = estimate_overfit(sample, measures, draws=20, seed=1)
-    lower_thresholds(monkeypatch)
-    monkeypatch.setattr(overfit, "MANY_ROWS", 50)  # a number of distinct forecasts
-    for one, other in zip(expected, estimate_overfit(sample, measures, draws=20, seed=1), strict=True):
-        assert other.resampled == pytest.approx(one.resampled, rel=1e-5)
-        assert (other.closed, other.constant) == (one.closed, one.constant)
+# Overfit
+
+
+def compare_ways(sample, draws, monkeypatch):
+    """The overfit under three scores, drawn by case and in cells: means, and the error of their ratio."""
+    curve = smooth_curve(sample)
+    measures = [resolve_measure(name, {}) for name in ("brier", "log_loss", "spherical")]
+    found = []
+    for most in (np.inf, 0):
+        monkeypatch.setattr(overfit_draws, "MOST_CASES", most)
+        drawn = OverfitDraws.of(sample, curve, measures, 1)
+        assert drawn.is_in_cells == (most == 0)
+        found.append(drawn.draw(range(draws)))
+    by_case, in_cells = (excess.mean(axis=0) for excess in found)
+    errors = [excess.std(axis=0) / excess.mean(axis=0) / np.sqrt(draws) for excess in found]
+    return in_cells / by_case, np.hypot(*errors)
+
+
+@pytest.mark.parametrize("digits", [5, None])
+def test_the_overfit_drawn_in_cells_is_that_of_cases(digits, monkeypatch):
+    y, p, _ = draw_sample(40_000, digits=digits)
+    sample = corp(y, np.clip(p, 1e-5, 1 - 1e-5)).sample
+    ratio, error = compare_ways(sample, 60, monkeypatch)
+    assert (np.abs(ratio - 1) < 0.02 + 4 * error).all()
+    assert (error < 0.03).all()
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", ["uniform", "not calibrated", "rare", "sharp", "ties"])
+def test_the_overfit_of_many_cases_drawn_in_cells_is_that_of_cases(name, monkeypatch):
+    """Within 2 % at a size at which an evaluation draws in cells."""
+    rng = np.random.default_rng(5)
+    u = rng.random(400_000)
+    x, truth = {
+        "uniform": (u, u),
+        "not calibrated": (0.2 + 0.6 * u, u),
+        "rare": (rng.beta(0.5, 25, len(u)),) * 2,
+        "sharp": (np.clip(rng.beta(0.1, 0.1, len(u)), 1e-9, 1 - 1e-9),) * 2,
+        "ties": (u.round(5),) * 2,
+    }[name]
+    sample = corp((rng.random(len(u)) < truth).astype(float), x).sample
+    ratio, error = compare_ways(sample, 200, monkeypatch)
+    assert (np.abs(ratio - 1) < 0.02 + 3 * error).all()
+    assert (error < 0.025).all()
+
+
+def test_without_extrapolation_cells_lose_a_part_of_the_overfit(monkeypatch):
+    y, p, _ = draw_sample(100_000)
+    monkeypatch.setattr(overfit_draws, "_LOSS", 0.0)
+    monkeypatch.setattr(overfit_draws, "_CELLS", CellSize(parts=1024))
+    ratio, error = compare_ways(corp(y, p).sample, 60, monkeypatch)
+    assert (ratio + 4 * error < 0.97).all()
+
+
+def test_the_overfit_of_few_forecasts_is_not_drawn_in_cells(monkeypatch):
+    monkeypatch.setattr(overfit_draws, "MOST_CASES", 0)
+    y, p, _ = draw_sample(5000, digits=1)
+    (overfit,) = estimate_overfit(corp(y, p).sample, [resolve_measure("brier", {})], draws=20, seed=1)
+    assert overfit.drawn == "20 draws, seed 1"
+
+
+def test_the_method_of_components_names_the_cells(monkeypatch):
+    monkeypatch.setattr(overfit_draws, "MOST_CASES", 1000)
+    y, p, _ = draw_sample(40_000)
+    mcb, _ = component_intervals(corp(y, p), draws=20, resamples=9, seed=7)
+    assert re.search(r"\(20 draws in \d{5} cells, seed 7\)", mcb.method)
 
 
 @pytest.mark.parametrize("rows", [4, 1000])
@@ -132,7 +189,7 @@ def test_drawn_outcomes_have_the_mean_score_of_their_cases(digits, rows, monkeyp
     sample = corp(y, p).sample
     drawn = sample.simulation(sample.distinct.x_min).redraw_outcomes(random_stream(1))
     n, events = np.ones(60) if drawn.n is None else drawn.n, drawn.events[0]
-    scorer = overfit.ExcessScorer(sample.simulation(sample.distinct.x_min), measures, with_counts=False)
+    scorer = overfit_draws.ExcessScorer(sample.simulation(sample.distinct.x_min), measures, with_counts=False)
     found = scorer.sum_up(drawn, drawn.fit()).of_hypothesis[0] / 60
     for value, measure in zip(found, measures, strict=True):
         of_events, of_others = (measure.loss(np.full(len(n), y), sample.distinct.x_min) for y in (1.0, 0.0))
@@ -381,10 +438,6 @@ DRAWN = re.compile(
 )
 
 
-#: Fields that differ by single precision, in which the resampled overfit is summed.
-MOVED = re.compile(r"components\[|comparisons\.differences\[")
-
-
 def list_leaves(value, path=""):
     """All numbers, arrays and texts of a result, with their paths."""
     if is_dataclass(value):
@@ -422,8 +475,7 @@ def test_an_evaluation_of_many_rows_has_the_numbers_of_one_of_few(evaluations):
     for path in fixed:
         one, other = few[path], many[path]
         if isinstance(one, float | np.ndarray) and not isinstance(one, bool):
-            allowed = 1e-6 if MOVED.search(path) else 1e-11
-            np.testing.assert_allclose(other, one, rtol=allowed, atol=allowed, err_msg=path)
+            np.testing.assert_allclose(other, one, rtol=1e-11, atol=1e-11, err_msg=path)
         else:
             assert other == one, path
 

@@ -15,7 +15,7 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.losses import Measure
-from scorereport.inference.overfit import ExcessScorer, ScoredSums
+from scorereport.inference.overfit_draws import ExcessScorer, ScoredSums
 from scorereport.reliability.bands import MOST_CASES, CalibratedCurves, CurvePoints, simulate_calibration
 from scorereport.reliability.decomposition import mean_at
 from scorereport.reliability.draws import Redraws

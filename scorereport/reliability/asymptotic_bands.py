@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import airy, betaln, ndtri
 
 from scorereport._utils.checks import check_inside
-from scorereport.reliability.cells import cell_starts
+from scorereport.reliability.cells import CellSize, cell_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ _R_QUANTILES = np.array([
 _TABLE_ERROR = 1e-3
 #: The density of more forecasts than this is computed from cells of them, and the largest cells hold one of
 #: this many parts of them: bands change by less than 1e-8.
-MOST_FORECASTS, _CELLS = 65_536, 4096
+MOST_FORECASTS, _CELLS = 65_536, CellSize(parts=4096)
 #: Beyond this the density is below 1e-30.
 _FAR_OUT = 5.0
 

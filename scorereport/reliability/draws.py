@@ -91,6 +91,11 @@ class Redraws(NamedTuple):
         n = self.n if self.n is None or self.n.ndim == 1 else self.n[samples]
         return Redraws(n, self.events[samples])
 
+    def join(self, starts: NDArray[np.intp]) -> Redraws:
+        """Join neighbouring entries, which have the same cases in all samples, between these starts."""
+        n = np.ones(self.events.shape[1], dtype=np.int64) if self.n is None else self.n
+        return Redraws(np.add.reduceat(n, starts), np.add.reduceat(self.events, starts, axis=1))
+
     def fit(self) -> Refits:
         """Compute the isotonic regression of each sample."""
         parts = _cut_runs(self.events) if self.n is None else _cut_counts(self.n, self.events)

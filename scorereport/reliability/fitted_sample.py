@@ -16,7 +16,7 @@ import numpy as np
 from scorereport._utils.arrays import CountArray, FloatArray, IntArray, read_only
 from scorereport._utils.checks import CheckedCases
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.cells import CellSimulation, average_in_cells, make_cells
+from scorereport.reliability.cells import USUAL_SIZE, CellSimulation, CellSize, average_in_cells, make_cells
 from scorereport.reliability.outcome_weights import weigh_outcomes
 from scorereport.reliability.sampling import SamplingUnits
 from scorereport.reliability.simulation import cluster_correlation, make_simulation
@@ -105,7 +105,9 @@ class FittedSample:
         squares = weigh_outcomes(self.cases).squares
         return np.bincount(place, weights=squares).astype(np.float64)
 
-    def simulation(self, probability: FloatArray, *, most_cases: float = np.inf) -> Simulation:
+    def simulation(
+        self, probability: FloatArray, *, most_cases: float = np.inf, size: CellSize = USUAL_SIZE
+    ) -> Simulation:
         """Make the simulation of outcomes with this probability of an event at each distinct forecast.
 
         More independent cases than `most_cases` are simulated in cells of neighbouring forecasts.
@@ -113,7 +115,7 @@ class FittedSample:
         cases, cluster = self._written_out
         by_count = cluster is None and self.units.are_repeated_rows
         if by_count and self.units.total > most_cases:
-            cells = make_cells(self.distinct)
+            cells = make_cells(self.distinct, size)
             if len(cells) < len(self.distinct):
                 average = average_in_cells(cells, self.distinct, probability)
                 return CellSimulation(distinct=cells, probability=average)

@@ -9,6 +9,7 @@ from scorereport.inference.distances import CARPENTER_1999
 from scorereport.inference.flexible_curves import VAN_CALSTER_2016
 from scorereport.inference.grades import ECB_2019
 from scorereport.inference.lowess import CLEVELAND_1979
+from scorereport.inference.overfit_draws import MOST_CASES as OVERFIT_CASES
 from scorereport.inference.recalibration_lines import COX_1958, HARRELL_2015
 from scorereport.inference.smooth_calibration import AUSTIN_STEYERBERG_2019
 from scorereport.inference.time_errors import LAZARUS_2018, LJUNG_BOX_1978
@@ -49,7 +50,9 @@ CALIBRATION_FORMULAS = {
         "n over the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; g(ŷ) = ŷ(1 − "
         "ŷ) for Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 "
         "for misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve "
-        "without steps. For DSC, both are reduced by g(ȳ)/n, the overfit of ȳ; neither is below 0. The "
+        f"without steps; those of more than {format_count(OVERFIT_CASES)} independent cases are drawn in "
+        "cells of neighbouring forecasts of two sizes, and extrapolated to single forecasts. For DSC, both "
+        "are reduced by g(ȳ)/n, the overfit of ȳ; neither is below 0. The "
         "interval of MCB starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). With clusters, the "
         "upper end u of MCB is raised to u + r²/(4 max(u − r, r/4)), r = z se. An interval may exclude the "
         "raw value.",
