@@ -149,16 +149,18 @@ def roc_hull(fit: IsotonicFit) -> RocCurve:
 
 def _roc(fit: IsotonicFit, blocks: Blocks) -> RocCurve:
     fit.require_events("An ROC curve")
-    events, non_events = blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64)
-    auc = area_under_roc(events, non_events)  # first, as it takes memory
+    # first, as it takes memory; nothing holds on to the numbers that it replaces by others
+    auc = area_under_roc(blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64))
     return RocCurve(
         threshold=read_only(np.append(np.inf, blocks.x_min[::-1])),
-        fpr=_cumulative_rate(non_events),
-        tpr=_cumulative_rate(events),
+        fpr=_cumulative_rate(blocks.n - blocks.events),
+        tpr=_cumulative_rate(blocks.events),
         auc=auc,
     )
 
 
-def _cumulative_rate(weight: FloatArray) -> FloatArray:
-    found = np.append(0.0, np.cumsum(weight[::-1]))
-    return read_only(found / found[-1] if found[-1] > 0 else np.full(len(found), np.nan))
+def _cumulative_rate(weight: CountArray) -> FloatArray:
+    found = np.zeros(len(weight) + 1)
+    np.cumsum(weight[::-1], out=found[1:])
+    found /= found[-1] if found[-1] > 0 else np.nan
+    return read_only(found)

@@ -60,7 +60,8 @@ def thin_roc(curve: RocCurve, points: int) -> RocCurve:
     """Return an ROC curve at about `points` of its corners, evenly along it; ends of long edges are kept."""
     if len(curve.threshold) <= points:
         return curve
-    along = np.nan_to_num(curve.fpr) + np.nan_to_num(curve.tpr)  # if a class is absent, along the other
+    rates = [rate for rate in (curve.fpr, curve.tpr) if not np.isnan(rate[-1])]  # without an absent class
+    along = np.add(*rates) if len(rates) == 2 else rates[0]
     after = np.searchsorted(along, even_heights(along[-1], points))
     keep = np.unique(np.concatenate([np.maximum(after - 1, 0), after, [len(along) - 1]]))
     return replace(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Cases:
     weight_name: str = "weight"
     weight_kind: str = "sampling"
     row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
-    rows: IntArray | None = None  # positions of the kept rows in the source, if some were dropped
+    rows: IntArray | None = None  # positions in the source, if some rows were dropped or put in another order
     source: str = "arrays"
     file_sha256: str = ""  # of the file they were read from, if there was one
 
@@ -108,19 +108,37 @@ class Cases:
     def sha256(self) -> str:
         """SHA-256 of all columns: outcomes, forecasts, and any weights, groups, clusters, grades and times.
 
-        For each column in turn, the hash covers its name in UTF-8, a zero byte, and its values: as
-        little-endian float64, as text in UTF-8 with a zero byte after each, or as little-endian int64
-        nanoseconds since 1970. With classes, the column of outcomes holds indices, and each model has a
-        column for each class, named by the model and the class with a zero byte between.
+        Rows are in the order of the source. For each column in turn, the hash covers its name in UTF-8, a
+        zero byte, and its values: as little-endian float64, as text in UTF-8 with a zero byte after each, or
+        as little-endian int64 nanoseconds since 1970. With classes, the column of outcomes holds indices, and
+        each model has a column for each class, named by the model and the class with a zero byte between.
         """
         digest = hashlib.sha256()
         labels = [*self.groups.items(), ("cluster", self.cluster), ("grade", self.grade)]
         numbers = [*self._numbers(), (self.weight_name, self.weight)]
+        order = self._order_in_source()
         for name, values in (*numbers, *labels, (self.time_name, self.time)):
             if values is not None:
                 digest.update(name.encode() + b"\0")
-                digest.update(_bytes_of(values))
+                digest.update(_bytes_of(values[order]))
         return digest.hexdigest()
+
+    def _order_in_source(self) -> slice | IntArray:
+        """What puts rows in the order of their source."""
+        if self.rows is None or (self.rows[1:] > self.rows[:-1]).all():
+            return slice(None)
+        return np.argsort(self.rows)
+
+    def in_order(self, order: IntArray) -> Self:
+        """Return the same rows in another order."""
+        columns = {name: getattr(self, name) for name in ("outcome", "weight", "cluster", "grade", "time")}
+        return replace(
+            self,
+            forecasts={name: p[order] for name, p in self.forecasts.items()},
+            groups={name: labels[order] for name, labels in self.groups.items()},
+            rows=order if self.rows is None else self.rows[order],
+            **{name: values[order] for name, values in columns.items() if values is not None},
+        )
 
     def _numbers(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Outcomes and forecasts, column by column."""

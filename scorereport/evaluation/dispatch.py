@@ -27,6 +27,7 @@ from scorereport.evaluation.engines.engine_choice import choose_engine, open_eng
 from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.evaluation.engines.scans import tally_forecasts
 from scorereport.evaluation.evaluated_parts import assemble_evaluation
+from scorereport.evaluation.prediction_panels import share_rows
 from scorereport.evaluation.reference_sample import (
     compare_engine_with_reference,
     compare_with_reference,
@@ -194,7 +195,10 @@ def _choose_engine(data: Any, columns: Columns, arguments: Arguments) -> str:
 
 
 def _read(data: Any, columns: Columns) -> Predictions | ClassPredictions:
-    return data if isinstance(data, (Predictions, ClassPredictions)) else read_checked(data, columns)
+    if isinstance(data, (Predictions, ClassPredictions)):
+        return data
+    predictions = read_checked(data, columns)
+    return share_rows(predictions) if isinstance(predictions, Predictions) else predictions
 
 
 def _evaluate_in_memory(

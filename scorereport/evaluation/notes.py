@@ -55,7 +55,7 @@ def describe_rows_and_models(predictions: Predictions, settings: EvaluationSetti
     for name, forecast in predictions.forecasts.items():
         is_refuted = np.abs(forecast[counts] - outcome) == 1
         if is_refuted.any():
-            refuted = rows[counts][is_refuted]
+            refuted = np.sort(rows[counts][is_refuted])
             yield describe_refuted(name, len(refuted), refuted)
     yield from describe_groups_without_weight(predictions, settings)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scorereport._utils.machine import MOST_ROWS_TOGETHER
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.inference.panel import make_panel
+from scorereport.inference.panel import make_panel, order_by
 from scorereport.reliability.fit import corp
 
 if TYPE_CHECKING:
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     Rows = IntArray | slice
 
 _ALL_ROWS = slice(None)
+
+
+def share_rows(predictions: Predictions) -> Predictions:
+    """Put many predictions in the order of their panel, which then shares their columns and copies none.
+
+    Labels of clusters are not sorted: predictions with clusters stay as they are.
+    """
+    if len(predictions) <= MOST_ROWS_TOGETHER or predictions.cluster is not None:
+        return predictions
+    keys = [predictions.time, *predictions.forecasts.values(), predictions.outcome, predictions.weight]
+    return predictions.in_order(order_by([key for key in keys if key is not None]))
 
 
 def panel_of(predictions: Predictions, rows: Rows = _ALL_ROWS) -> ForecastPanel:

@@ -21,6 +21,7 @@ from scipy.special import expit
 from scorereport._utils.checks import CheckedCases, check_inside, check_whole
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import conjugate, format_counted
+from scorereport._utils.machine import MOST_ROWS_TOGETHER
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.estimates import Difference, adjust_by_holm
 from scorereport.inference.losses import resolve_measure
@@ -146,7 +147,9 @@ def try_on_panel(
     assigned = assign_folds(panel, folds, random_stream(seed))
     if not _is_fit_possible(assigned):
         return ()
-    measures = [_remember(assigned.panel, resolve_measure(name, {})) for name in _SCORES]
+    measures = [resolve_measure(name, {}) for name in _SCORES]
+    if len(panel.outcome) <= MOST_ROWS_TOGETHER:
+        measures = [_remember(assigned.panel, measure) for measure in measures]
     blocks, trials = _pool(assigned.panel, assigned.panel.only), []
     for name in METHODS:
         recalibrated = cross_fit(assigned, name)

@@ -90,9 +90,11 @@ def distinct_forecasts(cases: CheckedCases, *, binary: bool) -> Blocks:
     if not binary or cases.weight is not None:
         return _sum_cases(cases, np.flatnonzero(x[1:] != x[:-1]) + 1, binary=binary)
     is_first = np.append(True, x[1:] != x[:-1])
+    if is_first.all():  # one array for both ends, and one number for all counts
+        return Blocks(x_min=x, x_max=x, n=np.broadcast_to(1, len(x)), events=(y != 0).astype(np.int64))
     start = np.flatnonzero(is_first)
     events = np.add.reduceat(y != 0, start, dtype=np.int64)
-    value = x if len(start) == len(x) else x[start]  # one array for both ends
+    value = x[start]
     return Blocks(x_min=value, x_max=value, n=np.diff(start, append=len(x)), events=events)
 
 
