@@ -40,7 +40,8 @@ def main() -> None:
         code = _run()
     if "duckdb" in sys.modules:
         gc.collect()  # DuckDB prints errors if objects outlive it, such as the frames of a traceback
-    atexit.register(gc.freeze)  # otherwise Python searches all objects several times when it exits
+    else:
+        atexit.register(gc.freeze)  # otherwise Python searches all objects several times when it exits
     sys.exit(code)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from scorereport.data.source_kind import RawBatches, SourceLocation
@@ -80,18 +81,30 @@ def _uncompressed(group: pq.RowGroupMetaData, columns: Sequence[str]) -> int:
 def check_parquet_texts(path: Path, columns: Sequence[str]) -> int:
     """Refuse long texts in the columns of a file; return the bytes of all texts.
 
-    SQL refers to the columns by position, because it does not distinguish `A` from `a`.
+    Columns of numbers and dates have none: DuckDB, which takes a while to load, need not look. SQL refers to
+    the columns by position, because it does not distinguish `A` from `a`.
     """
     import pyarrow.parquet as pq
 
     with explain_parquet_errors(path):
-        names = pq.read_schema(path).names
+        schema = pq.read_schema(path)
+    names = schema.names
+    if all(_is_plain(schema.types[names.index(name)]) for name in columns):
+        return 0
     places = {name: f"c{names.index(name)}" for name in columns}
     relation = f"{scan_parquet([path])} AS file({', '.join(f'c{place}' for place in range(len(names)))})"
     with explain_read_errors(path.name, "Parquet"), connect_duckdb(files=scannable([path])) as connection:
         types = columns_of(connection, relation)
         kinds = {name: types[place] for name, place in places.items()}
         return check_texts(lambda sql: connection.execute(sql).fetchall(), relation, places, kinds)
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers, truth values or dates, each of a fixed size."""
+    import pyarrow as pa
+
+    checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal)
+    return any(check(kind) for check in checks)
 
 
 def read_parquet_files(place: SourceLocation, columns: Sequence[str]) -> pd.DataFrame:
