@@ -284,6 +284,18 @@ def test_few_distinct_scores_are_resampled_by_counts(monkeypatch):
         assert not np.array_equal(ours, expected)
 
 
+def test_scores_that_differ_in_the_last_bit_are_equal():
+    """Forecasts of p and 1 - p have the same Brier scores, up to rounding."""
+    p = np.arange(101) / 100
+    y = np.concatenate([np.zeros(101), np.ones(101)])
+    panel = make_panel(np.tile(y, 20), {"model": np.tile(p, 40)})
+    exact = MEASURES[0].score(panel.outcome, panel.forecasts["model"])
+    assert len(np.unique(exact)) > 101
+    rows = mean_intervals._count_equal_rows(panel, ("model", MEASURES[0]))
+    assert len(np.unique(rows.score)) == 101
+    assert (len(rows.score), rows.counts.sum()) == (202, 4040)
+
+
 def test_skill_of_a_decision_that_is_always_the_same_does_not_vary():
     y, p = make_case("constant", 20_000)
     panel = make_panel(y, {"model": p})

@@ -14,7 +14,7 @@ from scorereport.plots.fonts import measure_text
 from scorereport.report import pdf
 from scorereport.report.page_numbers import DIGITS, set_page_numbers
 from scorereport.report.tables import column_widths
-from scorereport.report.tables.column_widths import set_widths
+from scorereport.report.tables.column_widths import count_lines, set_widths
 from scorereport.report.tables.table import Table, describe_table
 
 TIME = "2026-11-15T08:30:12+01:00"
@@ -42,6 +42,42 @@ def describe(heads, rows, n_labels=1):
 
 def widths_of(table):
     return [float(head["width"].removesuffix("%")) * column_widths._PAGE / 100 for head in table["heads"]]
+
+
+# ---- Lines of labels ----
+
+LABELS = (
+    "Model",
+    "Overfit-corrected MCB and DSC, with intervals",
+    "Distances to a smooth curve (ICI, E50, E90, Emax)",
+    "Software and versions",
+    "Data fingerprint, SHA-256 of the file",
+    "Uncertainty of a score",
+    "Method of the calibration line and its test at slope 1, with clusters",
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "size", "bold"), [(44, 9, False), (26, 9, False), (24, 8.5, False), (40, 8, True)]
+)
+def test_labels_have_as_many_lines_as_on_paper(width, size, bold, tmp_path):
+    weight = 600 if bold else 400
+    style = f'p {{ margin: 0 0 6mm; width: {width}mm; font: {weight} {size}pt "Report Sans" }}'
+    body = "§".join(f"<p>{label}</p>" for label in LABELS)
+    found = text_of(body, f"@page {{ size: A4 }} {style}", tmp_path).split("§")
+    counted = [count_lines(label, width, size, bold=bold) for label in LABELS]
+    assert [len(text.strip().split("\n")) for text in found] == counted
+    assert len(set(counted)) > 1
+
+
+def test_labels_are_measured_at_the_widths_and_sizes_of_the_style():
+    folder = find_package_folder("templates")
+    style = (folder / "paper.css").read_text()
+    calls = "".join((folder / name).read_text() for name in ("macros.html", "sections/methods.html"))
+    widths = set(re.findall(r"count_lines\([\w.]+, (\d+),", calls)) | set(re.findall(r"width=(\d+)", calls))
+    assert {"44", "24", "40"} <= widths
+    for width in widths:
+        assert re.search(rf"dt {{[^}}]*width: {width}mm", style), width
 
 
 # ---- Widths of columns ----

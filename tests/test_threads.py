@@ -12,6 +12,8 @@ from scipy.special import expit
 import scorereport as sr
 from scorereport._utils import machine
 from scorereport._utils.machine import call_in_order, call_together
+from scorereport.reliability import simulation
+from scorereport.reliability.simulation import draw_chunks
 
 MANY = 200_000
 
@@ -62,6 +64,22 @@ def test_errors_and_results_keep_their_order():
     assert [next(calls), next(calls)] == [0, 1]
     with pytest.raises(ValueError, match=r"^two$"):
         next(calls)
+
+
+def test_large_chunks_of_samples_are_drawn_one_after_the_other(monkeypatch):
+    rng = np.random.default_rng(3)
+    p = rng.random(60_000)
+    drawn = sr.corp((rng.random(60_000) < p).astype(float), p).sample.simulation(p)
+
+    def places():
+        draws = draw_chunks(drawn, lambda samples: (where(), samples.events.sum()), range(4), seed=1, what="")
+        return list(zip(*draws, strict=True))
+
+    monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 1)
+    threads, events = places()
+    assert where() not in threads
+    monkeypatch.setattr(simulation, "MOST_ROWS_TOGETHER", 50_000)
+    assert places() == [(where(),) * 4, events]
 
 
 def test_an_evaluation_does_not_depend_on_threads(monkeypatch):

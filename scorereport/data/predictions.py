@@ -131,13 +131,16 @@ class Cases:
 
     def in_order(self, order: IntArray) -> Self:
         """Return the same rows in another order."""
-        columns = {name: getattr(self, name) for name in ("outcome", "weight", "cluster", "grade", "time")}
         return replace(
             self,
+            outcome=self.outcome[order],
             forecasts={name: p[order] for name, p in self.forecasts.items()},
+            weight=None if self.weight is None else self.weight[order],
             groups={name: labels[order] for name, labels in self.groups.items()},
+            cluster=None if self.cluster is None else self.cluster[order],
+            grade=None if self.grade is None else self.grade[order],
+            time=None if self.time is None else self.time[order],
             rows=order if self.rows is None else self.rows[order],
-            **{name: values[order] for name, values in columns.items() if values is not None},
         )
 
     def _numbers(self) -> Iterator[tuple[str, NDArray[Any]]]:
