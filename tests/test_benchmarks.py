@@ -296,6 +296,7 @@ class TestWhole:
         assert run.seconds > 0
         assert 1e8 < run.held < 1e9
         assert 0 < run.output["sort"] < run.seconds
+        assert 0 < run.output["in_memory_only"] < run.seconds
 
 
 class TestModels:
