@@ -38,7 +38,8 @@ class Statistic(NamedTuple):
     """A statistic: its value in the sample and in every resample, and the influence of each row on it.
 
     `rare` returns, for a level, the interval that allows for rare cases, which resamples cannot contain. With
-    an `expansion` of their distribution there are no replicates.
+    an `expansion` of their distribution there are no replicates. `acceleration` is that of BCa intervals, if
+    it was computed already.
     """
 
     model: str
@@ -48,6 +49,11 @@ class Statistic(NamedTuple):
     influence: Callable[[], FloatArray]
     rare: Callable[[float], tuple[float, float]] | None = None
     expansion: Expansion | None = None
+    acceleration: float | None = None
+
+    def accelerate(self, units: SamplingUnits) -> float:
+        """The acceleration of BCa intervals, which the rows decide."""
+        return units.acceleration(self.influence()) if self.acceleration is None else self.acceleration
 
     @property
     def known(self) -> FloatArray:
@@ -215,7 +221,7 @@ class Bootstrap:
             return image_of_prevalence(self._measure_of_uncertainty(statistic), *bounds)
         units = self.panel.units
         if statistic.expansion is None:
-            acceleration = units.acceleration(statistic.influence()) if method == "bca" else 0.0
+            acceleration = statistic.accelerate(units) if method == "bca" else 0.0
             bounds = _bounds(statistic.value, statistic.known, level, method, acceleration)
         else:
             bounds = statistic.expansion.bounds(level, method)

@@ -258,6 +258,7 @@ def _compare_by_score(
     )
 
 
+@np.errstate(invalid="ignore")  # two infinite scores have no difference
 def compare_cases(
     panel: PanelRows,
     pair: tuple[str, str],
@@ -268,10 +269,9 @@ def compare_cases(
     higher_is_better: bool,
 ) -> Difference:
     """Diebold and Mariano's test of two models from their scores of the same cases."""
-    first, second = scores
-    means = panel.units.mean(first), panel.units.mean(second)
-    if np.isfinite(first).all() and np.isfinite(second).all():
-        value, error = panel.units.mean(first - second), mean_error(panel, first - second, settings)
+    means, difference = [panel.units.mean(of_model) for of_model in scores], np.subtract(*scores)
+    if np.isfinite(difference).all():
+        value, error = panel.units.mean(difference), mean_error(panel, difference, settings)
     else:
         value, error = means[0] - means[1], np.nan
     test = wald_test(value, error, settings.level, distribution_of_mean(panel, settings))
@@ -295,7 +295,7 @@ def compare_cases(
         n=panel.units.total,
         note=_describe_infinite(panel, pair, scores, measure)
         or describe_spread(panel, pair, value, error, settings)
-        or (describe_slow(panel, first - second) if settings.errors == "hac" else ""),
+        or (describe_slow(panel, difference) if settings.errors == "hac" else ""),
     )
 
 

@@ -7,7 +7,6 @@ few distinct values, such as misclassification, are resampled by the numbers of 
 
 from __future__ import annotations
 
-from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -211,26 +210,27 @@ def _draw_until_precise(
     while True:
         statistics = draw(resamples)
         accelerations = accelerations or [_accelerate(statistic, units, target) for statistic in statistics]
-        error = max(map(partial(_relative_error, target=target), statistics, accelerations))
+        statistics = [s._replace(acceleration=a) for s, a in zip(statistics, accelerations, strict=True)]
+        error = max(_relative_error(statistic, units, target) for statistic in statistics)
         if error <= PRECISION or resamples == MOST_RESAMPLES:
             return statistics
         needed = resamples * min((error / PRECISION) ** 2, _GROWTH)
         resamples = min(max(BATCH * ceil(needed / BATCH), resamples + BATCH), MOST_RESAMPLES)
 
 
-def _accelerate(statistic: Statistic, units: SamplingUnits, target: _Target) -> float:
-    """The acceleration of an interval, which the rows decide; NaN if the statistic has no interval."""
-    if not np.isfinite(statistic.value) or units.size <= 1:
-        return np.nan
-    return units.acceleration(statistic.influence()) if target.method == "bca" else 0.0
+def _accelerate(statistic: Statistic, units: SamplingUnits, target: _Target) -> float | None:
+    """The acceleration of a BCa interval; None if there is none."""
+    is_known = target.method == "bca" and np.isfinite(statistic.value) and units.size > 1
+    return statistic.accelerate(units) if is_known else None
 
 
-def _relative_error(statistic: Statistic, acceleration: float, target: _Target) -> float:
+def _relative_error(statistic: Statistic, units: SamplingUnits, target: _Target) -> float:
     """The larger Monte-Carlo error of the ends of an interval, as a share of its width; 0 without one."""
     known = statistic.known
-    if np.isnan(acceleration) or len(known) < 2 or not known.std() > 0:
+    if not np.isfinite(statistic.value) or len(known) < 2 or units.size <= 1 or not known.std() > 0:
         return 0.0
     is_bca = target.method == "bca"
+    acceleration = statistic.accelerate(units) if is_bca else 0.0
     tails = find_tails(statistic.value, known, target.level, target.method, acceleration)
     below = share_below(statistic.value, known)
     # the share below the value moves the tails: twice, because BCa counts the bias twice
