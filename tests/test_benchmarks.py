@@ -261,7 +261,9 @@ class TestWhole:
         def run(_module, engine, source, _few, **_limits):
             n = int(source.stem.removeprefix("models-"))
             seconds = n / 1e5 * (2 if engine == "duckdb" else 1)
-            return Run(seconds=seconds, held=3_000_000_000, output={"sort": n / 1e9})
+            return Run(
+                seconds=seconds, held=3_000_000_000, output={"sort": n / 1e9, "in_memory_only": seconds / 4}
+            )
 
         spent = whole.Spent(processor=9.0, clock=4.0)
         monkeypatch.setattr(whole, "run_work", run)
@@ -272,6 +274,8 @@ class TestWhole:
         assert first.ratio == pytest.approx(10_000)
         engines = found["evaluate, 3 models, 100,000 rows, processor time in memory / with DuckDB"]
         assert engines.ratio == 0.5
+        shared = found["evaluate, 3 models, 100,000 rows, time of what both give in memory / with DuckDB"]
+        assert shared.ratio == 0.375
         growth = found["fitted exponent of rows of evaluate, 10,000 to 100,000"]
         assert (growth.ratio, growth.is_met) == (1.0, True)
         assert found["memory of evaluate, 3 models, 100,000 rows / 1.5 GB"].ratio == 2

@@ -194,13 +194,14 @@ def _comparison_table(
     )
     heads += [table_cell("difference", "gap"), table_cell("tolerance", "gap")] if has_gaps else []
     kinds = {head["text"]: head["kind"] for head in heads}
-    return {
+    table = {
         "caption": caption,
         "detail": _describe_counts(lines) if subjects == "caption" else "",
         "look": f"comparison {look} {length_class(len(lines))}",
         "heads": [*heads, table_cell("verdict", "verdict")],
         "bodies": list(_comparison_bodies(lines, kinds, has_titles=subjects == "above")),
     }
+    return set_widths(table)
 
 
 def _comparison_bodies(
