@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 import scorereport as sr
+from scorereport.curves.thinning import thin_roc
 
 Y = np.array([0, 1, 0, 0, 1, 1, 0, 1])
 P = np.array([0.1, 0.2, 0.3, 0.35, 0.35, 0.6, 0.7, 1.0])
@@ -523,3 +524,13 @@ def test_arrays_given_stay_writable():
     sr.curves.decision_curve(FIT, thresholds=thresholds)
     assert fractions.flags.writeable
     assert thresholds.flags.writeable
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+def test_a_thinned_roc_curve_of_one_class_is_even_along_the_other(outcome):
+    curve = sr.curves.roc_curve(sr.corp(np.full(500, outcome), np.arange(1, 501) / 501))
+    thin = thin_roc(curve, 40)
+    absent, known = (thin.fpr, thin.tpr) if outcome else (thin.tpr, thin.fpr)
+    assert np.isnan(absent).all()
+    assert 30 <= len(known) <= 42
+    assert np.diff(known).max() < 0.06

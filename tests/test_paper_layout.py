@@ -11,10 +11,12 @@ import pytest
 from scorereport._utils.files import find_package_folder
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import measure_text
+from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.report import pdf
 from scorereport.report.page_numbers import DIGITS, set_page_numbers
 from scorereport.report.tables import column_widths
 from scorereport.report.tables.column_widths import count_lines, set_widths
+from scorereport.report.tables.reference_tables import expected_table
 from scorereport.report.tables.table import Table, describe_table
 
 TIME = "2026-11-15T08:30:12+01:00"
@@ -89,6 +91,21 @@ def test_columns_fill_the_page_and_labels_take_what_numbers_leave():
     label, number = widths_of(table)
     assert label + number == pytest.approx(column_widths._PAGE, abs=0.02)
     assert number == pytest.approx(21, abs=0.02)  # the least width of numbers in a roomy table
+
+
+def test_quantities_of_a_certificate_take_what_other_columns_leave():
+    quantity = "resampled confidence band, in distribution, 1,000 cases"
+    line = Comparison(
+        subject="logit",
+        quantity=quantity,
+        engine=0.9164,
+        reference=0.9164,
+        verdict=Verdict.EXPECTED,
+        reason="r",
+    )
+    subject, widest, *numbers, verdict = widths_of(expected_table([line]))
+    assert max(subject, *numbers) < 20 < widest / 2
+    assert sum([subject, widest, *numbers, verdict]) == pytest.approx(column_widths._PAGE, abs=0.03)
 
 
 def test_a_number_is_never_wider_than_its_column():

@@ -101,3 +101,15 @@ def test_rows_in_another_order_keep_their_place_in_the_source():
     np.testing.assert_array_equal(frame["w"].to_numpy()[other.rows], other.weight)
     assert other.sha256 == predictions.sha256
     assert other.row_flow == predictions.row_flow
+
+
+def test_rows_of_which_none_was_dropped_get_their_places():
+    predictions = read_predictions(draw_frame().fillna(0.5), outcome="y", forecasts=["q"], groups=["area"])
+    assert predictions.rows is None
+    order = np.random.default_rng(1).permutation(N)
+    other = predictions.in_order(order)
+    np.testing.assert_array_equal(other.rows, order)
+    np.testing.assert_array_equal(other.groups["area"], predictions.groups["area"][order])
+    again = other.in_order(np.argsort(order))
+    np.testing.assert_array_equal(again.rows, np.arange(N))
+    assert predictions.sha256 == other.sha256 == again.sha256
