@@ -34,7 +34,16 @@ def test_the_lock_pins_every_requirement_plainly():
     wanted = sum(project["optional-dependencies"].values(), project["dependencies"])
     names = {normalise(re.match(r"[\w.-]+", requirement).group()) for requirement in wanted}
     assert names <= {normalise(pin.partition("==")[0]) for pin in pins}
-    assert set(project["optional-dependencies"]) == {"r", "sign", "spark", "serve", "postgres", "dev"}
+    assert set(project["optional-dependencies"]) == {
+        "r",
+        "sign",
+        "spark",
+        "serve",
+        "excel",
+        "sklearn",
+        "postgres",
+        "dev",
+    }
 
 
 def read_requirements():
