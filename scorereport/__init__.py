@@ -9,12 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.registration import register
 from scorereport.results.notebooks import register_renderer
 from scorereport.results.section_names import register_section_finder
 
 if TYPE_CHECKING:
     from scorereport import curves as curves
     from scorereport import inference as inference
+    from scorereport import plots as plots
     from scorereport import scores as scores
     from scorereport.data.predictions import ClassPredictions as ClassPredictions
     from scorereport.data.predictions import Predictions as Predictions
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from scorereport.evaluation.dispatch import evaluate as evaluate
     from scorereport.evaluation.selection.choice import select as select
     from scorereport.evaluation.selection.selection_records import Selection as Selection
+    from scorereport.plots.displays import DecisionCurveDisplay as DecisionCurveDisplay
+    from scorereport.plots.displays import MurphyDisplay as MurphyDisplay
+    from scorereport.plots.displays import ReliabilityDisplay as ReliabilityDisplay
     from scorereport.reference.certification import certify as certify
     from scorereport.reference.reference_documents import Certificate as Certificate
     from scorereport.reliability.fit import Corp as Corp
@@ -34,14 +39,17 @@ if TYPE_CHECKING:
     from scorereport.scores.skills import skill as skill
 
 #: Public modules, and the modules that define the other public names.
-_MODULES = ("curves", "inference", "scores")
+_MODULES = ("curves", "inference", "plots", "scores")
 _HOMES = {
     "Certificate": "reference.reference_documents",
     "ClassPredictions": "data.predictions",
     "Corp": "reliability.fit",
     "DataError": "errors",
+    "DecisionCurveDisplay": "plots.displays",
     "Evaluation": "results.evaluation",
+    "MurphyDisplay": "plots.displays",
     "Predictions": "data.predictions",
+    "ReliabilityDisplay": "plots.displays",
     "ScoreReportError": "errors",
     "Selection": "evaluation.selection.selection_records",
     "UsageError": "errors",
@@ -69,6 +77,13 @@ def _find_sections() -> tuple[str, ...]:
     return tuple(section.name for section in list_sections())
 
 
+def _draw_plot(source: Any, kind: str, **keywords: Any) -> Any:
+    from scorereport.plots import draw_kind
+
+    return draw_kind(source, kind, **keywords)
+
+
+register("plot", _draw_plot)
 register_renderer(_render_notebook)
 register_section_finder(_find_sections)
 

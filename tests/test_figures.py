@@ -203,9 +203,9 @@ def test_every_figure_is_drawn_described_and_readable(name):
 
 
 def test_every_plot_of_a_module_is_found_and_has_a_description():
-    names = {name for name in dir(plots) if name.startswith("plot_")}
+    names = {name for name in plots._find_plots() if name.startswith("plot_")}
     assert len(names) > 15
-    assert {name.replace("plot_", "describe_") for name in names} <= set(dir(plots))
+    assert {name.replace("plot_", "describe_") for name in names} <= set(plots._find_plots())
     assert all(getattr(plots, name).__name__ == name for name in names)
     with pytest.raises(AttributeError, match=r"^module 'scorereport\.plots' has no attribute 'plot_none'$"):
         _ = plots.plot_none

@@ -13,7 +13,28 @@ from inspect import isfunction
 from pkgutil import iter_modules
 from typing import Any
 
+from scorereport._utils.checks import check_option
+
 _PREFIXES = ("plot_", "describe_", "render_")
+#: The public plots, and the modules that define them.
+_PUBLIC = {
+    "cap": "roc_curves",
+    "components": "mcb_dsc_plot",
+    "confusion": "confusion_matrix",
+    "decision_curve": "decision_curves",
+    "distribution": "forecast_distributions",
+    "groups": "forest_plots",
+    "murphy": "murphy_diagram",
+    "murphy_difference": "murphy_diagram",
+    "regret": "decision_curves",
+    "reliability": "reliability_diagram",
+    "retention": "retention_curves",
+    "roc": "roc_curves",
+    "trend": "period_plots",
+    "triptych": "triptych_figure",
+}
+
+__all__ = [*_PUBLIC]  # noqa: PLE0604
 
 
 @cache
@@ -28,11 +49,18 @@ def _find_plots() -> dict[str, Any]:
     }
 
 
+def draw_kind(source: Any, kind: str, **keywords: Any) -> Any:
+    """Draw the public plot of a name, as `evaluation.plot` and `fit.plot` do."""
+    return __getattr__(check_option(kind, "kind", tuple(_PUBLIC)))(source, **keywords)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
     if name.startswith(_PREFIXES) and name in _find_plots():
         return _find_plots()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(_find_plots())
+    return sorted(__all__)

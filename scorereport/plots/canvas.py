@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport.plots.style import HEADING, HEAVY, INK, MUTED, SMALL, model_style, report_style
+from scorereport.plots.style import HEADING, HEAVY, INK, MUTED, SMALL, ModelStyle, report_style
 from scorereport.plots.text import clean_text, format_short, shorten_text, text_width, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -32,6 +34,18 @@ _SPACE = re.compile(r"\s*\n\s*")
 _COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 _PATH_COMMANDS = "MLQCz"
+#: Makes the figures; None for a figure that no window shows.
+_make_figure: ContextVar[Callable[..., Figure] | None] = ContextVar("make_figure", default=None)
+
+
+@contextmanager
+def figures_made_by(make: Callable[..., Figure]) -> Iterator[None]:
+    """Make the figures of canvases by a function, such as one that shows them."""
+    token = _make_figure.set(make)
+    try:
+        yield
+    finally:
+        _make_figure.reset(token)
 
 
 class Canvas(NamedTuple):
@@ -46,7 +60,8 @@ class Canvas(NamedTuple):
         """Return an empty figure."""
         from matplotlib.figure import Figure
 
-        return cls(figure=Figure(figsize=(width / 25.4, height / 25.4), dpi=100), width=width, height=height)
+        make = _make_figure.get() or Figure
+        return cls(figure=make(figsize=(width / 25.4, height / 25.4), dpi=100), width=width, height=height)
 
     def panel(self, left: float, top: float, width: float, height: float, *, apart: float = 3.0) -> Axes:
         """Add axes with a line on the left and one below, at a distance of `apart` points from the data."""
@@ -235,12 +250,12 @@ def _widest(columns: int) -> float:
 _ROW, _MARKER, _BETWEEN = 4.3, 3.5, 6.0
 
 
-def draw_key(canvas: Canvas, names: Sequence[str], width: float) -> None:
+def draw_key(canvas: Canvas, names: Sequence[str], width: float, looks: Sequence[ModelStyle]) -> None:
     """Draw the key: the names of models with their markers, from the upper left corner."""
     for row, of_row in enumerate(_key_rows(names, width)):
         y = (row + 0.5) * _ROW
         for left, place, name in of_row:
-            look = model_style(place)
+            look = looks[place]
             at = (left + 1.0, y + 0.25)
             canvas.line(at, at, color=look.colour, marker=look.marker, markersize=4.2, markeredgewidth=0)
             canvas.write(left + _MARKER, y, name, va="center_baseline", size=SMALL)

@@ -55,7 +55,7 @@ def plot_view_components(models: Sequence[ClassModelResult], kind: str) -> Figur
         top = key_height(names, WIDTH) + 3.0
         rows = _lay_out(families, _HIGHEST - top - _AXIS)
         canvas = Canvas.of(WIDTH, top + rows.total + _AXIS)
-        draw_key(canvas, names, WIDTH)
+        draw_key(canvas, names, WIDTH, [model_style(place) for place in range(len(names))])
         left = rows.label_width + 3.0
         width = (WIDTH - left - _GAP - 3.0) / 2
         _write_labels(canvas, rows, top)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scorereport._utils.checks import check_inside
 from scorereport._utils.formatting import format_level, format_number, format_percent, join_words
+from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
+from scorereport.plots.plotted_models import FittedModel, find_models
+from scorereport.plots.public_figures import draw_figure, open_axes
 from scorereport.plots.style import (
     HEADING,
     HEAVY,
@@ -23,16 +27,18 @@ from scorereport.plots.style import (
     report_style,
 )
 from scorereport.plots.text import join_sentences, shorten_text, text_width, wrap
+from scorereport.results.class_records import ClassModelResult
+from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.results.class_records import ClassModelResult
+    from scorereport.plots.plotted_models import PlottedModel
 
 #: Most classes whose cells have numbers.
 MOST_NUMBERED = 10
@@ -84,21 +90,95 @@ class _Grid:
         return place + self.columns >= len(self.headings)
 
 
+def confusion(
+    source: Any,
+    y_prob: Any = None,
+    *,
+    threshold: float = 0.5,
+    sample_weight: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes | Figure:
+    """Draw confusion matrices: for each observed class, the shares of the predicted classes in percent.
+
+    Without `ax`, a new figure has a panel for each model and is returned, or the Axes of one model. With
+    `ax`, one model is drawn into these Axes, which are returned.
+
+    Parameters
+    ----------
+    source
+        An `Evaluation` of models of K classes, or a record of one of its models; a fit of `corp`, or outcomes
+        0 and 1 with `y_prob`, for decisions at a threshold.
+    y_prob, sample_weight
+        As in `reliability`.
+    threshold
+        Of binary forecasts: an event is predicted where the forecast is not below it.
+    ax
+        The Axes to draw into, for one model.
+    """
+    tables, labels = _find_tables(source, y_prob, sample_weight, threshold)
+    if ax is None:
+        figure = draw_figure(lambda: _draw_figure(tables, labels))
+        return figure.axes[0] if len(tables) == 1 else figure
+    if len(tables) > 1:
+        raise UsageError(f"One Axes shows one model; got {len(tables)}. Pass one of `class_models`.")
+    (counts,) = tables.values()
+    with open_axes(ax) as panel:
+        ax.set_aspect("equal")
+        _draw_table(ax, counts)
+        grid = _choose_grid(list(tables), labels)
+        _label_axes(ax, replace(grid, side=min(panel.width, panel.height) / POINTS_PER_MM), 0, labels)
+    return ax
+
+
+def _find_tables(
+    source: Any, y_prob: Any, sample_weight: ArrayLike | None, threshold: float
+) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
+    """Return the confusion table of each model, and the names of the classes."""
+    if isinstance(source, Evaluation) and source.data.classes is not None:
+        found = {m.model: np.array(m.confusion.counts) for m in source.class_models}
+        return found, source.data.classes.labels
+    if isinstance(source, ClassModelResult):
+        counts = np.array(source.confusion.counts)
+        return {source.model: counts}, tuple(str(place) for place in range(len(counts)))
+    check_inside(threshold, "threshold", 0, 1, closed="both")
+    models = find_models(source, y_prob, sample_weight)
+    return {model.model: _count_decisions(model, threshold) for model in models}, ("0", "1")
+
+
+def _count_decisions(model: PlottedModel, threshold: float) -> FloatArray:
+    """Return cases by outcome and by whether the forecast is at least the threshold."""
+    if not isinstance(model, FittedModel):
+        raise UsageError(
+            "The confusion matrix of a binary model at a threshold needs its rows: pass a fit of `corp`, or "
+            "outcomes with `y_prob`. `evaluation.thresholds` has the rates at a few thresholds."
+        )
+    distinct = model.fit.distinct
+    is_predicted = distinct.x_min >= threshold
+    events, others = distinct.events, distinct.n - distinct.events
+    return np.array(
+        [[part[~is_predicted].sum(), part[is_predicted].sum()] for part in (others, events)], dtype=np.float64
+    )
+
+
 def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> Figure:
     """Draw, for each observed class, the shares of the predicted classes of each model."""
     with report_style():
-        grid = _choose_grid([model.model for model in models], labels)
-        canvas = grid.canvas()
-        for place, model in enumerate(models):
-            left, top = grid.corner(place)
-            heading = "\n".join(grid.headings[place])
-            canvas.write(left, top - 1.5, heading, va="bottom", size=HEADING, weight=HEAVY)
-            axes = canvas.panel(left, top, grid.side, grid.side, apart=0)
-            _draw_table(axes, np.array(model.confusion.counts))
-            _label_axes(axes, grid, place, labels)
-        if grid.has_key:
-            _draw_key(canvas, grid)
-        return canvas.figure
+        return _draw_figure({model.model: np.array(model.confusion.counts) for model in models}, labels)
+
+
+def _draw_figure(tables: Mapping[str, FloatArray], labels: Sequence[str]) -> Figure:
+    grid = _choose_grid(list(tables), labels)
+    canvas = grid.canvas()
+    for place, counts in enumerate(tables.values()):
+        left, top = grid.corner(place)
+        heading = "\n".join(grid.headings[place])
+        canvas.write(left, top - 1.5, heading, va="bottom", size=HEADING, weight=HEAVY)
+        axes = canvas.panel(left, top, grid.side, grid.side, apart=0)
+        _draw_table(axes, counts)
+        _label_axes(axes, grid, place, labels)
+    if grid.has_key:
+        _draw_key(canvas, grid)
+    return canvas.figure
 
 
 def _choose_grid(names: Sequence[str], labels: Sequence[str]) -> _Grid:

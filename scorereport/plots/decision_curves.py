@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
+from scorereport._utils.list_rules import COST_INTERVAL
+from scorereport.plots.canvas import WIDTH, Canvas, fill_outline, set_axis
+from scorereport.plots.cost_curves import draw_curves, name_curves
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
-from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
-from scorereport.plots.style import MUTED, MUTED_STYLE, ModelStyle, model_style, report_style
+from scorereport.plots.label_placement import CurveLabel, SizedAxes
+from scorereport.plots.plotted_models import find_models
+from scorereport.plots.public_figures import open_panel, public_plot
+from scorereport.plots.style import MUTED, ModelStyle, line_styles, report_style
 from scorereport.plots.text import format_probability, join_sentences
+from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves.decision import DecisionCurve
+    from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
 
     Interval = tuple[float, float] | None
@@ -32,81 +40,143 @@ _SHADE = "#eef1f4"
 _VEIL = 0.13
 _TREAT_ALL = ModelStyle(colour=MUTED, tint=_SHADE, dashes=(4, 2), marker="o")
 _TREAT_NONE = ModelStyle(colour=MUTED, tint=_SHADE, dashes=(), marker="o")
+_POLICIES = (
+    CurveLabel("treat all", _TREAT_ALL, colour=MUTED),
+    CurveLabel("treat none", _TREAT_NONE, colour=MUTED),
+)
+
+
+@public_plot
+def regret(
+    source: Any,
+    y_prob: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    cost_interval: Interval = None,
+    ax: Axes | None = None,
+    labels: bool = True,
+    **keywords: Any,
+) -> Axes:
+    """Draw the mean regret of each model, and of the prevalence forecast, at every cost; return the Axes.
+
+    The costs of `cost_interval` are shaded; of an evaluation, those of its settings.
+
+    {parameters}
+    """
+    models = find_models(source, y_prob, sample_weight)
+    lines = line_styles(len(models), keywords, labels=labels)
+    interval = _find_interval(source, cost_interval)
+    with open_panel(ax, _open_wide, lines.chosen) as panel:
+        _draw_regret(panel, models, interval, lines)
+    return panel.axes
+
+
+@public_plot
+def decision_curve(
+    source: Any,
+    y_prob: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    cost_interval: Interval = None,
+    ax: Axes | None = None,
+    labels: bool = True,
+    **keywords: Any,
+) -> Axes:
+    """Draw decision curves: the net benefit of each model, of treating all and none; return the Axes.
+
+    The thresholds of `cost_interval` are shaded; of an evaluation, those of its settings. Models of an
+    evaluation have intervals of their net benefit as light areas.
+
+    {parameters}
+    """
+    models = find_models(source, y_prob, sample_weight)
+    lines = line_styles(len(models), keywords, labels=labels)
+    interval = _find_interval(source, cost_interval)
+    with open_panel(ax, _open_wide, lines.chosen) as panel:
+        _draw_decision(panel, models, interval, lines)
+    return panel.axes
+
+
+def _find_interval(source: Any, given: Any) -> Interval:
+    if given is None:
+        return source.settings.cost_interval if isinstance(source, Evaluation) else None
+    lower, upper = COST_INTERVAL.check(given, "cost_interval")
+    return lower, upper
 
 
 def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
     """Draw the mean regret of each model, and of the prevalence forecast, at every cost."""
-    reference = knotted_line(models[0].curves.murphy.uncertainty)
-    lines = [knotted_line(model.curves.regret) for model in models]
-    lines.append((reference[0], reference[1] / 2))
-    top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
-    labels = [*_labels(models), CurveLabel("prevalence forecast", MUTED_STYLE, colour=MUTED)]
     with report_style():
-        canvas, axes = _panel()
-        window = _costs(models, cost_interval)
-        set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio")
-        set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean regret")
-        _draw(axes, lines, labels, cost_interval)
-        return canvas.figure
+        panel = _open_wide()
+        _draw_regret(panel, models, cost_interval, line_styles(len(models)))
+        return panel.figure
 
 
 def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
     """Draw the net benefit of each model, of treating all and of treating none."""
-    lower, upper = window = _thresholds(models, cost_interval)
+    with report_style():
+        panel = _open_wide()
+        _draw_decision(panel, models, cost_interval, line_styles(len(models)))
+        return panel.figure
+
+
+def _open_wide() -> SizedAxes:
+    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT))
+
+
+def _draw_regret(
+    panel: SizedAxes, models: Sequence[PlottedModel], interval: Interval, styles: LineStyles
+) -> None:
+    reference = knotted_line(models[0].curves.murphy.uncertainty)
+    lines = [knotted_line(model.curves.regret) for model in models]
+    lines.append((reference[0], reference[1] / 2))
+    top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
+    window = _costs(models, interval)
+    set_axis(panel.axes, "x", window, list(window_ticks(window)), "Cost ratio")
+    set_axis(panel.axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean regret")
+    _shade_interval(panel.axes, interval)
+    draw_curves(panel, lines, name_curves(models, styles), styles)
+
+
+def _draw_decision(
+    panel: SizedAxes, models: Sequence[PlottedModel], interval: Interval, styles: LineStyles
+) -> None:
+    axes = panel.axes
+    lower, upper = window = _thresholds(models, interval)
     lines = [_net_benefit(model.curves.decision) for model in models]
     first = models[0].curves.decision
     policies = [(first.threshold, first.treat_all), (first.threshold, first.treat_none)]
     bottom, top = _heights([*lines, *policies], lower, upper)
-    labels = [
-        *_labels(models),
-        CurveLabel("treat all", _TREAT_ALL, colour=MUTED),
-        CurveLabel("treat none", _TREAT_NONE, colour=MUTED),
-    ]
-    with report_style():
-        canvas, axes = _panel()
-        ticks = window_ticks(window) if cost_interval is None else even_ticks(lower, upper, 6)
-        set_axis(axes, "x", (lower, upper), list(ticks), "Decision threshold")
-        set_axis(axes, "y", (bottom, top), list(even_ticks(bottom, top)), "Net benefit")
-        for place, model in enumerate(models):
-            _shade(axes, model.curves.decision, model_style(place))
-        _draw(axes, [*lines, *policies], labels, cost_interval)
-        return canvas.figure
+    ticks = window_ticks(window) if interval is None else even_ticks(lower, upper, 6)
+    set_axis(axes, "x", (lower, upper), list(ticks), "Decision threshold")
+    set_axis(axes, "y", (bottom, top), list(even_ticks(bottom, top)), "Net benefit")
+    for model, look in zip(models, styles.looks, strict=True):
+        _draw_band(panel, model.curves.decision, look)
+    _shade_interval(axes, interval)
+    labels = [*name_curves(models, styles)[:-1], *_POLICIES]
+    draw_curves(panel, [*lines, *policies], labels, styles)
 
 
-def _shade(axes: Axes, curve: DecisionCurve, look: ModelStyle) -> None:
+def _draw_band(panel: SizedAxes, curve: DecisionCurve, look: ModelStyle) -> None:
     """Draw the intervals of net benefit as a light area."""
     band = curve.band
     if band is None or band.note:
         return
-    (bottom, top), x = axes.get_ylim(), np.repeat(curve.threshold, 2)
-    scale = (_WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM / (top - bottom))
+    (bottom, top), x = panel.axes.get_ylim(), np.repeat(curve.threshold, 2)
+    scale = (panel.width, panel.height / (top - bottom))
     bounds = ((band.lower, band.lower_beyond), (band.upper, band.upper_beyond))
     (x_lower, lower), (x_upper, upper) = (
         simplify(x, np.clip(np.column_stack(both).ravel(), 2 * bottom - top, 2 * top - bottom), scale)
         for both in bounds
     )
     places = np.append(x_lower, x_upper[::-1]), np.append(lower, upper[::-1])
-    fill_outline(axes, *places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
+    fill_outline(panel.axes, *places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
 
 
-def _labels(models: Sequence[ModelResult]) -> list[CurveLabel]:
-    return [CurveLabel(model.model, model_style(place)) for place, model in enumerate(models)]
-
-
-def _panel() -> tuple[Canvas, Axes]:
-    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
-    return canvas, canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
-
-
-def _draw(axes: Axes, lines: Sequence[Line], labels: Sequence[CurveLabel], interval: Interval) -> None:
+def _shade_interval(axes: Axes, interval: Interval) -> None:
     if interval is not None:
         axes.axvspan(*interval, color=_SHADE, linewidth=0, zorder=0)
-    bottom, top = axes.get_ylim()
-    panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
-    near = [(x, np.clip(y, 2 * bottom - top, 2 * top - bottom)) for x, y in lines]
-    for line, label in reversed(list(zip(near, labels, strict=True))):
-        axes.plot(*simplify(*line, panel.scale), **label.look.line())
-    label_curves(panel, near, labels)
 
 
 def _net_benefit(curve: DecisionCurve) -> Line:
@@ -114,7 +184,7 @@ def _net_benefit(curve: DecisionCurve) -> Line:
     return np.repeat(curve.threshold, 2), np.column_stack([curve.net_benefit, curve.beyond]).ravel()
 
 
-def _thresholds(models: Sequence[ModelResult], interval: Interval) -> tuple[float, float]:
+def _thresholds(models: Sequence[PlottedModel], interval: Interval) -> tuple[float, float]:
     """Return the interval widened by a quarter on both sides or, without one, the window of the forecasts."""
     if interval is None:
         return choose_window(models)
@@ -122,7 +192,7 @@ def _thresholds(models: Sequence[ModelResult], interval: Interval) -> tuple[floa
     return max(interval[0] - margin, 0.0), min(interval[1] + margin, 1.0)
 
 
-def _costs(models: Sequence[ModelResult], interval: Interval) -> tuple[float, float]:
+def _costs(models: Sequence[PlottedModel], interval: Interval) -> tuple[float, float]:
     """Return the window of the forecasts, or all costs if the interval lies outside it."""
     window = choose_window(models)
     is_there = interval is None or window[0] <= interval[0] < interval[1] <= window[1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport._utils.formatting import format_count, format_counted, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
 from scorereport.plots.geometry import choose_window, step_outline, window_ticks
-from scorereport.plots.style import INK, MUTED, QUIET, ModelStyle, model_style, report_style
+from scorereport.plots.plotted_models import find_models, require_one
+from scorereport.plots.public_figures import draw_figure, open_axes
+from scorereport.plots.style import INK, MUTED, QUIET, ModelStyle, line_styles, report_style
 from scorereport.plots.text import format_probability, join_sentences, text_width, wrap
 
 if TYPE_CHECKING:
@@ -17,9 +19,12 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves.fitted import Histogram
+    from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
 
 _LEFT, _RIGHT, _GAP, _HEIGHT = 3.0, 3.0, 9.0, 30.0
@@ -31,8 +36,49 @@ _UNDER_TEXT = 0.75
 _OPPOSITE = {"left": "right", "right": "left"}
 
 
+def distribution(
+    source: Any,
+    y_prob: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ax: Axes | None = None,
+    color: Any = None,
+) -> Axes | Figure:
+    """Draw the distribution of the forecasts, of events above the axis and of non-events below it.
+
+    One model is drawn into `ax`, or into a new figure, and its Axes are returned; several models are drawn
+    into the panels of a new figure, which is returned.
+
+    Parameters
+    ----------
+    source, y_prob, sample_weight
+        As in `reliability`.
+    ax
+        The Axes to draw into, for one model.
+    color
+        The colour of the events, for all models or one for each.
+    """
+    models = find_models(source, y_prob, sample_weight)
+    styles = line_styles(len(models), {} if color is None else {"color": color})
+    if ax is None:
+        figure = draw_figure(lambda: _draw_figure(models, styles), styles.chosen)
+        return figure.axes[0] if len(models) == 1 else figure
+    require_one(models)
+    with open_axes(ax, styles.chosen) as panel:
+        window = choose_window(models)
+        set_axis(ax, "x", window, list(window_ticks(window)), "Forecast probability")
+        ax.set_ylim(-1.05, 1.05)
+        ax.set_yticks([])
+        _draw(ax, models[0].curves.histogram, styles.looks[0], _scales(models)[0], panel.width)
+    return ax
+
+
 def plot_distributions(models: Sequence[ModelResult]) -> Figure:
     """Draw the forecasts of each model, separately for events and non-events, as shares of each."""
+    return _draw_figure(models, line_styles(len(models)))
+
+
+def _draw_figure(models: Sequence[PlottedModel], styles: LineStyles) -> Figure:
     columns = 1 if len(models) == 1 else 2
     width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
     window = choose_window(models)
@@ -60,7 +106,7 @@ def plot_distributions(models: Sequence[ModelResult]) -> Figure:
             axes.set_ylim(-1.05, 1.05)
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
-            _draw(axes, model.curves.histogram, model_style(place), peaks[place], width * POINTS_PER_MM)
+            _draw(axes, model.curves.histogram, styles.looks[place], peaks[place], width * POINTS_PER_MM)
         return canvas.figure
 
 
@@ -73,7 +119,7 @@ def _shares(histogram: Histogram) -> tuple[FloatArray, FloatArray]:
     return of_events, of_others
 
 
-def _scales(models: Sequence[ModelResult]) -> list[float]:
+def _scales(models: Sequence[PlottedModel]) -> list[float]:
     """Return the height that fills half a panel, the same for all panels if they are comparable."""
     peaks = [max(float(part.max()) for part in _shares(model.curves.histogram)) for model in models]
     has_bars = {bool((m.curves.histogram.upper > m.curves.histogram.lower).any()) for m in models}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.curves.murphy import MurphyCurve, RegretCurve
     from scorereport.reliability.bands import Band
+
+
+class HasForecasts(Protocol):
+    """A model, or a fit, with its curves."""
+
+    @property
+    def curves(self) -> ModelCurves:
+        """All curves of the model."""
 
 
 #: Greatest shift of a line on paper when points are left out, in points.
@@ -118,7 +126,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.results.model_records import ModelResult
+    from scorereport.results.model_records import ModelCurves
 
     Window = tuple[float, float]
 
@@ -129,7 +137,7 @@ _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _SHARE = 0.99
 
 
-def choose_window(models: Sequence[ModelResult]) -> Window:
+def choose_window(models: Sequence[HasForecasts]) -> Window:
     """Return the unit interval, or a round part of it at 0 or 1 that contains nearly all forecasts."""
     for width in _WIDTHS:
         for window in ((0.0, width), (1 - width, 1.0)):
@@ -138,7 +146,7 @@ def choose_window(models: Sequence[ModelResult]) -> Window:
     return UNIT
 
 
-def share_inside(model: ModelResult, window: Window) -> float:
+def share_inside(model: HasForecasts, window: Window) -> float:
     """Return the share of cases whose forecast and recalibrated forecast lie in a window."""
     histogram, curve = model.curves.histogram, model.curves.reliability
     cep = np.interp(histogram.upper, curve.forecast, curve.cep)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
@@ -69,6 +70,18 @@ class SizedAxes(NamedTuple):
     axes: Axes
     width: float
     height: float
+
+    @classmethod
+    def of(cls, axes: Axes) -> SizedAxes:
+        """Measure axes as they are now; a layout that is computed later may change their size."""
+        axes.apply_aspect()
+        box, dots = axes.get_window_extent(), axes.figure.dpi / 72
+        return cls(axes, box.width / dots, box.height / dots)
+
+    @property
+    def figure(self) -> Figure:
+        """Return the figure of the axes."""
+        return self.axes.get_figure(root=True)  # type: ignore[return-value]
 
     @property
     def scale(self) -> tuple[float, float]:

@@ -10,6 +10,8 @@ from scorereport._utils.formatting import common_decimals, format_number, join_w
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
 from scorereport.plots.geometry import even_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.plotted_models import find_models
+from scorereport.plots.public_figures import open_panel, public_plot
 from scorereport.plots.style import (
     INK,
     MUTED,
@@ -18,7 +20,7 @@ from scorereport.plots.style import (
     QUIET,
     SMALL,
     lighten,
-    model_style,
+    line_styles,
     report_style,
 )
 from scorereport.plots.text import drop_zero, find_decomposition, format_short, join_sentences, wrap
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.plots.style import ModelStyle
+    from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.plots.style import LineStyles, ModelStyle
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results.model_records import ModelResult
 
@@ -59,38 +63,79 @@ class _Point(NamedTuple):
         return [found.get(name, (np.nan, np.nan)) for name in ("miscalibration", "discrimination")]
 
 
+@public_plot
+def components(
+    source: Any,
+    y_prob: Any = None,
+    *,
+    score: str = "brier",
+    sample_weight: ArrayLike | None = None,
+    ax: Axes | None = None,
+    labels: bool = True,
+    **keywords: Any,
+) -> Axes:
+    """Draw discrimination (DSC) against miscalibration (MCB) of a score; return the Axes.
+
+    Better models lie further up and to the left; the score is constant along the grey lines. Models of an
+    evaluation have their intervals. `keywords` are those of the points, such as `markersize`.
+
+    {parameters}
+    """
+    models = find_models(source, y_prob, sample_weight)
+    styles = line_styles(len(models), keywords, labels=labels)
+    points = _points(models, score, styles)
+    with open_panel(ax, _open_panel, styles.chosen) as panel:
+        _draw_points(panel, points, styles)
+    return panel.axes
+
+
 def plot_components(models: Sequence[ModelResult], score: str = "brier") -> Figure:
     """Draw discrimination against miscalibration; better models lie further up and to the left."""
-    points = _points(models, score)
-    finite = [point for point in points if np.isfinite(point.place).all()]
+    styles = line_styles(len(models))
+    points = _points(models, score, styles)
     with report_style():
         notes = _lines_on_infinite(points)
-        canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 13.0 + _NOTE_LINE * len(notes))
-        axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT, apart=4)
-        limits = _limits(finite)
-        for which, limit, label in zip(
-            "xy", limits, ("Miscalibration (MCB)", "Discrimination (DSC)"), strict=True
-        ):
-            set_axis(axes, which, (0.0, limit), list(even_ticks(0.0, limit)), label)
-        _draw_equal_scores(axes, points[0].part, limits)
-        for point in finite:
-            _draw_point(axes, point)
-        axes.plot(0, 0, marker="o", markersize=4.5, color=PAPER, mec=INK, mew=0.8, clip_on=False, zorder=6)
-        _write_names(axes, finite)
+        panel, canvas = _open_canvas(len(notes))
+        _draw_points(panel, points, styles)
         for line, text in enumerate(notes):
             canvas.write(_LEFT, _TOP + _HEIGHT + 13.0 + line * _NOTE_LINE, text, size=SMALL, color=MUTED)
         return canvas.figure
 
 
-def _points(models: Sequence[ModelResult], score: str) -> list[_Point]:
+def _open_canvas(notes: int) -> tuple[SizedAxes, Canvas]:
+    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 13.0 + _NOTE_LINE * notes)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT, apart=4)), canvas
+
+
+def _open_panel() -> SizedAxes:
+    return _open_canvas(0)[0]
+
+
+def _draw_points(panel: SizedAxes, points: Sequence[_Point], styles: LineStyles) -> None:
+    axes = panel.axes
+    finite = [point for point in points if np.isfinite(point.place).all()]
+    limits = _limits(finite)
+    for which, limit, label in zip(
+        "xy", limits, ("Miscalibration (MCB)", "Discrimination (DSC)"), strict=True
+    ):
+        set_axis(axes, which, (0.0, limit), list(even_ticks(0.0, limit)), label)
+    _draw_equal_scores(axes, points[0].part, limits)
+    for point in finite:
+        _draw_point(axes, point, styles.keywords)
+    axes.plot(0, 0, marker="o", markersize=4.5, color=PAPER, mec=INK, mew=0.8, clip_on=False, zorder=6)
+    if styles.labels:
+        _write_names(panel, finite)
+
+
+def _points(models: Sequence[PlottedModel], score: str, styles: LineStyles) -> list[_Point]:
     return [
         _Point(
             model=model.model,
-            look=model_style(place),
+            look=look,
             part=find_decomposition(model.scores, score),
             intervals=tuple(c for c in model.scores.components if c.measure == score),
         )
-        for place, model in enumerate(models)
+        for model, look in zip(models, styles.looks, strict=True)
     ]
 
 
@@ -137,18 +182,26 @@ def _panel_exit(gain: float, limits: tuple[float, float]) -> tuple[float, float]
     return x, x + gain
 
 
-def _draw_point(axes: Axes, point: _Point) -> None:
+def _draw_point(axes: Axes, point: _Point, keywords: dict[str, Any]) -> None:
     for line in _cross(point):
         x, y = (np.append(ends, middle) for ends, middle in zip(line, point.place, strict=True))
         axes.plot(x[1:], y[1:], color=lighten(point.look.colour, 0.6), linewidth=0.5, linestyle=(0, (0.8, 2)))
         axes.plot(*line, color=lighten(point.look.colour, 0.6), linewidth=0.8, zorder=3)
-    style: dict[str, Any] = {"marker": point.look.marker, "markersize": 5.5, "color": point.look.colour}
-    axes.plot(*point.place, mec=PAPER, mew=0.5, zorder=5, clip_on=False, **style)
+    style: dict[str, Any] = {
+        "marker": point.look.marker,
+        "markersize": 5.5,
+        "color": point.look.colour,
+        "markeredgecolor": PAPER,
+        "markeredgewidth": 0.5,
+        "linestyle": "none",
+        "label": point.model,
+        "zorder": 5,
+    }
+    axes.plot(*point.place, clip_on=False, **{**style, **keywords})
 
 
-def _write_names(axes: Axes, points: Sequence[_Point]) -> None:
+def _write_names(panel: SizedAxes, points: Sequence[_Point]) -> None:
     """Write names beside their points, away from all points and intervals."""
-    panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
     places = [(np.array([p.place[0]]), np.array([p.place[1]])) for p in points]
     crosses = [line for point in points for line in _cross(point)]
     origin = (np.zeros(1), np.zeros(1))
@@ -175,7 +228,7 @@ def _on_infinite(points: Sequence[_Point]) -> str:
 
 def describe_components(models: Sequence[ModelResult], score: str = "brier") -> str:
     """Describe miscalibration, discrimination and score of each model."""
-    points = _points(models, score)
+    points = _points(models, score, line_styles(len(models)))
     finite = [point for point in points if np.isfinite(point.place).all()]
     label = _label(score)
     decimals = common_decimals(value for point in finite for value in point.place)

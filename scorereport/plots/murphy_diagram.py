@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
+from scorereport.plots.cost_curves import draw_curves, name_curves
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
-from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
-from scorereport.plots.style import HEAVY, INK, MUTED, MUTED_STYLE, SIZE, lighten, model_style, report_style
+from scorereport.plots.label_placement import SizedAxes
+from scorereport.plots.plotted_models import find_models
+from scorereport.plots.public_figures import draw_figure, open_axes, open_panel, public_plot
+from scorereport.plots.style import HEAVY, INK, MUTED, SIZE, lighten, line_styles, model_style, report_style
 from scorereport.plots.text import format_probability, join_sentences, shorten_text, wrap
+from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from scorereport.curves.murphy import MurphyCurve
     from scorereport.inference.dominance import MurphyDifference
+    from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
@@ -28,26 +37,50 @@ _ROW = _HEADING + _SMALL_HEIGHT + 7.0
 _MOST_PANELS = 6
 
 
+@public_plot
+def murphy(
+    source: Any,
+    y_prob: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ax: Axes | None = None,
+    labels: bool = True,
+    **keywords: Any,
+) -> Axes:
+    """Draw Murphy diagrams: the mean elementary score at every cost ratio; return the Axes.
+
+    A lower curve is better. The dotted line is that of the prevalence forecast.
+
+    {parameters}
+    """
+    models = find_models(source, y_prob, sample_weight)
+    lines = line_styles(len(models), keywords, labels=labels)
+    with open_panel(ax, _open_wide, lines.chosen) as panel:
+        _draw_murphy(panel, models, lines)
+    return panel.axes
+
+
 def plot_murphy(models: Sequence[ModelResult]) -> Figure:
     """Draw the mean elementary score of each model, and of the prevalence forecast, at every cost."""
     with report_style():
-        canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
-        axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
-        reference = models[0].curves.murphy.uncertainty
-        lines = [knotted_line(curve) for curve in (*(m.curves.murphy.score for m in models), reference)]
-        top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
-        window = choose_window(models)
-        set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio θ")
-        set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean elementary score")
-        panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
-        labels = [
-            *(CurveLabel(model.model, model_style(place)) for place, model in enumerate(models)),
-            CurveLabel("prevalence forecast", MUTED_STYLE, colour=MUTED),
-        ]
-        for line, label in reversed(list(zip(lines, labels, strict=True))):
-            axes.plot(*simplify(*line, panel.scale), **label.look.line())
-        label_curves(panel, lines, labels)
-        return canvas.figure
+        panel = _open_wide()
+        _draw_murphy(panel, models, line_styles(len(models)))
+        return panel.figure
+
+
+def _open_wide() -> SizedAxes:
+    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT))
+
+
+def _draw_murphy(panel: SizedAxes, models: Sequence[PlottedModel], styles: LineStyles) -> None:
+    axes, reference = panel.axes, models[0].curves.murphy.uncertainty
+    lines = [knotted_line(curve) for curve in (*(m.curves.murphy.score for m in models), reference)]
+    top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
+    window = choose_window(models)
+    set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio θ")
+    set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean elementary score")
+    draw_curves(panel, lines, name_curves(models, styles), styles)
 
 
 def describe_murphy(models: Sequence[ModelResult]) -> str:
@@ -83,6 +116,52 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
                 f"{format_probability(float(worse[-1]))}"
             )
     return f"Worse than the prevalence forecast at some costs: {join_words(found)}." if found else ""
+
+
+def murphy_difference(
+    source: Any, *, pair: tuple[str, str] | None = None, ax: Axes | None = None
+) -> Axes | Figure:
+    """Draw the differences of Murphy curves between models, with pointwise and simultaneous bands.
+
+    Without `ax`, a new figure has a panel for each of up to six pairs and is returned. With `ax`, one pair is
+    drawn into these Axes, which are returned.
+
+    Parameters
+    ----------
+    source
+        An `Evaluation` of several models, or its records `evaluation.comparisons.murphy`.
+    pair
+        The names of both models of one pair, in any order; all pairs unless given.
+    ax
+        The Axes to draw into, for one pair.
+    """
+    differences = _find_differences(source, pair)
+    if ax is None:
+        figure = draw_figure(lambda: plot_murphy_differences(differences))
+        return figure.axes[0] if len(differences) == 1 else figure
+    if len(differences) > 1:
+        raise UsageError(f"One Axes shows one pair; got {len(differences)}. Name it by `pair`.")
+    with open_axes(ax) as panel:
+        reach = _reach(differences)
+        set_axis(ax, "x", UNIT, list(window_ticks(UNIT)), "Cost ratio θ")
+        set_axis(ax, "y", (-reach, reach), list(even_ticks(-reach, reach, 4)), "Difference")
+        _draw_difference(panel, differences[0])
+    return ax
+
+
+def _find_differences(source: Any, pair: Sequence[str] | None) -> Sequence[MurphyDifference]:
+    found = source.comparisons.murphy if isinstance(source, Evaluation) else tuple(source)
+    if not found:
+        raise UsageError(
+            "There are no Murphy differences: they need two or more binary models in memory, and resamples."
+        )
+    if pair is None:
+        return found
+    of_pair = [one for one in found if {one.first, one.second} == set(pair)]
+    if not of_pair:
+        known = join_words([f"({one.first!r}, {one.second!r})" for one in found])
+        raise UsageError(f"`pair` must be one of {known}; got {tuple(pair)!r}.")
+    return of_pair
 
 
 def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from scorereport.plots.canvas import (
     write_placeholder,
 )
 from scorereport.plots.geometry import UNIT, choose_window, simplify, window_ticks
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.plotted_models import add_bands, find_kind, find_models, prevalence_of
+from scorereport.plots.public_figures import draw_figure, open_axes, public_plot
 from scorereport.plots.reliability_panel import (
     PanelSettings,
     ReliabilityPanel,
@@ -31,7 +34,7 @@ from scorereport.plots.reliability_panel import (
     components_of,
     write_guide,
 )
-from scorereport.plots.style import HEADING, HEAVY, MUTED, model_style, report_style
+from scorereport.plots.style import HEADING, HEAVY, MUTED, line_styles, model_style, report_style
 from scorereport.plots.text import format_probability, join_sentences, wrap
 
 if TYPE_CHECKING:
@@ -39,10 +42,13 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from scorereport.inference.flexible_curves import FlexibleCurve
     from scorereport.plots.geometry import Window
-    from scorereport.plots.style import ModelStyle
+    from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.plots.style import LineStyles, ModelStyle
+    from scorereport.reliability.bands import Band
     from scorereport.results.model_records import ModelResult
 
 
@@ -80,20 +86,98 @@ class _Grid:
         return left, self.top(row) + self.headings[row] + _UNDER_HEADING
 
 
+@public_plot
+def reliability(  # all but the data are keywords
+    source: Any,
+    y_prob: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    band: str | Band | Sequence[Band] | None = "consistency",
+    level: float | None = None,
+    ax: Axes | None = None,
+    labels: bool = True,
+    **keywords: Any,
+) -> Axes | Figure:
+    """Draw the CORP reliability diagram: the observed frequency of events against the forecast.
+
+    With `ax`, all models are drawn into these Axes, and one model alone has its histogram and its numbers.
+    Without it, a new figure has a panel for each model. Returns the Axes, or the figure of several panels.
+
+    {parameters}
+    band
+        "consistency", around the diagonal, in which a calibrated model lies; "confidence", around the curve;
+        None for none; or bands of `Corp.band`, for one model. Models of an evaluation have the bands that
+        were computed with it.
+    level
+        The level of the bands of fits and arrays, 0.9 unless given.
+
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
+    """
+    models = add_bands(find_models(source, y_prob, sample_weight), band, level)
+    styles = line_styles(len(models), keywords, labels=labels)
+    common = _common_settings(models, prevalence_of(models[0]), find_kind(band))
+    if ax is None:
+        figure = draw_figure(lambda: _draw_grid(models, common, styles), styles.chosen)
+        return figure.axes[0] if len(models) == 1 else figure
+    with open_axes(ax, styles.chosen, is_square=True) as panel:
+        _set_panel_axes(ax, common.window)
+        _draw_together(panel, models, common, styles)
+    return ax
+
+
 def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Figure:
     """Draw the reliability diagram of each model in its own panel, all with the same axes."""
     with report_style():
-        decimals = common_decimals(value for model in models for value in components_of(model))
-        common, grid = PanelSettings(choose_window(models), prevalence, decimals), _choose_grid(models)
-        canvas = Canvas.of(grid.width, grid.height)
-        for place in range(len(models)):
-            _draw_panel(canvas, grid, place, models, common)
-        if len(models) % grid.columns and grid.columns == 2:
-            write_guide(canvas, grid.corner(len(models)), grid.side, models)
-        return canvas.figure
+        return _draw_grid(models, _common_settings(models, prevalence), line_styles(len(models)))
 
 
-def _choose_grid(models: Sequence[ModelResult]) -> _Grid:
+def _common_settings(
+    models: Sequence[PlottedModel], prevalence: float, band: str = "consistency"
+) -> PanelSettings:
+    decimals = common_decimals(value for model in models for value in components_of(model))
+    return PanelSettings(choose_window(models), prevalence, decimals, band)
+
+
+def _draw_grid(models: Sequence[PlottedModel], common: PanelSettings, styles: LineStyles) -> Figure:
+    grid = _choose_grid(models)
+    canvas = Canvas.of(grid.width, grid.height)
+    for place in range(len(models)):
+        _draw_panel(canvas, grid, place, models, common, styles)
+    if len(models) % grid.columns and grid.columns == 2:
+        write_guide(canvas, grid.corner(len(models)), grid.side, models)
+    return canvas.figure
+
+
+def _draw_together(
+    panel: SizedAxes, models: Sequence[PlottedModel], common: PanelSettings, styles: LineStyles
+) -> None:
+    """Draw one model with all its parts, or the bands and curves of several models."""
+    panels = [
+        ReliabilityPanel(panel.axes, panel.width, model, look, common, styles.keywords)
+        for model, look in zip(models, styles.looks, strict=True)
+    ]
+    if len(panels) == 1:
+        panels[0].draw(with_numbers=styles.labels)
+        return
+    for one in panels:
+        one.draw_bands()
+    panels[0].draw_references()
+    for one in reversed(panels):
+        one.draw_curve()
+    if styles.labels:
+        curves = [model.curves.reliability for model in models]
+        names = [CurveLabel(model.model, look) for model, look in zip(models, styles.looks, strict=True)]
+        label_curves(panel, [(c.forecast, c.cep) for c in curves], names, [(np.array(UNIT), np.array(UNIT))])
+
+
+def _set_panel_axes(axes: Axes, window: Window) -> None:
+    set_axis(axes, "x", window, list(window_ticks(window)), "Forecast probability")
+    set_axis(axes, "y", window, list(window_ticks(window)), "Observed frequency")
+
+
+def _choose_grid(models: Sequence[PlottedModel]) -> _Grid:
     """Return one large panel, two columns, or three if two would be too long for a page."""
     if len(models) == 1:
         return _with_headings(models, 1, 103.0)
@@ -104,30 +188,37 @@ def _choose_grid(models: Sequence[ModelResult]) -> _Grid:
     return _with_headings(models, columns, max(min(widest, room), 40.0))
 
 
-def _with_headings(models: Sequence[ModelResult], columns: int, side: float) -> _Grid:
+def _with_headings(models: Sequence[PlottedModel], columns: int, side: float) -> _Grid:
     lines = [len(_heading(model, side)) for model in models]
     rows = [max(lines[start : start + columns]) for start in range(0, len(lines), columns)]
     return _Grid(columns=columns, side=side, headings=tuple(_LINE_OF_HEADING * n for n in rows))
 
 
-def _heading(model: ModelResult, side: float) -> list[str]:
+def _heading(model: PlottedModel, side: float) -> list[str]:
     return wrap(model.model, side * POINTS_PER_MM, lines=4, size=HEADING, weight=HEAVY)
 
 
 def _draw_panel(
-    canvas: Canvas, grid: _Grid, place: int, models: Sequence[ModelResult], common: PanelSettings
+    canvas: Canvas,
+    grid: _Grid,
+    place: int,
+    models: Sequence[PlottedModel],
+    common: PanelSettings,
+    styles: LineStyles,
 ) -> None:
     left, top = grid.corner(place)
     axes = canvas.panel(left, top, grid.side, grid.side)
     text = "\n".join(_heading(models[place], grid.side))
     canvas.write(left, top - _UNDER_HEADING, text, va="bottom", size=HEADING, weight=HEAVY)
     is_lowest, is_leftmost = place + grid.columns >= len(models), place % grid.columns == 0
-    ticks = list(window_ticks(common.window))
-    set_axis(axes, "x", common.window, ticks, "Forecast probability" if is_lowest else "")
-    set_axis(axes, "y", common.window, ticks, "Observed frequency" if is_leftmost else "")
+    _set_panel_axes(axes, common.window)
+    if not is_lowest:
+        axes.set_xlabel("")
     if not is_leftmost:
+        axes.set_ylabel("")
         axes.set_yticklabels([])
-    ReliabilityPanel(axes, grid.side * POINTS_PER_MM, models[place], model_style(place), common).draw()
+    side, look = grid.side * POINTS_PER_MM, styles.looks[place]
+    ReliabilityPanel(axes, side, models[place], look, common, styles.keywords).draw()
 
 
 def describe_reliability(models: Sequence[ModelResult], *, prevalence: float) -> str:

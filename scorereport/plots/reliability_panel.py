@@ -9,7 +9,18 @@ import numpy as np
 from scorereport._utils.formatting import format_level, format_number, format_percent
 from scorereport.plots.canvas import POINTS_PER_MM, Canvas, fill_outline
 from scorereport.plots.geometry import UNIT, band_lines, cut_line, flat_runs, simplify, step_outline
-from scorereport.plots.style import HEADING, MUTED, ON_PAPER, QUIET, SMALL, ModelStyle, lighten, model_style
+from scorereport.plots.style import (
+    HEADING,
+    INK,
+    MUTED,
+    ON_PAPER,
+    QUIET,
+    SMALL,
+    ModelStyle,
+    heavy_weight,
+    lighten,
+    model_style,
+)
 from scorereport.plots.text import drop_zero, find_decomposition, format_short, wrap
 
 if TYPE_CHECKING:
@@ -21,7 +32,7 @@ if TYPE_CHECKING:
     from scorereport.curves.fitted import Histogram, ReliabilityCurve
     from scorereport.plots.geometry import Window
     from scorereport.reliability.bands import Band
-    from scorereport.results.model_records import ModelResult, ModelScores
+    from scorereport.results.model_records import ModelScores
 
 
 THICK = 2.3
@@ -73,6 +84,8 @@ class PanelSettings(NamedTuple):
     window: Window
     prevalence: float
     decimals: int
+    #: The kind of the bands that are drawn; empty for none.
+    band: str = "consistency"
 
 
 def outline_style(look: ModelStyle) -> dict[str, Any]:
@@ -88,6 +101,13 @@ class ReliabilityPanel(NamedTuple):
     model: HasDiagram
     look: ModelStyle
     common: PanelSettings
+    #: Keywords of Matplotlib for the curve.
+    keywords: dict[str, Any] = {}  # noqa: RUF012  # never changed
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model; a view of a class model has none."""
+        return getattr(self.model, "model", "")
 
     @property
     def window(self) -> Window:
@@ -102,17 +122,28 @@ class ReliabilityPanel(NamedTuple):
 
     def draw(self, *, with_numbers: bool = True) -> None:
         """Draw the diagram, background first; a small panel may leave the numbers to its heading."""
-        for band in bands_of(self.model, "pointwise"):
-            self._fill(band)
-        for band in bands_of(self.model, "simultaneous"):
-            self._outline(band)
+        self.draw_bands()
         self._draw_histogram()
-        self.axes.plot(self.window, self.window, color=MUTED, linewidth=0.6, clip_on=False)
-        self._mark_prevalence()
-        self._draw_curve()
+        self.draw_references()
+        self.draw_curve()
         if with_numbers:
             self._write_numbers()
         self._write_share_beyond()
+
+    def draw_bands(self) -> None:
+        """Draw the bands of the model."""
+        for band in self._bands("pointwise"):
+            self._fill(band)
+        for band in self._bands("simultaneous"):
+            self._outline(band)
+
+    def draw_references(self) -> None:
+        """Draw the diagonal, and mark the prevalence."""
+        self.axes.plot(self.window, self.window, color=MUTED, linewidth=0.6, clip_on=False)
+        self._mark_prevalence()
+
+    def _bands(self, coverage: str) -> list[Band]:
+        return bands_of(self.model, coverage, self.common.band)
 
     def _fill(self, band: Band) -> None:
         (x, lower), (x_upper, upper) = (simplify(*line, self.scale) for line in self._bounds(band))
@@ -149,17 +180,23 @@ class ReliabilityPanel(NamedTuple):
             stems = self.axes.vlines(histogram.lower, base, base + bars, color=QUIET, linewidth=width)
             stems.set(clip_on=self.window != UNIT, zorder=1)
 
-    def _draw_curve(self) -> None:
+    def draw_curve(self) -> None:
+        """Draw the reliability curve, thick where forecasts are pooled into one block."""
         curve = self.model.curves.reliability
         x, y = simplify(curve.forecast, curve.cep, self.scale)
         colour = self.look.colour
         style: dict[str, Any] = {"color": colour, "solid_joinstyle": "round", "clip_on": self.window != UNIT}
-        self.axes.plot(x, y, linewidth=_THIN, zorder=4, **style)
+        style |= self.keywords
+        thin = style.pop("linewidth", _THIN)
+        self.axes.plot(x, y, **{"linewidth": thin, "zorder": 4, "label": self.name, **style})
+        style.pop("label", None)
         flat = flat_runs(curve.forecast, curve.cep, _SHORTEST / self.scale[0])
-        self.axes.plot(*flat, linewidth=THICK, zorder=5, **style)
+        if len(flat[0]):
+            self.axes.plot(*flat, **{"linewidth": thin * THICK / _THIN, "zorder": 5, **style})
         if curve.forecast_type == "discrete" and len(curve.forecast) <= _MOST_DOTS:
             size = 4.5 if len(curve.forecast) == 1 else 3.2
-            self.axes.plot(curve.forecast, curve.cep, "o", ms=size, mew=0, zorder=5, **style)
+            dots = {"marker": "o", "linestyle": "none", "markersize": size, "markeredgewidth": 0, "zorder": 5}
+            self.axes.plot(curve.forecast, curve.cep, **{**dots, **style, "linestyle": "none"})
 
     def _mark_prevalence(self) -> None:
         """Draw triangles at the prevalence on both axes, with a label where a large panel has room."""
@@ -188,7 +225,13 @@ class ReliabilityPanel(NamedTuple):
             }
             self.axes.text(left, y, name, color=MUTED, **style)
             self.axes.text(
-                left + _BOX[0] / self.side, y, text, ha="right", weight=400 if line else 600, **style
+                left + _BOX[0] / self.side,
+                y,
+                text,
+                ha="right",
+                weight=400 if line else heavy_weight(),
+                color=INK,
+                **style,
             )
 
     def _emptier_corner(self) -> tuple[float, float]:
@@ -218,7 +261,7 @@ class ReliabilityPanel(NamedTuple):
         yield 10.0, cep, cep
         is_drawn = (x >= curve.forecast[0]) & (x <= curve.forecast[-1])
         for coverage, weight in (("pointwise", 2.0), ("simultaneous", 1.0)):
-            for band in bands_of(self.model, coverage):
+            for band in self._bands(coverage):
                 lower, upper = (np.where(is_drawn, bound, np.nan) for bound in band.at(x))
                 yield weight, lower, upper
 
@@ -244,13 +287,13 @@ def components_of(model: HasDiagram) -> tuple[float, float, float]:
     return part.miscalibration, part.discrimination, part.uncertainty
 
 
-def bands_of(model: HasDiagram, coverage: str) -> list[Band]:
-    """Return the consistency bands of a model with this coverage."""
-    return [band for band in model.bands if band.kind == "consistency" and band.coverage == coverage]
+def bands_of(model: HasDiagram, coverage: str, kind: str = "consistency") -> list[Band]:
+    """Return the bands of a model of this kind with this coverage."""
+    return [band for band in model.bands if (band.kind, band.coverage) == (kind, coverage)]
 
 
 def write_guide(
-    canvas: Canvas, corner: tuple[float, float], side: float, models: Sequence[ModelResult]
+    canvas: Canvas, corner: tuple[float, float], side: float, models: Sequence[HasDiagram]
 ) -> None:
     """Write a guide to the symbols in the place of an unused panel."""
     left, top = corner
@@ -265,7 +308,7 @@ def write_guide(
         y += height + apart
 
 
-def _guide(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
+def _guide(models: Sequence[HasDiagram]) -> Iterator[tuple[str, str]]:
     yield "curve", "Observed frequency of events by forecast; thick: forecasts pooled into one block"
     yield "diagonal", "Perfect calibration"
     for coverage, kind in (("pointwise", "band"), ("simultaneous", "outline")):

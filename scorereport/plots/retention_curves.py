@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
 from scorereport.plots.geometry import even_ticks
+from scorereport.plots.label_placement import CurveLabel, label_curves
+from scorereport.plots.public_figures import draw_figure, open_axes
 from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, model_style, report_style
 from scorereport.plots.text import clean_text, join_sentences, shorten_text, text_width, wrap
+from scorereport.results.class_records import ClassModelResult
+from scorereport.results.evaluation import Evaluation
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport.inference.retention_bands import RetentionBand
-    from scorereport.results.class_records import ClassModelResult
 
 _LEFT, _RIGHT, _GAP = 10.5, 3.0, 11.5
 _KEY_ROW, _SAMPLE, _AFTER_SAMPLE, _BETWEEN = 4.6, 7.0, 1.5, 5.0
@@ -57,26 +61,78 @@ class _Grid:
         return self.top + sum(self.headings[:row]) + row * (self.height + _UNDER_PANEL)
 
 
+def retention(
+    source: Any, *, metric: str | None = None, ax: Axes | None = None, labels: bool = True
+) -> Axes | Figure:
+    """Draw retention curves: a metric on the retained cases against the share of cases set aside.
+
+    Without `ax`, a new figure has a panel for each model and metric and is returned. With `ax`, one metric of
+    one model is drawn into these Axes, with a line for each score, and the Axes are returned.
+
+    Parameters
+    ----------
+    source
+        An `Evaluation` of models of K classes with retention curves, or records of its models.
+    metric
+        The name of one metric; all of them unless given, or with `ax` the first.
+    ax
+        The Axes to draw into, for one model.
+    labels
+        Whether the scores are named beside their curves.
+    """
+    models = _find_models(source)
+    known = _metrics(models)
+    if metric is not None and metric not in known:
+        raise UsageError(f"`metric` must be one of {join_words(known)}; got {metric!r}.")
+    if ax is None:
+        figure = draw_figure(lambda: _draw_figure(models, known if metric is None else [metric]))
+        return figure.axes[0] if len(figure.axes) == 1 else figure
+    if len(models) > 1:
+        raise UsageError(f"One Axes shows one model; got {len(models)}. Pass one of `class_models`.")
+    with open_axes(ax) as panel:
+        bands, scores = _of_metric(models, metric or known[0]), _scores(models)
+        _set_axes(ax, bands, is_lowest=True)
+        ax.set_ylabel(_label(metric or known[0]))
+        _draw_bands(ax, bands, scores)
+        names = [CurveLabel(_label(band.score), model_style(scores.index(band.score))) for band in bands]
+        label_curves(panel, [(100 * b.fraction, b.value) for b in bands], names if labels else ())
+    return ax
+
+
+def _find_models(source: Any) -> tuple[ClassModelResult, ...]:
+    if isinstance(source, Evaluation):
+        source = source.class_models
+    models = (source,) if isinstance(source, ClassModelResult) else tuple(source)
+    if not any(model.retention for model in models):
+        raise UsageError(
+            "There are no retention curves: they are of models of K classes, see `retention_fractions` of `evaluate`."
+        )
+    return models
+
+
 def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
     """Draw each metric on the retained cases against the share of cases set aside, for every score."""
-    metrics = _metrics(models)
     with report_style():
-        grid = _choose_grid(models, metrics)
-        canvas = Canvas.of(WIDTH, grid.bottom)
-        _draw_key(canvas, _scores(models))
-        panels = [(model, metric) for model in models for metric in metrics]
-        for place, (model, metric) in enumerate(panels):
-            left, top = grid.corner(place)
-            axes = canvas.panel(left, top, grid.width, grid.height)
-            is_lowest = place + grid.columns >= len(panels)
-            _set_axes(axes, _of_metric(models, metric), is_lowest=is_lowest)
-            _draw_bands(axes, _of_metric([model], metric), _scores(models))
-            if len(models) == 1 or place < len(metrics):
-                _write_heading(canvas, (left, top - _above(models)), metric, grid.width)
-            if len(models) > 1 and metric == metrics[0]:
-                name = shorten_text(model.model, (WIDTH - _RIGHT) * POINTS_PER_MM, size=SIZE, weight=HEAVY)
-                canvas.write(0.0, top - _UNDER_HEADING, name, va="bottom", size=SIZE, weight=HEAVY)
-        return canvas.figure
+        return _draw_figure(models, _metrics(models))
+
+
+def _draw_figure(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> Figure:
+    grid = _choose_grid(models, metrics)
+    canvas = Canvas.of(WIDTH, grid.bottom)
+    _draw_key(canvas, _scores(models))
+    panels = [(model, metric) for model in models for metric in metrics]
+    for place, (model, metric) in enumerate(panels):
+        left, top = grid.corner(place)
+        axes = canvas.panel(left, top, grid.width, grid.height)
+        is_lowest = place + grid.columns >= len(panels)
+        _set_axes(axes, _of_metric(models, metric), is_lowest=is_lowest)
+        _draw_bands(axes, _of_metric([model], metric), _scores(models))
+        if len(models) == 1 or place < len(metrics):
+            _write_heading(canvas, (left, top - _above(models)), metric, grid.width)
+        if len(models) > 1 and metric == metrics[0]:
+            name = shorten_text(model.model, (WIDTH - _RIGHT) * POINTS_PER_MM, size=SIZE, weight=HEAVY)
+            canvas.write(0.0, top - _UNDER_HEADING, name, va="bottom", size=SIZE, weight=HEAVY)
+    return canvas.figure
 
 
 def _metrics(models: Sequence[ClassModelResult]) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from scorereport.errors import UsageError
 from scorereport.plots.fonts import FALLBACK, font_files
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ _DASHES: tuple[tuple[float, ...], ...] = (
 _MARKERS = ("o", "s", "^", "D", "v")
 #: Settings of Matplotlib are global to the process: one figure is drawn at a time.
 _LOCK = RLock()
+#: The fonts in which text is measured: those of the report, or of the axes that a caller gave.
+_families: ContextVar[tuple[str, ...]] = ContextVar("families", default=FAMILIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,45 @@ def model_style(place: int) -> ModelStyle:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineStyles:
+    """The styles of the lines of all models, and the keywords of Matplotlib that a caller gave for them."""
+
+    looks: tuple[ModelStyle, ...]
+    keywords: dict[str, Any]
+    labels: bool = True
+    #: The colours that the caller chose.
+    chosen: tuple[str, ...] = ()
+
+    def of(self, place: int, width: float = 1.3) -> dict[str, Any]:
+        """Return the arguments of the line of one model."""
+        return {**self.looks[place].line(width), **self.keywords}
+
+
+def line_styles(n: int, keywords: dict[str, Any] | None = None, *, labels: bool = True) -> LineStyles:
+    """Return the styles of n models; keywords are those of a line, `color` may be one for each model."""
+    looks = tuple(model_style(place) for place in range(n))
+    if not keywords:
+        return LineStyles(looks=looks, keywords={}, labels=labels)
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.colors import is_color_like, to_hex
+    from matplotlib.lines import Line2D
+
+    others = normalize_kwargs(keywords, Line2D)
+    given = others.pop("color", None)
+    if given is None:
+        return LineStyles(looks=looks, keywords=others, labels=labels)
+    of_models = [given] * n if is_color_like(given) else list(given)
+    if len(of_models) != n or not all(map(is_color_like, of_models)):
+        raise UsageError(f"`color` must be one colour, or one for each model; got {given!r} for {n}.")
+    chosen = tuple(map(to_hex, of_models))
+    looks = tuple(
+        replace(look, colour=colour, tint=lighten(colour, 0.2))
+        for look, colour in zip(looks, chosen, strict=True)
+    )
+    return LineStyles(looks=looks, keywords=others, labels=labels, chosen=chosen)
+
+
 def lighten(colour: str, share: float) -> str:
     """Mix a colour with white; the tint requires no transparency."""
     parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
@@ -78,8 +121,36 @@ def report_style() -> Iterator[None]:
     import matplotlib as mpl
 
     _register_fonts()
-    with _LOCK, mpl.rc_context(_settings()):
-        yield
+    token = _families.set(FAMILIES)
+    try:
+        with _LOCK, mpl.rc_context(_settings()):
+            yield
+    finally:
+        _families.reset(token)
+
+
+def current_families() -> tuple[str, ...]:
+    """Return the fonts in which text is drawn now."""
+    return _families.get()
+
+
+def heavy_weight() -> int:
+    """Return the weight of bold text: that of the report's fonts, or the one that other fonts have."""
+    return HEAVY if current_families() == FAMILIES else 700
+
+
+@contextmanager
+def user_style() -> Iterator[None]:
+    """Draw in the style that the user set in Matplotlib, into axes that the user made."""
+    import matplotlib as mpl
+
+    _register_fonts()
+    token = _families.set(tuple(mpl.rcParams["font.family"]))
+    try:
+        with _LOCK, mpl.rc_context(_NEEDED):
+            yield
+    finally:
+        _families.reset(token)
 
 
 @cache
@@ -122,6 +193,8 @@ def _settings() -> dict[Any, Any]:
     }
 
 
+#: Settings that a plot needs in any style: names of models are no formulas.
+_NEEDED: dict[Any, Any] = {"text.parse_math": False, "text.usetex": False}
 #: Settings that a user's own style of Matplotlib would otherwise change.
 _INDEPENDENT_OF_THE_USER = {
     "axes.axisbelow": True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_interval, format_number, join_words
 from scorereport.plots.fonts import replace_missing
-from scorereport.plots.style import FAMILIES, SMALL
+from scorereport.plots.style import HEAVY, SMALL, current_families, heavy_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,13 +45,18 @@ def drop_zero(text: str) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text
 
 
-@lru_cache(maxsize=4096)
 def text_width(text: str, size: float = SMALL, weight: int = 400) -> float:
-    """Return the width of a line of text in points."""
+    """Return the width of a line of text in points, in the fonts in which it is drawn now."""
+    drawn = heavy_weight() if weight >= HEAVY else weight
+    return _measure_text(text, size, drawn, current_families())
+
+
+@lru_cache(maxsize=4096)
+def _measure_text(text: str, size: float, weight: int, families: tuple[str, ...]) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    properties = FontProperties(family=list(FAMILIES), size=size, weight=weight)
+    properties = FontProperties(family=list(families), size=size, weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, properties, ismath=False)[0])
 
 

@@ -21,6 +21,7 @@ from scorereport._utils.checks import (
 )
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_plain
+from scorereport._utils.registration import call_registered
 from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic_bands import QUANTILES, R_TABLE_ENDS
 from scorereport.reliability.bands import (
@@ -261,6 +262,13 @@ class Corp:
             curves = draw_calibrated_curves(self.sample, request)
             return simultaneous_consistency_band(self.sample, curves, request.level)
         return honest_confidence_band(self.sample, request.level)
+
+    def plot(self, kind: str = "reliability", **keywords: Any) -> Any:
+        """Draw the fit by a plot of `scorereport.plots`, such as "reliability", "murphy" or "roc".
+
+        Keywords such as `ax` and `color` are those of the plot; it returns the Axes.
+        """
+        return call_registered("plot", self, kind, **keywords)
 
     def require_events(self, what: str) -> None:
         """Raise an error if outcomes are real numbers, for results that need events."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
+from scorereport._utils.registration import call_registered
 from scorereport.inference.population_stability import Stability
 from scorereport.results import frames
 from scorereport.results.class_records import ClassModelResult
@@ -195,6 +196,14 @@ class Evaluation(_OnData):
             column=[h.column for h in self.heterogeneity],
             model=[h.model for h in self.heterogeneity],
         )
+
+    def plot(self, kind: str = "reliability", **keywords: Any) -> Any:
+        """Draw the models by a plot of `scorereport.plots`, such as "roc", "murphy" or "decision_curve".
+
+        Keywords such as `ax` and `color` are those of the plot; it returns the Axes, or the figure if it has
+        several panels.
+        """
+        return call_registered("plot", self, kind, **keywords)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the results document as JSON; if a path is given, also write it to a file."""

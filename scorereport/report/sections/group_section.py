@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_level
-from scorereport.plots.forest_plots import describe_groups, describe_windows, plot_groups, plot_windows
+from scorereport.plots.forest_plots import describe_groups, plot_groups
+from scorereport.plots.period_plots import describe_windows, plot_windows
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,

@@ -1,0 +1,39 @@
+"""Curves of all models over costs or thresholds in one panel, each with its label beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.plots.geometry import simplify
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.style import MUTED, MUTED_STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.plots.style import LineStyles
+
+    Line = tuple[FloatArray, FloatArray]
+
+
+def name_curves(models: Sequence[PlottedModel], styles: LineStyles) -> list[CurveLabel]:
+    """Return the labels of the curves of all models and, last, of the prevalence forecast."""
+    of_models = [CurveLabel(model.model, look) for model, look in zip(models, styles.looks, strict=True)]
+    return [*of_models, CurveLabel("prevalence forecast", MUTED_STYLE, colour=MUTED)]
+
+
+def draw_curves(
+    panel: SizedAxes, lines: Sequence[Line], labels: Sequence[CurveLabel], styles: LineStyles
+) -> None:
+    """Draw the curves of the models, then those of references, and write their labels."""
+    bottom, top = panel.axes.get_ylim()
+    near = [(x, np.clip(y, 2 * bottom - top, 2 * top - bottom)) for x, y in lines]
+    for place, (line, label) in reversed(list(enumerate(zip(near, labels, strict=True)))):
+        is_model = place < len(styles.looks)
+        style = styles.of(place) if is_model else label.look.line()
+        panel.axes.plot(*simplify(*line, panel.scale), **{"label": label.name, **style})
+    label_curves(panel, near, labels if styles.labels else ())
