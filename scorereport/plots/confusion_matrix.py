@@ -20,7 +20,6 @@ from scorereport.plots.style import (
     MUTED,
     PAPER,
     QUIET,
-    SIZE,
     SMALL,
     lighten,
     model_style,
@@ -302,9 +301,9 @@ def _label_axes(axes: Axes, grid: _Grid, place: int, labels: Sequence[str]) -> N
     rotation = 0 if _are_level(labels, grid.side) else 90
     axes.set_xticks(ticks, shown if grid.is_lowest(place) else [], rotation=rotation)
     if place % grid.columns == 0:
-        axes.set_ylabel("Observed class", size=SIZE)
+        axes.set_ylabel("Observed class")
     if grid.is_lowest(place):
-        axes.set_xlabel("Predicted class", size=SIZE)
+        axes.set_xlabel("Predicted class")
 
 
 def describe_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> str:

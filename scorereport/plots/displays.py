@@ -202,8 +202,9 @@ def _event_label(estimator: Any, pos_label: Any) -> Any:
         raise UsageError(f"The classifier must have two classes; it has {len(classes)}.")
     if pos_label is None:
         return classes[1]
-    if pos_label not in list(classes):
-        raise UsageError(f"`pos_label` must be one of {list(classes)}; got {pos_label!r}.")
+    labels = np.asarray(classes).tolist()
+    if pos_label not in labels:
+        raise UsageError(f"`pos_label` must be one of {labels}; got {pos_label!r}.")
     return pos_label
 
 

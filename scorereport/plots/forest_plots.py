@@ -107,14 +107,16 @@ def _draw_rows(axes: Axes, rows: _Rows, limits: tuple[float, float], styles: Lin
     for place, name in enumerate(rows.models):
         y = np.arange(len(rows.values), dtype=np.float64) + (place - (len(rows.models) - 1) / 2) * step
         found = [_numbers(values.get(name)) for values in rows.values]
-        _draw_model(axes, np.array(found), y, styles.looks[place], size)
+        _draw_model(axes, np.array(found), y, styles.looks[place], size, name)
 
 
 def _numbers(value: MeasureValue | None) -> tuple[float, float, float]:
     return (np.nan, np.nan, np.nan) if value is None else (value.value, value.lower, value.upper)
 
 
-def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, size: float) -> None:
+def _draw_model(
+    axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, size: float, name: str
+) -> None:
     """Draw points and intervals of one model; an arrow where an interval extends beyond the axis."""
     first, last = axes.get_xlim()
     point, lower, upper = found.T
@@ -131,6 +133,7 @@ def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, 
         mec=PAPER,
         mew=0.3 if size > 4 else 0,
         zorder=4,
+        label=name,
         **style,
     )
 
@@ -191,6 +194,8 @@ def groups(
         texts = [f"{_name(group, found)} ({format_count(group.sample.rows)})" for group in found]
         ax.set_yticks(range(len(found)), [wrap(text, _LABELS * POINTS_PER_MM, lines=1)[0] for text in texts])
         _draw_rows(ax, rows, limits, styles)
+        if len(names) > 1:
+            ax.legend(frameon=False)
     return ax
 
 

@@ -122,7 +122,8 @@ def _draw_points(panel: SizedAxes, points: Sequence[_Point], styles: LineStyles)
     _draw_equal_scores(axes, points[0].part, limits)
     for point in finite:
         _draw_point(axes, point, styles.keywords)
-    axes.plot(0, 0, marker="o", markersize=4.5, color=PAPER, mec=INK, mew=0.8, clip_on=False, zorder=6)
+    origin: dict[str, Any] = {"marker": "o", "markersize": 4.5, "mec": INK, "mew": 0.8, "linestyle": "none"}
+    axes.plot(0, 0, color=PAPER, clip_on=False, zorder=6, **origin)
     if styles.labels:
         _write_names(panel, finite)
 

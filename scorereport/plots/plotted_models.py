@@ -14,6 +14,7 @@ from scorereport.reliability.bands import KINDS, Band
 from scorereport.reliability.fit import Corp, corp
 from scorereport.results.evaluation import Evaluation
 from scorereport.results.model_records import ModelResult, ModelScores
+from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 #: Name of a model that has none.
 UNNAMED = "forecast"
 #: Points of the curves of a fit, as in an evaluation.
-_POINTS = 500
+_POINTS = EvaluationSettings().curve_points
 #: Level of the bands of fits.
 _LEVEL = 0.9
 
@@ -100,7 +101,7 @@ def _of_evaluation(evaluation: Evaluation) -> tuple[ModelResult, ...]:
     if not evaluation.models:
         raise UsageError(
             "This plot shows binary models; the evaluation is of models of K classes. "
-            "Plots of these are `confusion`, `retention`, `components` and `groups`."
+            "Plots of these are `confusion`, `retention` and `groups`."
         )
     return evaluation.models
 

@@ -104,9 +104,7 @@ def _find_models(source: Any) -> tuple[ClassModelResult, ...]:
         source = source.class_models
     models = (source,) if isinstance(source, ClassModelResult) else tuple(source)
     if not any(model.retention for model in models):
-        raise UsageError(
-            "There are no retention curves: they are of models of K classes, see `retention_fractions` of `evaluate`."
-        )
+        raise UsageError("There are no retention curves: they are those of models of K classes.")
     return models
 
 
