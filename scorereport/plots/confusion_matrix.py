@@ -11,7 +11,7 @@ from scorereport._utils.checks import check_inside
 from scorereport._utils.formatting import format_level, format_number, format_percent, join_words
 from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
-from scorereport.plots.plotted_models import FittedModel, find_models
+from scorereport.plots.plotted_models import FittedModel, find_models, is_class_model, is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes
 from scorereport.plots.style import (
     HEADING,
@@ -26,8 +26,6 @@ from scorereport.plots.style import (
     report_style,
 )
 from scorereport.plots.text import join_sentences, shorten_text, text_width, wrap
-from scorereport.results.class_records import ClassModelResult
-from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.plots.plotted_models import PlottedModel
+    from scorereport.results.class_records import ClassModelResult
 
 #: Most classes whose cells have numbers.
 MOST_NUMBERED = 10
@@ -133,10 +132,10 @@ def _find_tables(
     source: Any, y_prob: Any, sample_weight: ArrayLike | None, threshold: float
 ) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
     """Return the confusion table of each model, and the names of the classes."""
-    if isinstance(source, Evaluation) and source.data.classes is not None:
+    if is_evaluation(source) and source.data.classes is not None:
         found = {m.model: np.array(m.confusion.counts) for m in source.class_models}
         return found, source.data.classes.labels
-    if isinstance(source, ClassModelResult):
+    if is_class_model(source):
         counts = np.array(source.confusion.counts)
         return {source.model: counts}, tuple(str(place) for place in range(len(counts)))
     check_inside(threshold, "threshold", 0, 1, closed="both")

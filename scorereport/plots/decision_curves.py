@@ -12,11 +12,10 @@ from scorereport.plots.canvas import WIDTH, Canvas, fill_outline, set_axis
 from scorereport.plots.cost_curves import draw_curves, name_curves
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes
-from scorereport.plots.plotted_models import find_models
+from scorereport.plots.plotted_models import find_models, is_evaluation
 from scorereport.plots.public_figures import open_panel, public_plot
 from scorereport.plots.style import MUTED, ModelStyle, line_styles, report_style
 from scorereport.plots.text import format_probability, join_sentences
-from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +98,7 @@ def decision_curve(
 
 def _find_interval(source: Any, given: Any) -> Interval:
     if given is None:
-        return source.settings.cost_interval if isinstance(source, Evaluation) else None
+        return source.settings.cost_interval if is_evaluation(source) else None
     lower, upper = COST_INTERVAL.check(given, "cost_interval")
     return lower, upper
 

@@ -19,10 +19,10 @@ from scorereport.plots.group_measures import (
     summarize_values,
     value_limits,
 )
+from scorereport.plots.plotted_models import is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes
 from scorereport.plots.style import MUTED, PAPER, RULE, SMALL, ModelStyle, line_styles, report_style
 from scorereport.plots.text import wrap
-from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,7 +200,7 @@ def groups(
 
 
 def _find_groups(source: Any, column: str | None) -> tuple[GroupResult, ...]:
-    found = source.groups if isinstance(source, Evaluation) else tuple(source)
+    found = source.groups if is_evaluation(source) else tuple(source)
     if not found:
         raise UsageError("The evaluation has no groups: name their columns by `groups` in `evaluate`.")
     columns = list(dict.fromkeys(group.column for group in found))

@@ -12,11 +12,10 @@ from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline,
 from scorereport.plots.cost_curves import draw_curves, name_curves
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
-from scorereport.plots.plotted_models import find_models
+from scorereport.plots.plotted_models import find_models, is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes, open_panel, public_plot
 from scorereport.plots.style import HEAVY, INK, MUTED, SIZE, lighten, line_styles, model_style, report_style
 from scorereport.plots.text import format_probability, join_sentences, shorten_text, wrap
-from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,7 +149,7 @@ def murphy_difference(
 
 
 def _find_differences(source: Any, pair: Sequence[str] | None) -> Sequence[MurphyDifference]:
-    found = source.comparisons.murphy if isinstance(source, Evaluation) else tuple(source)
+    found = source.comparisons.murphy if is_evaluation(source) else tuple(source)
     if not found:
         raise UsageError(
             "There are no Murphy differences: they need two or more binary models in memory, and resamples."

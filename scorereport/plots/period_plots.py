@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.errors import UsageError
-from scorereport.history.trend.drift_records import Trend
 from scorereport.plots.canvas import WIDTH, Canvas, set_axis, write_placeholder
 from scorereport.plots.geometry import even_ticks
 from scorereport.plots.group_measures import (
@@ -21,12 +20,11 @@ from scorereport.plots.group_measures import (
     value_limits,
 )
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.plotted_models import is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_panel
 from scorereport.plots.style import PAPER, ModelStyle, line_styles, report_style
 from scorereport.plots.text import text_width, wrap
 from scorereport.plots.trend_plot import plot_trend
-from scorereport.results.evaluation import Evaluation
-from scorereport.results.model_records import GroupResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.plots.style import LineStyles
+    from scorereport.results.model_records import GroupResult
 
 _LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT = 15.0, 2.0, 142.0, 66.0
 
@@ -59,7 +58,7 @@ def trend(
     color
         The colour of the lines, for all models or one for each.
     """
-    if isinstance(source, Trend):
+    if _is_trend(source):
         return draw_figure(lambda: plot_trend(source, ()))
     found = _find_windows(source)
     measure = measure or main_measure(found)
@@ -69,8 +68,16 @@ def trend(
     return panel.axes
 
 
+def _is_trend(source: Any) -> bool:
+    from scorereport.history.trend.drift_records import Trend
+
+    return isinstance(source, Trend)
+
+
 def _find_windows(source: Any) -> tuple[GroupResult, ...]:
     if isinstance(source, Mapping):
+        from scorereport.results.model_records import GroupResult
+
         return tuple(
             GroupResult(
                 column="",
@@ -80,7 +87,7 @@ def _find_windows(source: Any) -> tuple[GroupResult, ...]:
             )
             for label, evaluation in source.items()
         )
-    found = source.windows if isinstance(source, Evaluation) else tuple(source)
+    found = source.windows if is_evaluation(source) else tuple(source)
     if not found:
         raise UsageError("The evaluation has no periods: name a column of dates by `time` in `evaluate`.")
     return found

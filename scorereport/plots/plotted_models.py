@@ -1,4 +1,7 @@
-"""What the public plots take: an evaluation, fits, records of models, or arrays of outcomes and forecasts."""
+"""What the public plots take: an evaluation, fits, records of models, or arrays of outcomes and forecasts.
+
+Processes that draw the figures of a report load this module too, so it imports kernels when they are used.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_option
 from scorereport.errors import UsageError
-from scorereport.evaluation.model_curves import collect_curves
-from scorereport.reliability.bands import KINDS, Band
-from scorereport.reliability.fit import Corp, corp
-from scorereport.results.evaluation import Evaluation
-from scorereport.results.model_records import ModelResult, ModelScores
-from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from typing import TypeAlias
 
-    from scorereport.results.model_records import ModelCurves
+    from numpy.typing import ArrayLike
+    from typing_extensions import TypeIs
+
+    from scorereport.reliability.bands import Band  # noqa: TC004  # types of fields, imported where used
+    from scorereport.reliability.fit import Corp  # noqa: TC004
+    from scorereport.results.class_records import ClassModelResult
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import ModelCurves, ModelResult, ModelScores
+
+    PlottedModel: TypeAlias = "ModelResult | FittedModel"
 
 #: Name of a model that has none.
 UNNAMED = "forecast"
-#: Points of the curves of a fit, as in an evaluation.
-_POINTS = EvaluationSettings().curve_points
 #: Level of the bands of fits.
 _LEVEL = 0.9
 
@@ -39,17 +43,19 @@ class FittedModel:
 
     @cached_property
     def curves(self) -> ModelCurves:
-        """All curves of the fit."""
-        return collect_curves(self.fit, _POINTS)
+        """All curves of the fit, with as many points as in an evaluation."""
+        from scorereport.evaluation.model_curves import collect_curves
+        from scorereport.results.settings import EvaluationSettings
+
+        return collect_curves(self.fit, EvaluationSettings().curve_points)
 
     @cached_property
     def scores(self) -> ModelScores:
         """The decompositions of the Brier and the log score; there are no intervals."""
+        from scorereport.results.model_records import ModelScores
+
         parts = tuple(self.fit.decompose(score) for score in ("brier", "log_loss"))
         return ModelScores(model=self.model, scores=(), decompositions=parts)
-
-
-PlottedModel = ModelResult | FittedModel
 
 
 def find_models(
@@ -65,6 +71,8 @@ def find_models(
     sample_weight : with outcomes, the weights of the cases
     """
     if y_prob is not None:
+        from scorereport.reliability.fit import corp
+
         forecasts = y_prob if isinstance(y_prob, Mapping) else {name_of(y_prob): y_prob}
         return tuple(
             FittedModel(model=str(name), fit=corp(source, p, sample_weight)) for name, p in forecasts.items()
@@ -80,16 +88,38 @@ def name_of(y_prob: Any) -> str:
     return name if isinstance(name, str) and name else UNNAMED
 
 
+def is_evaluation(source: Any) -> TypeIs[Evaluation]:
+    """Whether this is an evaluation."""
+    from scorereport.results.evaluation import Evaluation
+
+    return isinstance(source, Evaluation)
+
+
+def is_class_model(source: Any) -> TypeIs[ClassModelResult]:
+    """Whether this is the record of a model of K classes."""
+    from scorereport.results.class_records import ClassModelResult
+
+    return isinstance(source, ClassModelResult)
+
+
+def _is_model(source: Any) -> TypeIs[PlottedModel]:
+    from scorereport.results.model_records import ModelResult
+
+    return isinstance(source, (ModelResult, FittedModel))
+
+
 def _of_results(source: Any) -> tuple[PlottedModel, ...]:
-    if isinstance(source, Evaluation):
+    from scorereport.reliability.fit import Corp
+
+    if is_evaluation(source):
         return _of_evaluation(source)
     if isinstance(source, Corp):
         return (FittedModel(model=UNNAMED, fit=_require_binary(source)),)
-    if isinstance(source, PlottedModel):
+    if _is_model(source):
         return (source,)
     if isinstance(source, Mapping) and source and all(isinstance(fit, Corp) for fit in source.values()):
         return tuple(FittedModel(model=str(name), fit=_require_binary(fit)) for name, fit in source.items())
-    if isinstance(source, Sequence) and source and all(isinstance(part, PlottedModel) for part in source):
+    if isinstance(source, Sequence) and source and all(map(_is_model, source)):
         return tuple(source)
     raise UsageError(
         "A plot needs an Evaluation, a fit, a mapping of names to fits, or outcomes with `y_prob`; "
@@ -131,6 +161,8 @@ def add_bands(
     models: Sequence[PlottedModel], band: str | Band | Sequence[Band] | None, level: float | None
 ) -> tuple[PlottedModel, ...]:
     """Return the models with their bands: those of an evaluation, or new ones of fits, or those given."""
+    from scorereport.reliability.bands import KINDS, Band
+
     if band is None or isinstance(band, str):
         if band is not None:
             check_option(band, "band", KINDS)
@@ -151,6 +183,8 @@ def _with_band(model: PlottedModel, kind: str | None, level: float | None) -> Pl
 
 def find_kind(band: str | Band | Sequence[Band] | None) -> str:
     """Return the kind of the bands that are drawn; empty for none."""
+    from scorereport.reliability.bands import Band
+
     if band is None or isinstance(band, str):
         return band or ""
     return band.kind if isinstance(band, Band) else next((one.kind for one in band), "")

@@ -12,11 +12,10 @@ from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
 from scorereport.plots.geometry import even_ticks
 from scorereport.plots.label_placement import CurveLabel, label_curves
+from scorereport.plots.plotted_models import is_class_model, is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes
 from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, model_style, report_style
 from scorereport.plots.text import clean_text, join_sentences, shorten_text, text_width, wrap
-from scorereport.results.class_records import ClassModelResult
-from scorereport.results.evaluation import Evaluation
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.results.class_records import ClassModelResult
 
 _LEFT, _RIGHT, _GAP = 10.5, 3.0, 11.5
 _KEY_ROW, _SAMPLE, _AFTER_SAMPLE, _BETWEEN = 4.6, 7.0, 1.5, 5.0
@@ -100,9 +100,9 @@ def retention(
 
 
 def _find_models(source: Any) -> tuple[ClassModelResult, ...]:
-    if isinstance(source, Evaluation):
+    if is_evaluation(source):
         source = source.class_models
-    models = (source,) if isinstance(source, ClassModelResult) else tuple(source)
+    models = (source,) if is_class_model(source) else tuple(source)
     if not any(model.retention for model in models):
         raise UsageError("There are no retention curves: they are those of models of K classes.")
     return models
