@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -189,6 +191,12 @@ def test_several_models_share_given_axes_or_have_panels_of_their_own():
     axes = sr.plots.reliability(y, forecasts, ax=plt.figure().add_subplot())
     assert {"logit", "boost"} <= {line.get_label() for line in axes.get_lines()}
     assert axes.get_aspect() == 1
+
+
+def test_a_figure_can_be_stored_and_read_again():
+    figure = fit_of("logit").plot("roc").get_figure(root=True)
+    again = pickle.loads(pickle.dumps(figure))
+    assert [one.get_xlabel() for one in again.axes] == ["False positive rate"]
 
 
 def test_a_layout_of_the_user_is_not_disturbed():

@@ -99,11 +99,13 @@ def _open_figure(colours: Sequence[str]) -> Iterator[None]:
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
+    from scorereport.plots.shown_figure import ShownFigure
+
     background, dpi = mpl.rcParams["figure.facecolor"], mpl.rcParams["figure.dpi"]
     made: list[Figure] = []
 
     def make(**keywords: Any) -> Figure:
-        made.append(plt.figure(FigureClass=_figure_class(), **{**keywords, "dpi": dpi}))
+        made.append(plt.figure(FigureClass=ShownFigure, **{**keywords, "dpi": dpi}))
         return made[-1]
 
     with report_style(), figures_made_by(make):
@@ -121,31 +123,6 @@ def check_axes(ax: Any) -> Axes:
     if not isinstance(ax, Axes):
         raise UsageError(f"`ax` must be an Axes of Matplotlib; got {type(ax).__name__}.")
     return ax
-
-
-def _figure_class() -> type[Figure]:
-    """Return a class of figures that notebooks show once, by pyplot, even if a cell ends with the figure."""
-    import matplotlib.pyplot as plt
-    from matplotlib.figure import Figure
-
-    class ShownFigure(Figure):
-        """A figure that pyplot shows; a notebook does not show it a second time as the value of a cell."""
-
-        def _ipython_display_(self) -> None:
-            if not plt.fignum_exists(self.number):  # a cell further down
-                from IPython import display
-
-                display.display(display.Image(_as_png(self)))  # type: ignore[no-untyped-call]
-
-    return ShownFigure
-
-
-def _as_png(figure: Figure) -> bytes:
-    from io import BytesIO
-
-    image = BytesIO()
-    figure.savefig(image, format="png", bbox_inches="tight")
-    return image.getvalue()
 
 
 # ---- Dark backgrounds ----
