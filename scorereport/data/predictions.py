@@ -20,6 +20,7 @@ from scorereport._utils.checks import (
     check_same_length,
     check_weight,
 )
+from scorereport._utils.representation import short_repr
 from scorereport.data.column_rules import check_class_names, label_text
 from scorereport.errors import DataError, UsageError
 
@@ -55,6 +56,8 @@ class RowFlow:
     kept: int
     dropped: tuple[DroppedRows, ...] = ()
     missing: tuple[MissingValues, ...] = ()
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -16,6 +16,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from scorereport._utils.checks import check_inside, check_option
 from scorereport._utils.choices import INTERVAL_METHODS
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import are_equal, exceeds
 from scorereport.errors import UsageError
 from scorereport.inference.estimates import Estimate
@@ -113,6 +114,8 @@ class Bootstrap:
     statistics: tuple[Statistic, ...]
     resamples: int
     seed: int
+
+    __repr__ = short_repr
 
     def interval(
         self,

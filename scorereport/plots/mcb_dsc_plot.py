@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.plots.style import ModelStyle
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results.model_records import ModelResult

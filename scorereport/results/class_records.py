@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scorereport._utils.representation import short_repr
 from scorereport.curves.fitted import Histogram, ReliabilityCurve
 from scorereport.inference.retention_bands import RetentionBand
 from scorereport.inference.scale_results import ScaleResult
@@ -31,6 +32,8 @@ class ViewResult:
     histogram: Histogram
     bands: tuple[Band, ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewFamily:
@@ -49,12 +52,16 @@ class ViewFamily:
     views: tuple[ViewResult, ...]
     crossing: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
     """The confusion table, as sums of weights: observed classes in rows, predicted classes in columns."""
 
     counts: tuple[tuple[float, ...], ...]
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

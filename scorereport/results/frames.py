@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.curves.decision import ThresholdResult
-    from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.estimates import Estimate
+    from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
     from scorereport.results.class_records import ClassModelResult

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scorereport._utils.representation import short_repr
 from scorereport.curves.decision import DecisionCurve, ThresholdResult
 from scorereport.curves.fitted import Histogram, ReliabilityCurve, RocCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.data.predictions import RescaledRows, RowFlow
 from scorereport.inference.binned_errors import BinnedError
-from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.dominance import MurphyDifference
-from scorereport.inference.estimates import Difference, Estimate, HypothesisTest, Rank
+from scorereport.inference.estimates import ComponentEstimate, Difference, Estimate, HypothesisTest, Rank
 from scorereport.inference.flexible_curves import FlexibleCurve
 from scorereport.inference.grades import GradeTest
 from scorereport.inference.recalibration import RecalibrationTrial
@@ -38,6 +38,8 @@ class IndependentCases:
     non_events: float
     classes: tuple[float, ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSummary:
@@ -57,6 +59,8 @@ class SampleSummary:
 
     DERIVED: ClassVar = ("prevalence",)
 
+    __repr__ = short_repr
+
     @property
     def prevalence(self) -> float:
         """Share of events."""
@@ -72,6 +76,8 @@ class ClassCount:
     share: float
     interval: Estimate | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSummary:
@@ -80,6 +86,8 @@ class ClassSummary:
     ordered: bool
     counts: tuple[ClassCount, ...]
     rescaled: tuple[RescaledRows, ...] = ()
+
+    __repr__ = short_repr
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,6 +116,8 @@ class DataSummary:
     classes: ClassSummary | None = None
     weight_kind: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
@@ -128,6 +138,8 @@ class ForecastSummary:
     maximum: float
     quantiles: tuple[Quantile, ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreValue:
@@ -138,6 +150,8 @@ class ScoreValue:
     skill: float
     interval: Estimate | None = None
     skill_interval: Estimate | None = None
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +194,8 @@ class ModelCalibration:
     grades: tuple[GradeTest, ...] = ()
     flexible: FlexibleCurve | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCurves:
@@ -192,6 +208,8 @@ class ModelCurves:
     murphy: MurphyCurves
     regret: RegretCurve
     decision: DecisionCurve
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +238,8 @@ class GroupResult:
     models: tuple[ModelScores, ...]
     note: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heterogeneity:
@@ -229,6 +249,8 @@ class Heterogeneity:
     model: str
     test: HypothesisTest
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
@@ -237,3 +259,5 @@ class Comparisons:
     differences: tuple[Difference, ...] = ()
     ranks: tuple[Rank, ...] = ()
     murphy: tuple[MurphyDifference, ...] = ()
+
+    __repr__ = short_repr
