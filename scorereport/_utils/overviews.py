@@ -12,8 +12,8 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Protocol
 
-from scorereport._utils.formatting import visible
-from scorereport._utils.representation import LINES, WIDTH
+from scorereport._utils.formatting import format_fixed, visible
+from scorereport._utils.representation import LINES, WIDTH, represent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,14 +43,29 @@ class _Described(Protocol):
     def _describe(self) -> Overview: ...
 
 
+class _Bounded(Protocol):
+    @property
+    def lower(self) -> float: ...
+
+    @property
+    def upper(self) -> float: ...
+
+
 def overview_repr(result: _Described) -> str:
     """Represent a result by its overview, as text of a few short lines."""
-    return render_text(result._describe())
+    return represent(lambda known: render_text(known._describe()), result)
 
 
 def overview_html(result: _Described) -> str:
     """Display a result in notebooks by its overview, as a small table."""
     return render_tables(result._describe())
+
+
+def show_bounds(interval: _Bounded | None, decimals: int) -> str:
+    """Show the bounds of an interval in brackets, in Python's notation; empty without an interval."""
+    if interval is None:
+        return ""
+    return f"[{format_fixed(interval.lower, decimals)}, {format_fixed(interval.upper, decimals)}]"
 
 
 # ---- Text ----

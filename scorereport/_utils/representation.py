@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 #: Columns and lines of a representation.
@@ -32,6 +34,21 @@ def short_repr(record: Any) -> str:
 
     Arrays are described by their length and range, and nested records by their type or number.
     """
+    return represent(_represent_fields, record)
+
+
+def represent(render: Callable[[Any], str], record: Any) -> str:
+    """Represent a record, by its type and address if this fails.
+
+    Debuggers and messages of failed assertions also represent records that are built in part or wrongly.
+    """
+    try:
+        return render(record)
+    except Exception:  # see above
+        return object.__repr__(record)
+
+
+def _represent_fields(record: Any) -> str:
     names = getattr(record, "SHOWN", None) or [field.name for field in fields(record)]
     title, items = type(record).__name__, [f"{name}={show_item(getattr(record, name))}" for name in names]
     line = f"{title}({', '.join(items)})"

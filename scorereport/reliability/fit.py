@@ -292,10 +292,10 @@ class Corp:
             ("blocks", format_count(len(blocks))),
         ]
         if self.cases.weight is not None:
-            facts.append(("weights", self.weight_kind))
+            facts.append(("weights", f"{self.weight_kind}, with the sum {format_count(self.n)}"))
         if self.cluster is not None:
             facts.append(("clusters", format_count(self.cluster.max() + 1)))
-        title = f"Corp: isotonic fit of {format_counted(self.n, 'case')}"
+        title = f"Corp: isotonic fit of {format_counted(len(self.cases.y_true), 'row')}"
         return Overview(title=title, facts=(*facts, *self._describe_score()))
 
     def _describe_score(self) -> tuple[tuple[str, str], ...]:

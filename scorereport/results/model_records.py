@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scorereport._utils.formatting import common_decimals, format_plain
+from scorereport._utils.overviews import Overview, overview_repr, show_bounds
 from scorereport._utils.representation import short_repr
 from scorereport.curves.decision import DecisionCurve, ThresholdResult
 from scorereport.curves.fitted import Histogram, ReliabilityCurve, RocCurve
@@ -164,6 +166,8 @@ class ModelScores:
     components: tuple[ComponentEstimate, ...] = ()
     miscalibration_tests: tuple[HypothesisTest, ...] = ()
 
+    __repr__ = overview_repr
+
     def score(self, name: str) -> ScoreValue:
         """A score by its name."""
         return next(score for score in self.scores if score.name == name)
@@ -181,6 +185,24 @@ class ModelScores:
         """The test of whether the miscalibration of a score is 0; None without resamples."""
         title = f"miscalibration ({name})"
         return next((test for test in self.miscalibration_tests if test.name == title), None)
+
+    def _describe(self) -> Overview:
+        return describe_scores("ModelScores", self)
+
+
+def describe_scores(kind: str, scores: ModelScores) -> Overview:
+    """Describe the results of a model by its scores: a row for each."""
+    rows = [
+        (
+            score.name,
+            format_plain(score.value),
+            show_bounds(score.interval, common_decimals([score.value])),
+            format_plain(score.skill, 4),
+        )
+        for score in scores.scores
+    ]
+    columns = ("score", "value", "interval", "skill")
+    return Overview(title=f"{kind} of {scores.model}", columns=columns, rows=tuple(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +248,11 @@ class ModelResult:
     thresholds: tuple[ThresholdResult, ...] = ()
     recalibration: tuple[RecalibrationTrial, ...] = ()
     scale: tuple[ScaleResult, ...] = ()
+
+    __repr__ = overview_repr
+
+    def _describe(self) -> Overview:
+        return describe_scores("ModelResult", self.scores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
