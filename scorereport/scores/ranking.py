@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_binary, check_inside, check_interval
+from scorereport._utils.representation import short_repr
 from scorereport.scores.registry import HANLEY_MCNEIL_1982, Direction, Kind, Propriety, Reported, score
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class PartialAuc:
     delta_tpr: float
     delta_fpr: float
 
+    __repr__ = short_repr
+
     @property
     def balanced_average_accuracy(self) -> float:
         """(pAUC+ + pAUC-) / (ΔTPR + ΔFPR); NaN if no case is in the interval."""
@@ -135,6 +138,8 @@ class TopK:
     recall: float
     cost: float
     net_benefit: float
+
+    __repr__ = short_repr
 
 
 def top_k(
