@@ -138,7 +138,7 @@ def test_a_selection_and_a_certificate_state_the_choice_and_the_verdict():
     assert repr(selection).startswith("Selection among 5 checkpoints (checkpoint) by penalized_brier\n")
     assert f"chosen          {selection.chosen.best}, with penalized_brier" in repr(selection)
     assert repr(certificate).startswith(f"Certificate: {certificate.verdict}\n")
-    assert "1 expected deviation" in repr(certificate)
+    assert "(agrees: 7, expected deviation: 1)" in repr(certificate)
 
 
 def test_predictions_state_their_columns():

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 #: Most characters of a cell, and most lines of a title and of a fact, as text.
 _WIDEST_CELL, _TITLE_LINES, _FACT_LINES = 24, 2, 3
-#: Most rows of a table in a notebook, and most characters of a cell.
-_MOST_ROWS, _LONGEST_CELL = 60, 400
+#: Most rows of a table in a notebook, and most characters of a cell and of a caption.
+_MOST_ROWS, _LONGEST_CELL, _LONGEST_CAPTION = 60, 400, 120
 #: Colours are those of the notebook, light or dark; a line has one that is visible on both.
 _LINE = "border-bottom: 1px solid rgba(128, 128, 128, .6)"
 _TABLE = "border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .3em 0 .6em"
-_CAPTION = "caption-side: top; text-align: left; font-weight: 600; color: inherit; padding: .2em 0"
+_CAPTION = (
+    "caption-side: top; text-align: left; font-weight: 600; color: inherit; padding: .2em 0; "
+    "white-space: nowrap"  # a caption is often wider than its table
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +138,14 @@ def render_tables(overview: Overview) -> str:
     return f'<div class="scorereport-overview">{"".join(parts)}</div>'
 
 
-def _html_text(text: str) -> str:
-    return escape(_cut(visible(text), _LONGEST_CELL))
+def _html_text(text: str, longest: int = _LONGEST_CELL) -> str:
+    return escape(_cut(visible(text), longest))
 
 
 def _html_table(caption: str, head: str, rows: str) -> str:
-    shown = f'<caption style="{_CAPTION}">{_html_text(caption)}</caption>' if caption else ""
+    shown = (
+        f'<caption style="{_CAPTION}">{_html_text(caption, _LONGEST_CAPTION)}</caption>' if caption else ""
+    )
     return f'<table style="{_TABLE}">{shown}{head}<tbody>{rows}</tbody></table>'
 
 

@@ -93,11 +93,13 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, float, int))
 
 
-def _show_plain(value: str | float | None) -> str:
+def _show_plain(value: Any) -> str:
     if isinstance(value, str):
         return repr(str(value) if len(value) <= _LONGEST else f"{value[: _LONGEST - 3]}...")
-    is_long = isinstance(value, int) and abs(value) >= 10**_MOST_DIGITS
-    return format_plain(value) if isinstance(value, float) else "<a large number>" if is_long else str(value)
+    if isinstance(value, float):
+        return format_plain(value)
+    is_long = value is not None and abs(value) >= 10**_MOST_DIGITS
+    return "<a large number>" if is_long else str(value)
 
 
 def _show_list(values: Sequence[Any] | Mapping[Any, Any]) -> str:
@@ -121,11 +123,12 @@ def _name_kind(value: Any) -> str:
 
 def _describe_record(record: Any) -> str:
     """The type of a record; of an estimate also its value and interval."""
-    numbers = [getattr(record, name, None) for name in ("value", "lower", "upper")]
-    if not all(isinstance(number, float) for number in numbers):
+    found = (getattr(record, name, None) for name in ("value", "lower", "upper"))
+    numbers = [format_plain(number, 4) for number in found if isinstance(number, float)]
+    if len(numbers) < 3:
         return type(record).__name__
-    value, lower, upper = (format_plain(number, 4) for number in numbers)
-    return f"{type(record).__name__} {value} [{lower}, {upper}]"
+    value, *bounds = numbers
+    return f"{type(record).__name__} {value} [{', '.join(bounds)}]"
 
 
 def _describe_array(values: NDArray[Any]) -> str:

@@ -213,7 +213,7 @@ class Predictions(Cases):
         self._keep(outcome, {name: check_probability(p, name) for name, p in self.forecasts.items()})
 
     def _describe_outcome(self) -> str:
-        events = format_counted(np.count_nonzero(self.outcome), "event")
+        events = format_counted(int(np.count_nonzero(self.outcome)), "event")
         return f"{events} ({format_fixed(100 * self.outcome.mean(), 1)} % of rows), event {self.positive!r}"
 
 

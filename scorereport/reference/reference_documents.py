@@ -179,11 +179,11 @@ class Certificate:
 
     def _describe(self) -> Overview:
         counts = Counter(str(line.verdict) for line in self.comparisons)
-        found = ", ".join(f"{format_count(n)} {verdict}" for verdict, n in counts.most_common())
+        found = ", ".join(f"{verdict}: {format_count(n)}" for verdict, n in counts.most_common())
         facts = (
             ("reason", self.sentence),
             ("reference", self.reference),
-            ("comparisons", f"{format_count(len(self.comparisons))}{f': {found}' if found else ''}"),
+            ("comparisons", f"{format_count(len(self.comparisons))}{f' ({found})' if found else ''}"),
             ("rows", format_count(self.rows)),
             ("time", format_time(self.time)),
             ("left out", ", ".join(self.left_out)),
@@ -191,7 +191,7 @@ class Certificate:
         )
         known = tuple(fact for fact in facts if fact[1])
         rows = tuple((line.subject, line.quantity, str(line.verdict)) for line in self.unexpected)
-        columns = ("differs", "quantity", "verdict")
+        columns = ("subject", "quantity", "verdict")
         return Overview(title=f"Certificate: {self.verdict}", facts=known, columns=columns, rows=rows)
 
     def __eq__(self, other: object) -> bool:

@@ -127,15 +127,13 @@ def describe_evaluation(evaluation: Evaluated) -> Overview:
     """Describe an evaluation: the kind and number of models, the data, and the main numbers of each model."""
     models = format_counted(len(evaluation.results), f"{evaluation.kind} model")
     rows = format_counted(evaluation.data.sample.rows, "row")
-    shown = [_show_model(evaluation, result.scores) for result in evaluation.results]
+    shown = {result.model: _show_model(evaluation, result.scores) for result in evaluation.results}
+    columns = next(([name for name, _ in cells] for cells in shown.values()), [])
     return Overview(
         title=f"Evaluation of {models} on {rows}",
         facts=tuple(_list_facts(evaluation)),
-        columns=("model", *(name for name, _ in shown[0])) if shown else (),
-        rows=tuple(
-            (result.model, *(text for _, text in cells))
-            for result, cells in zip(evaluation.results, shown, strict=True)
-        ),
+        columns=("model", *columns),
+        rows=tuple((model, *(text for _, text in cells)) for model, cells in shown.items()),
         notes=(_HINT,),
     )
 
