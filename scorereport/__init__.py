@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from scorereport.results.registration import HigherFunctions, register_functions
+from scorereport.results.registration import register_functions
 from scorereport.results.section_names import register_section_finder
 
 if TYPE_CHECKING:
@@ -83,11 +83,7 @@ def _find_sections() -> tuple[str, ...]:
     return tuple(section.name for section in list_sections())
 
 
-register_functions(
-    HigherFunctions(
-        render_notebook=_render_notebook, list_findings=_list_findings, judge_limits=_judge_limits
-    )
-)
+register_functions(render_notebook=_render_notebook, list_findings=_list_findings, judge_limits=_judge_limits)
 register_section_finder(_find_sections)
 
 

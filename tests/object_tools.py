@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from report_tools import make_certificate, make_loans
 
 import scorereport as sr
+from scorereport._utils.representation import list_fields
 
 HOSTILE = '<script>alert("1")</script> & \x1b[31m'
 
@@ -92,16 +93,17 @@ RESULTS = {
     "retention": lambda: sr.curves.retention_curve(
         [0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], fractions=[0, 0.4]
     ),
+    "bootstrap": lambda: sr.inference.bootstrap([0, 1] * 200, {"a": np.linspace(0.1, 0.9, 400)}, resamples=5),
     "score": lambda: sr.scores.get_score("brier"),
 }
 
 
 def list_records(value):
     """All records that can be reached from a value."""
-    if is_dataclass(value) and not isinstance(value, type):
+    if (is_dataclass(value) and not isinstance(value, type)) or hasattr(value, "_fields"):
         yield value
-        for field in fields(value):
-            yield from list_records(getattr(value, field.name))
+        for name in list_fields(value):
+            yield from list_records(getattr(value, name))
     elif isinstance(value, (tuple, list)):
         for item in value:
             yield from list_records(item)

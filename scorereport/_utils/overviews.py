@@ -131,7 +131,8 @@ def render_tables(overview: Overview) -> str:
             _html_head(name, "right" if place else "left") for place, name in enumerate(overview.columns)
         )
         rows = "".join(_html_row(row, "right") for row in overview.rows[:_MOST_ROWS])
-        parts.append(_html_table("" if parts else overview.title, f"<thead><tr>{head}</tr></thead>", rows))
+        head = f"<thead><tr>{head}</tr></thead>"
+        parts.append(_html_table(overview.title, head, rows, is_second=bool(parts)))
     left = len(overview.rows) - _MOST_ROWS
     notes = [*([f"{left} more rows are not shown."] if left > 0 else []), *overview.notes]
     parts += [f"<p>{_html_text(note)}</p>" for note in notes]
@@ -142,11 +143,12 @@ def _html_text(text: str, longest: int = _LONGEST_CELL) -> str:
     return escape(_cut(visible(text), longest))
 
 
-def _html_table(caption: str, head: str, rows: str) -> str:
-    shown = (
-        f'<caption style="{_CAPTION}">{_html_text(caption, _LONGEST_CAPTION)}</caption>' if caption else ""
-    )
-    return f'<table style="{_TABLE}">{shown}{head}<tbody>{rows}</tbody></table>'
+def _html_table(title: str, head: str, rows: str, *, is_second: bool = False) -> str:
+    text = _html_text(title, _LONGEST_CAPTION)
+    caption = f'<caption style="{_CAPTION}">{text}</caption>'
+    if is_second:  # its title stands above the first
+        return f'<table aria-label="{text}" style="{_TABLE}">{head}<tbody>{rows}</tbody></table>'
+    return f'<table style="{_TABLE}">{caption}{head}<tbody>{rows}</tbody></table>'
 
 
 def _html_head(name: str, align: str) -> str:

@@ -49,7 +49,7 @@ def represent(render: Callable[[Any], str], record: Any) -> str:
 
 
 def _represent_fields(record: Any) -> str:
-    names = getattr(record, "SHOWN", None) or [field.name for field in fields(record)]
+    names = getattr(record, "SHOWN", None) or list_fields(record)
     title, items = type(record).__name__, [f"{name}={show_item(getattr(record, name))}" for name in names]
     line = f"{title}({', '.join(items)})"
     if len(line) <= WIDTH:
@@ -58,6 +58,11 @@ def _represent_fields(record: Any) -> str:
     if len(lines) > LINES - 2:
         lines = [*lines[: LINES - 3], "..."]
     return "\n".join([f"{title}(", *(f"    {line}" for line in lines), ")"])
+
+
+def list_fields(record: Any) -> Sequence[str]:
+    """List the names of the fields of a dataclass or a named tuple."""
+    return getattr(record, "_fields", None) or [field.name for field in fields(record)]
 
 
 def _fill(items: Sequence[str], width: int) -> list[str]:

@@ -52,6 +52,8 @@ class Statistic(NamedTuple):
     expansion: Expansion | None = None
     acceleration: float | None = None
 
+    __repr__ = short_repr
+
     def accelerate(self, units: SamplingUnits) -> float:
         """The acceleration of BCa intervals, which the rows decide."""
         return units.acceleration(self.influence()) if self.acceleration is None else self.acceleration

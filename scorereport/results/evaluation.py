@@ -20,7 +20,7 @@ from scorereport.results.model_records import (
     Heterogeneity,
     ModelResult,
 )
-from scorereport.results.registration import registered_functions
+from scorereport.results.registration import judge_limits, list_findings, render_notebook
 from scorereport.results.settings import EvaluationSettings
 from scorereport.results.summaries import describe_evaluation, summary_frame
 
@@ -112,7 +112,7 @@ class Evaluation(_OnData):
     @property
     def findings(self) -> tuple[str, ...]:
         """The findings in plain sentences, as the summary of the report states them without limits."""
-        return registered_functions().list_findings(self)
+        return list_findings(self)
 
     def verdicts(self, limits: Limits) -> pd.DataFrame:
         """Judge the numbers by limits: a row for each limit, model and group, with a verdict and a sentence.
@@ -127,7 +127,7 @@ class Evaluation(_OnData):
         only for its value. `group` is "" for all rows, and `model` is "" for numbers of the sample. Limits
         that are not set are NaN.
         """
-        return frames.verdict_frame(registered_functions().judge_limits(self, limits))
+        return frames.verdict_frame(judge_limits(self, limits))
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -264,7 +264,7 @@ class Evaluation(_OnData):
 
     def _repr_html_(self) -> str:
         """The display in notebooks: the main tables and the reliability diagram."""
-        return registered_functions().render_notebook(self)
+        return render_notebook(self)
 
     def _describe(self) -> Overview:
         return describe_evaluation(self)

@@ -6,32 +6,41 @@ import the results. The package itself imports all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-#: Limits as the table `[limits]` of a configuration, or as the path of a configuration.
-Limits = Mapping[str, object] | str | Path
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
+    #: Limits as the table `[limits]` of a configuration, or as the path of a configuration.
+    Limits = Mapping[str, object] | str | Path
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HigherFunctions:
-    """The display in notebooks, the findings of the report, and verdicts on limits as records."""
-
-    render_notebook: Callable[[Any], str]
-    list_findings: Callable[[Any], tuple[str, ...]]
-    judge_limits: Callable[[Any, Limits], tuple[Any, ...]]
+_functions: dict[str, Callable[..., Any]] = {}
 
 
-_registered: list[HigherFunctions] = []
+def register_functions(
+    *,
+    render_notebook: Callable[[Any], str],
+    list_findings: Callable[[Any], tuple[str, ...]],
+    judge_limits: Callable[[Any, Limits], tuple[Any, ...]],
+) -> None:
+    """Register the functions that display, summarize and judge evaluations; they replace those before."""
+    _functions.update(render_notebook=render_notebook, list_findings=list_findings, judge_limits=judge_limits)
 
 
-def register_functions(functions: HigherFunctions) -> None:
-    """Register the functions; they replace those before."""
-    _registered[:] = [functions]
+def render_notebook(evaluation: Any) -> str:
+    """Return a fragment of HTML with the main tables and diagrams of an evaluation."""
+    shown: str = _functions["render_notebook"](evaluation)
+    return shown
 
 
-def registered_functions() -> HigherFunctions:
-    """Return the registered functions."""
-    return _registered[0]
+def list_findings(evaluation: Any) -> tuple[str, ...]:
+    """Return the findings of the report on an evaluation, as sentences."""
+    findings: tuple[str, ...] = _functions["list_findings"](evaluation)
+    return findings
+
+
+def judge_limits(evaluation: Any, limits: Limits) -> tuple[Any, ...]:
+    """Return the verdicts on the numbers of an evaluation that have limits, as records."""
+    judgements: tuple[Any, ...] = _functions["judge_limits"](evaluation, limits)
+    return judgements
