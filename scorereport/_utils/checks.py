@@ -45,7 +45,8 @@ class CheckedCases(NamedTuple):
     y_prob: FloatArray
     weight: FloatArray | None
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def check_binary(

@@ -52,7 +52,8 @@ class Statistic(NamedTuple):
     expansion: Expansion | None = None
     acceleration: float | None = None
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def accelerate(self, units: SamplingUnits) -> float:
         """The acceleration of BCa intervals, which the rows decide."""
