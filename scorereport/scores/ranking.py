@@ -106,7 +106,9 @@ def partial_auc(
     Flores et al. (2025), Appendix I, doi:10.48550/arXiv.2504.04528
 
     >>> partial_auc([0, 1, 1, 0], [0.2, 0.3, 0.7, 0.5], lower=0.25, upper=0.6)
-    PartialAuc(lower=0.25, upper=0.6, plus=0.25, minus=0.25, delta_tpr=0.5, delta_fpr=0.5)
+    PartialAuc(
+        lower=0.25, upper=0.6, plus=0.25, minus=0.25, delta_tpr=0.5, delta_fpr=0.5,
+    )
     """
     cases = check_binary(y_true, y_prob, sample_weight)
     a, b = check_interval(lower, upper)
