@@ -10,14 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.registration import register
-from scorereport.results.notebooks import register_renderer
-from scorereport.results.section_names import register_section_finder
 
 if TYPE_CHECKING:
     from scorereport import curves as curves
     from scorereport import inference as inference
     from scorereport import plots as plots
     from scorereport import scores as scores
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.data.predictions import ClassPredictions as ClassPredictions
     from scorereport.data.predictions import Predictions as Predictions
     from scorereport.data.reader import read_predictions as read_predictions
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import corp as corp
     from scorereport.report.report_output import write_report as write_report
     from scorereport.results.evaluation import Evaluation as Evaluation
+    from scorereport.results.registration import Limits
     from scorereport.scores.skills import skill as skill
 
 #: Public modules, and the modules that define the other public names.
@@ -71,7 +71,19 @@ def _render_notebook(evaluation: Evaluation) -> str:
     return render_notebook(evaluation)
 
 
-def _find_sections() -> tuple[str, ...]:
+def _list_findings(evaluation: Evaluation) -> tuple[str, ...]:
+    from scorereport.report.conclusions import draw_findings
+
+    return draw_findings(evaluation)
+
+
+def _judge_limits(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
+    from scorereport.configuration.judgement import judge_limits
+
+    return judge_limits(evaluation, limits)
+
+
+def _list_section_names() -> tuple[str, ...]:
     from scorereport.report.sections import list_sections
 
     return tuple(section.name for section in list_sections())
@@ -84,8 +96,10 @@ def _draw_plot(source: Any, kind: str, **keywords: Any) -> Any:
 
 
 register("plot", _draw_plot)
-register_renderer(_render_notebook)
-register_section_finder(_find_sections)
+register("render_notebook", _render_notebook)
+register("list_findings", _list_findings)
+register("judge_limits", _judge_limits)
+register("list_section_names", _list_section_names)
 
 
 def __getattr__(name: str) -> Any:

@@ -380,7 +380,6 @@ def test_certificates_with_infinite_and_undefined_numbers_are_read_back(name, tm
     text = c.to_json(path)
     again = sr.Certificate.from_json(path)
     assert again.to_json() == text
-    assert repr(again) == repr(c)
     assert again == c
     special = {repr(line.engine) for line in c.comparisons} & {"nan", "inf"}
     assert special == ({"nan"} if name == "no event" else {"inf"})

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm, t
 
 import scorereport as sr
+from scorereport._utils.json_documents import encode
 from scorereport.inference import component_differences, component_intervals, miscalibration_test
 from scorereport.inference.calibration_null import draw_null, judge_miscalibration
 from scorereport.inference.components import (
@@ -63,6 +64,11 @@ def slow_mcb(measure, y, x, w=None):
 def numbers(parts):
     names = ("value", "corrected", "standard_error", "lower", "upper", "overfit_closed", "overfit_resampled")
     return np.array([[getattr(part, name) for name in names] for part in parts])
+
+
+def all_digits(records):
+    """Every number of some records, to the last bit; NaN equals NaN."""
+    return str(encode(records))
 
 
 FEW = {"draws": 8, "resamples": 19}
@@ -140,7 +146,7 @@ def test_the_order_of_rows_changes_no_bit(kind):
             y[order], x[order], 1 - x[order] ** 2, sample_weight=weight, cluster=cluster, draws=5
         )
         results.append((component_intervals(fit, **FEW), miscalibration_test(fit, resamples=19), pair))
-    assert repr(results[0]) == repr(results[1])
+    assert all_digits(results[0]) == all_digits(results[1])
 
 
 # ---- paired differences ----
@@ -493,12 +499,12 @@ def test_the_uncertainty_between_two_prevalences():
 
 def test_the_seed_decides_to_the_last_bit():
     fit = sr.corp(*simulate(100))
-    one, again, other = (repr(component_intervals(fit, seed=seed, **FEW)) for seed in (5, 5, 6))
+    one, again, other = (all_digits(component_intervals(fit, seed=seed, **FEW)) for seed in (5, 5, 6))
     assert one == again != other
     tests = [miscalibration_test(fit, seed=seed, resamples=30) for seed in (5, 5, 6)]
     assert tests[0] == tests[1] != tests[2]
     y, x = simulate(100)
-    pairs = [repr(component_differences(y, x, x.round(1), seed=seed, draws=5)) for seed in (5, 5, 6)]
+    pairs = [all_digits(component_differences(y, x, x.round(1), seed=seed, draws=5)) for seed in (5, 5, 6)]
     assert pairs[0] == pairs[1] != pairs[2]
 
 
@@ -512,7 +518,9 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, kind):
         monkeypatch.setenv("SCOREREPORT_THREADS", threads)
         fit = sr.corp(y, x, cluster=cluster)
         found.append(
-            repr((component_intervals(fit, "log", **FEW), miscalibration_test(fit, rule="r", resamples=20)))
+            all_digits(
+                (component_intervals(fit, "log", **FEW), miscalibration_test(fit, rule="r", resamples=20))
+            )
         )
     assert found[0] == found[1] == found[2]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from scorereport._utils.choices import WEIGHT_KINDS
 from scorereport._utils.formatting import format_plain, shortest
+from scorereport._utils.representation import short_repr
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class CheckedCases(NamedTuple):
     y_true: FloatArray
     y_prob: FloatArray
     weight: FloatArray | None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def check_binary(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from scorereport.configuration.limit_records import LimitArgument, MeasurePart, ModelKind, Requirement
 from scorereport.configuration.measure_limits import MEASURES, find_counterpart
 from scorereport.configuration.messages import name_as_written, raise_problems, suggest
-from scorereport.configuration.toml_reader import parse_toml
 from scorereport.data.column_rules import label_text
 from scorereport.evaluation.arguments import asks_for_scale
 from scorereport.evaluation.decision_thresholds import choose_thresholds
@@ -102,7 +101,7 @@ def _has_scale(evaluation: Evaluation) -> bool:
 def _find_mismatches(configuration: Configuration, requested: RequestedEvaluation) -> Iterator[str]:
     yield from _find_unknown_names("limits.models", configuration.limits.models, requested.models)
     yield from _find_unknown_names("model.descriptions", configuration.model.descriptions, requested.models)
-    written = parse_toml(configuration.text, configuration.name).get("limits")
+    written = dict.fromkeys(configuration.limits.written.values())
     for problem in _find_absent_measures(configuration, requested):
         yield name_as_written(problem, written)
     if configuration.limits.groups and not requested.has_groups:

@@ -7,10 +7,14 @@ or non-events are few, neither is enough to judge a limit, but an exact bound ma
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_level, format_number
+from scorereport._utils.rules import show_value
+from scorereport.configuration.consistency import check_configuration
 from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
 from scorereport.configuration.limit_records import LimitMeasure, MeasurePart
 from scorereport.configuration.limit_verdicts import (
@@ -21,6 +25,8 @@ from scorereport.configuration.limit_verdicts import (
     is_certain_warning,
 )
 from scorereport.configuration.measure_limits import known_measure
+from scorereport.configuration.toml_reader import parse_limits, read_configuration
+from scorereport.errors import UsageError
 from scorereport.inference.rare_cases import widen
 from scorereport.inference.time_errors import find_dependence
 
@@ -28,8 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.configuration import Bounds, LimitsTable
+    from scorereport.configuration.configuration_tables import Configuration
     from scorereport.configuration.limit_verdicts import LimitedNumber
     from scorereport.results.evaluation import Evaluation
+    from scorereport.results.registration import Limits
 
 
 _LIMIT, _WARNING = "limit", "warning limit"
@@ -232,6 +240,23 @@ def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
         _add_caution(_judge_number(measure, number, bounds, level), measure, dependent)
         for measure, bounds in limits.bounds
         for number in find_numbers(evaluation, measure, limits)
+    )
+
+
+def judge_limits(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
+    """Judge an evaluation by a dictionary like the table `[limits]`, or by a configuration in a TOML file."""
+    configuration = _read_limits(limits)
+    check_configuration(configuration, evaluation)
+    return judge(evaluation, configuration.limits)
+
+
+def _read_limits(limits: Limits) -> Configuration:
+    if isinstance(limits, Mapping):
+        return parse_limits(limits)
+    if isinstance(limits, (str, Path)):
+        return read_configuration(limits)
+    raise UsageError(
+        f"`limits` must be a dictionary, or the path of a TOML configuration; got {show_value(limits)}."
     )
 
 

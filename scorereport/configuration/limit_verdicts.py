@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import exceeds
 from scorereport.configuration.limit_numbers import (
     CountedCases,
@@ -67,6 +68,8 @@ class Judgement:
     fail_upper: float | None
     verdict: LimitVerdict
     sentence: str
+
+    __repr__ = short_repr
 
 
 def find_verdict(lower: float, upper: float, bounds: Bounds) -> LimitVerdict:

@@ -9,6 +9,8 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_interval, check_option, check_probability
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ class NetBenefitBand:
     method: str
     note: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionCurve:
@@ -49,6 +53,9 @@ class DecisionCurve:
     treat_all: FloatArray
     prevalence: float
     band: NetBenefitBand | None = None
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
     @property
     def treat_none(self) -> FloatArray:
@@ -118,6 +125,8 @@ class ThresholdInterval:
     method: str
     note: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdResult:
@@ -138,6 +147,8 @@ class ThresholdResult:
     net_benefit: float
     regret: float
     intervals: tuple[ThresholdInterval, ...] = ()
+
+    __repr__ = short_repr
 
     def interval(self, measure: str) -> ThresholdInterval | None:
         """Return the interval of a number by the name of its field; None if there is none."""

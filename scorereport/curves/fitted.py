@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from scorereport._utils.arrays import CountArray, FloatArray, read_only
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
@@ -63,6 +65,9 @@ class ReliabilityCurve:
     cep: FloatArray
     forecast_type: str
 
+    __repr__ = short_repr
+    to_frame = array_frame
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Histogram:
@@ -73,6 +78,9 @@ class Histogram:
     n: FloatArray
     events: FloatArray
     rule: str
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
 
 def reliability_curve(fit: IsotonicFit) -> ReliabilityCurve:
@@ -135,6 +143,9 @@ class RocCurve:
     fpr: FloatArray
     tpr: FloatArray
     auc: float
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
 
 def roc_curve(fit: IsotonicFit) -> RocCurve:

@@ -6,15 +6,18 @@ jump there. Knots with both one-sided limits represent them exactly, without a g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport._utils.arrays import CountArray, FloatArray, read_only
 from scorereport._utils.checks import check_probability
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport.curves.fitted import IsotonicFit
@@ -29,6 +32,8 @@ class _KnottedCurve:
     theta: FloatArray
     left: FloatArray
     right: FloatArray
+
+    to_frame = array_frame
 
     def limits(self, theta: ArrayLike, name: str = "theta") -> tuple[FloatArray, FloatArray, FloatArray]:
         """The points `theta` as an array, with the limits of the curve from the left and from the right."""
@@ -47,6 +52,8 @@ class _KnottedCurve:
 class MurphyCurve(_KnottedCurve):
     """Mean elementary score against θ."""
 
+    __repr__ = short_repr
+
     def at(self, theta: ArrayLike) -> FloatArray:
         """The mean elementary score at θ; at a knot, (1 - θ) of the left limit and θ of the right."""
         t, left, right = self.limits(theta)
@@ -56,6 +63,8 @@ class MurphyCurve(_KnottedCurve):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RegretCurve(_KnottedCurve):
     """Mean regret against the cost of a false positive, for decisions p >= cost."""
+
+    __repr__ = short_repr
 
     def at(self, cost: ArrayLike) -> FloatArray:
         """The mean regret at a cost; a forecast equal to the cost leads to action."""
@@ -70,6 +79,18 @@ class MurphyCurves:
     miscalibration: MurphyCurve
     discrimination: MurphyCurve
     uncertainty: MurphyCurve
+
+    __repr__ = short_repr
+
+    def to_frame(self) -> pd.DataFrame:
+        """The curves as one long table: `component` names the curve of each row, `theta` its knot.
+
+        `left` and `right` are the limits of the curve there from both sides.
+        """
+        import pandas as pd
+
+        curves = {field.name: getattr(self, field.name).to_frame() for field in fields(self)}
+        return pd.concat(curves, names=["component"]).reset_index("component").reset_index(drop=True)
 
 
 def murphy_curves(fit: IsotonicFit, *, theta: FloatArray | None = None) -> MurphyCurves:

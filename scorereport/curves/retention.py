@@ -14,6 +14,8 @@ from scorereport._utils.arrays import FloatArray, IntArray, read_only
 from scorereport._utils.checks import check_classes, check_option, check_probability, refuse_rows
 from scorereport._utils.choices import RETENTION_FRACTIONS
 from scorereport._utils.formatting import format_plain
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import are_equal, rank_ties
 from scorereport.errors import UsageError
 from scorereport.reliability.sampling import are_whole
@@ -46,6 +48,9 @@ class RetentionCurve:
     n_retained: FloatArray
     score: str
     metric: str
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
     @property
     def area(self) -> float:

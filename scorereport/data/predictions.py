@@ -20,6 +20,9 @@ from scorereport._utils.checks import (
     check_same_length,
     check_weight,
 )
+from scorereport._utils.formatting import format_count, format_counted, format_fixed
+from scorereport._utils.overviews import Overview, overview_repr
+from scorereport._utils.representation import describe_range, short_repr
 from scorereport.data.column_rules import check_class_names, label_text
 from scorereport.errors import DataError, UsageError
 
@@ -55,6 +58,8 @@ class RowFlow:
     kept: int
     dropped: tuple[DroppedRows, ...] = ()
     missing: tuple[MissingValues, ...] = ()
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,6 +148,24 @@ class Cases:
             rows=order if self.rows is None else self.rows[order],
         )
 
+    def _describe(self) -> Overview:
+        columns = {"weight": self.weight, "cluster": self.cluster, "grade": self.grade, "time": self.time}
+        facts = [
+            ("source", self.source),
+            ("outcome", f"{self.outcome_name}: {self._describe_outcome()}"),
+            ("models", ", ".join(self.forecasts)),
+            ("forecasts", describe_range(np.array([_ends_of(p) for p in self.forecasts.values()]))),
+            ("groups", ", ".join(self.groups)),
+            ("also", ", ".join(name for name, values in columns.items() if values is not None)),
+            ("dropped", format_counted(self.row_flow.read - self.row_flow.kept, "row")),
+        ]
+        title = f"{type(self).__name__} of {format_counted(len(self.forecasts), 'model')}"
+        shown = tuple(fact for fact in facts if fact[1] not in ("", "0 rows"))
+        return Overview(title=f"{title} for {format_counted(len(self), 'row')}", facts=shown)
+
+    def _describe_outcome(self) -> str:
+        return ""
+
     def _numbers(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Outcomes and forecasts, column by column."""
         yield self.outcome_name, self.outcome
@@ -182,10 +205,16 @@ class Predictions(Cases):
     forecasts: Mapping[str, FloatArray]
     positive: str = "1"
 
+    __repr__ = overview_repr
+
     def __post_init__(self) -> None:
         _check_forecasts(self.forecasts)
         outcome = check_outcome(self.outcome, self.outcome_name)
         self._keep(outcome, {name: check_probability(p, name) for name, p in self.forecasts.items()})
+
+    def _describe_outcome(self) -> str:
+        events = format_counted(int(np.count_nonzero(self.outcome)), "event")
+        return f"{events} ({format_fixed(100 * self.outcome.mean(), 1)} % of rows), event {self.positive!r}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +240,8 @@ class ClassPredictions(Cases):
     ordered: bool = False
     rescaled: tuple[RescaledRows, ...] = ()
 
+    __repr__ = overview_repr
+
     def __post_init__(self) -> None:
         _check_forecasts(self.forecasts)
         classes = check_class_names(self.classes)
@@ -224,12 +255,21 @@ class ClassPredictions(Cases):
         self._keep(outcome, forecasts)
         self._set(classes=classes)
 
+    def _describe_outcome(self) -> str:
+        counts = np.bincount(self.outcome, minlength=len(self.classes)).tolist()
+        shown = ", ".join(f"{label} {format_count(n)}" for label, n in zip(self.classes, counts, strict=True))
+        return f"{len(self.classes)} {'ordered ' if self.ordered else ''}classes, {shown}"
+
     def _numbers(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Class indices, and the probabilities of each model and class."""
         yield self.outcome_name, self.outcome
         for model, p in self.forecasts.items():
             for label, column in zip(self.classes, np.ascontiguousarray(p.T), strict=True):
                 yield f"{model}\0{label}", column
+
+
+def _ends_of(forecast: FloatArray) -> tuple[float, float]:
+    return float(forecast.min()), float(forecast.max())
 
 
 def _check_forecasts(forecasts: Mapping[str, Any]) -> None:

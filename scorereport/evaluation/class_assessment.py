@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.evaluation.class_views import View
     from scorereport.inference.bootstrap_results import Bootstrap
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.results.settings import EvaluationSettings
 
 

@@ -18,12 +18,18 @@ from scorereport.inference.component_tests import (
     component_intervals,
     miscalibration_test,
 )
-from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.decisions import threshold_intervals
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.dominance import MurphyDifference, murphy_difference
-from scorereport.inference.estimates import Difference, Estimate, HypothesisTest, Rank, rank_models
+from scorereport.inference.estimates import (
+    ComponentEstimate,
+    Difference,
+    Estimate,
+    HypothesisTest,
+    Rank,
+    rank_models,
+)
 from scorereport.inference.flexible_curves import FlexibleCurve, flexible_curve
 from scorereport.inference.grades import GradeTest, grade_test, grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test

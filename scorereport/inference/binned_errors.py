@@ -13,6 +13,7 @@ from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_fixed
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.distances import (
     DRAWS,
@@ -64,6 +65,8 @@ class BinnedError:
     reference: str = f"{NAEINI_2015}; {KUMAR_2019}"
     corrected: float | None = None
     interval: Estimate | None = None
+
+    __repr__ = short_repr
 
 
 def expected_calibration_error(

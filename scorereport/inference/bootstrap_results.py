@@ -16,6 +16,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from scorereport._utils.checks import check_inside, check_option
 from scorereport._utils.choices import INTERVAL_METHODS
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import are_equal, exceeds
 from scorereport.errors import UsageError
 from scorereport.inference.estimates import Estimate
@@ -50,6 +51,9 @@ class Statistic(NamedTuple):
     rare: Callable[[float], tuple[float, float]] | None = None
     expansion: Expansion | None = None
     acceleration: float | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def accelerate(self, units: SamplingUnits) -> float:
         """The acceleration of BCa intervals, which the rows decide."""
@@ -113,6 +117,8 @@ class Bootstrap:
     statistics: tuple[Statistic, ...]
     resamples: int
     seed: int
+
+    __repr__ = short_repr
 
     def interval(
         self,

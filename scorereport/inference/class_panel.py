@@ -17,6 +17,7 @@ from scorereport._utils.checks import (
     check_times,
     check_weight,
 )
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.inference.panel import PanelRows
 from scorereport.reliability.fit import corp
@@ -33,6 +34,8 @@ class ClassPanel(PanelRows):
     """Classes as indices, with one row of K probabilities per case and model."""
 
     outcome: IntArray
+
+    __repr__ = short_repr
 
     @property
     def n_classes(self) -> int:

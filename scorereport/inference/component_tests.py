@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.panel import PanelRows
     from scorereport.reliability.fit import Corp

@@ -14,6 +14,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, row_chunks
 from scorereport._utils.formatting import format_counted
+from scorereport.inference.estimates import ComponentEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,28 +33,6 @@ METHOD = "bracket: raw value less the overfit of isotonic regression, closed for
 FEW_EVENTS = 20
 #: A number of cases this near to a whole number counts as whole.
 _ROUNDING = 1e-6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentEstimate:
-    """A raw component, the overfit-corrected component, and the interval of the true component.
-
-    The raw values add up to the mean score; the interval is for the population and may exclude them.
-    """
-
-    measure: str
-    component: str
-    value: float
-    corrected: float
-    standard_error: float
-    lower: float
-    upper: float
-    level: float
-    overfit_closed: float
-    overfit_resampled: float
-    n: float
-    method: str
-    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -21,6 +21,8 @@ from scorereport._utils.arrays import FloatArray, read_only, row_chunks
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport._utils.choices import SEED, USUAL_RESAMPLES
 from scorereport._utils.formatting import format_level, format_plain
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.inference.large_panels import are_many_alike
 from scorereport.inference.murphy_bands import (
@@ -134,6 +136,9 @@ class MurphyDifference:
     seed: int
     n: float
     method: str
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
 
 def murphy_difference(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_inside
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import rank_ties
 from scorereport.errors import UsageError
 
@@ -37,6 +38,32 @@ class Estimate:
     degrees_of_freedom: float | None = None
     note: str = ""
 
+    __repr__ = short_repr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentEstimate:
+    """A raw component, the overfit-corrected component, and the interval of the true component.
+
+    The raw values add up to the mean score; the interval is for the population and may exclude them.
+    """
+
+    measure: str
+    component: str
+    value: float
+    corrected: float
+    standard_error: float
+    lower: float
+    upper: float
+    level: float
+    overfit_closed: float
+    overfit_resampled: float
+    n: float
+    method: str
+    note: str = ""
+
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HypothesisTest:
@@ -58,6 +85,8 @@ class HypothesisTest:
     p_value_holm: float | None = None
     draws: int | None = None
     note: str = ""
+
+    __repr__ = short_repr
 
     @property
     def smallest_p_value(self) -> float:
@@ -92,6 +121,8 @@ class Difference:
     reference: str
     n: float
     note: str = ""
+
+    __repr__ = short_repr
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
@@ -140,6 +171,8 @@ class Rank:
     value: float
     rank: int
     tied_with: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def rank_models(differences: Iterable[Difference], *, alpha: float = 0.05) -> tuple[Rank, ...]:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
+from scorereport._utils.representation import short_repr
+
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
 
@@ -52,6 +54,8 @@ class Expansion:
     largest: float
     units: float
     rest: float = 0.0
+
+    __repr__ = short_repr
 
     def is_close(self, level: float) -> bool:
         """Whether the interval agrees with that of resamples, at this level, to a tenth of its error."""

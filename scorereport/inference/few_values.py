@@ -31,7 +31,7 @@ from scorereport.reliability.clusters import effective_number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.inference.losses import Measure
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fitted_sample import FittedSample

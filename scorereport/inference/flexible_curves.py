@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
@@ -11,6 +11,8 @@ from scipy.special import expit, logit
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport._utils.formatting import conjugate, format_plain
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.likelihood import combine, information, invert, sum_over_draws
 from scorereport.inference.logistic import fit_columns
@@ -56,6 +58,11 @@ class FlexibleCurve:
     n: float
     note: str = ""
     reference: str = VAN_CALSTER_2016
+
+    COLUMNS: ClassVar = ("forecast", "probability", "lower", "upper")
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
 
 def flexible_curve(

@@ -10,6 +10,7 @@ from scipy.special import betainc
 
 from scorereport._utils.checks import check_clusters, check_inside, check_outcome, check_whole
 from scorereport._utils.formatting import shortest
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.inference.panel import ForecastPanel, make_panel
 
@@ -46,6 +47,8 @@ class GradeTest:
     method: str = "Jeffreys: Beta(d + 1/2, n - d + 1/2) up to the forecast; binomial: exact upper tail"
     reference: str = ECB_2019
     note: str = ""
+
+    __repr__ = short_repr
 
 
 def grade_test(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
+from scorereport._utils.representation import short_repr
 from scorereport.reliability.decomposition import find_entry, resolve_score
 from scorereport.scores.curvature import derive_overfit_weight, find_curvature_problem
 from scorereport.scores.registry import Score
@@ -34,6 +35,8 @@ class Measure:
     sign: int
     options: Mapping[str, Any] = field(default_factory=dict)
     entry: Score | None = None
+
+    __repr__ = short_repr
 
     @cached_property
     def curvature_problem(self) -> str:

@@ -19,6 +19,7 @@ from scorereport._utils.checks import (
     check_times,
     check_weight,
 )
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.inference.grouped_rows import MANY_CASES, CellSums, group_rows
 from scorereport.reliability.sampling import SamplingUnits
@@ -43,6 +44,8 @@ class PanelRows:
     cluster: IntArray | None = None
     time: NDArray[Any] | None = None
     weight_kind: str = "sampling"
+
+    __repr__ = short_repr
 
     @cached_property
     def units(self) -> SamplingUnits:
@@ -151,6 +154,8 @@ class ForecastPanel(PanelRows):
     """Outcomes 0 or 1 with one probability per case and model."""
 
     outcome: FloatArray
+
+    __repr__ = short_repr
 
     @cached_property
     def orders(self) -> ForecastOrders:

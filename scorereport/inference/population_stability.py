@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.estimates import Estimate
 
@@ -53,6 +54,8 @@ class Stability:
     reference_size: float
     source: str = ""
     source_sha256: str = ""
+
+    __repr__ = short_repr
 
 
 def stability_index(now: FloatArray, before: FloatArray) -> float:

@@ -22,6 +22,7 @@ from scorereport._utils.checks import CheckedCases, check_inside, check_whole
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import conjugate, format_counted
 from scorereport._utils.machine import MOST_ROWS_TOGETHER
+from scorereport._utils.representation import short_repr
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.estimates import Difference, adjust_by_holm
 from scorereport.inference.losses import resolve_measure
@@ -83,6 +84,8 @@ class RecalibrationTrial:
     miscalibration_after: float
     n: float
     note: str = ""
+
+    __repr__ = short_repr
 
 
 def try_recalibration(

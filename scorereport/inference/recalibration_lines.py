@@ -9,6 +9,7 @@ from scipy.special import chdtrc, fdtrc
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import conjugate, format_fixed, format_plain
+from scorereport._utils.representation import short_repr
 from scorereport.inference.estimates import Estimate, HypothesisTest
 from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
@@ -30,6 +31,8 @@ class CalibrationLine:
     events: float
     note: str = ""
     reference: str = COX_1958
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,6 +19,8 @@ from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport._utils.choices import RETENTION_FRACTIONS, SEED
 from scorereport._utils.machine import repeat
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import short_repr
 from scorereport.curves.retention import (
     check_fractions,
     name_choice,
@@ -58,6 +60,9 @@ class RetentionBand:
     resamples: int
     seed: int
     note: str = ""
+
+    __repr__ = short_repr
+    to_frame = array_frame
 
     @property
     def area_percent(self) -> Estimate:

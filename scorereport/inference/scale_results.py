@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import format_number
+from scorereport._utils.representation import short_repr
 from scorereport.inference.estimates import Estimate
 
 EQUAL_COUNT, CORP = "equal-count bins", "CORP blocks"
@@ -34,6 +35,8 @@ class ScaleMark:
     model: Estimate
     source: Estimate
     divergence: Estimate
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +81,8 @@ class ScaleResult:
     spectrum_model: FloatArray
     spectrum_source: FloatArray
     note: str = ""
+
+    __repr__ = short_repr
 
     @property
     def marks(self) -> tuple[ScaleMark, ScaleMark, ScaleMark]:

@@ -11,6 +11,7 @@ from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport._utils.choices import SEED
 from scorereport._utils.formatting import format_plain
+from scorereport._utils.representation import short_repr
 from scorereport.inference.distances import (
     DRAWS,
     DrawnCurve,
@@ -73,6 +74,8 @@ class CalibrationErrors:
     reference: str = f"{AUSTIN_STEYERBERG_2019}; {CLEVELAND_1979}"
     note: str = ""
     intervals: tuple[Estimate, ...] = ()
+
+    __repr__ = short_repr
 
 
 def calibration_errors(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.plots.plotted_models import PlottedModel
     from scorereport.plots.style import LineStyles, ModelStyle
     from scorereport.reliability.decomposition import Decomposition

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_counted
+from scorereport._utils.representation import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,6 +63,8 @@ class Comparison:
     verdict: Verdict
     reason: str = ""
     source: str = ""
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name in ("engine", "reference"):

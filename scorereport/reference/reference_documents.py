@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
+from scorereport._utils.formatting import format_count, format_time
+from scorereport._utils.overviews import Overview, overview_html, overview_repr
+from scorereport._utils.representation import short_repr
 from scorereport.reference.comparison_records import Comparison, Verdict
 
 STUDY_VERSION: Literal[1] = 1
@@ -30,6 +34,8 @@ class StudySeries:
     size: tuple[float, ...] | None = None
     colour: int | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyPanel:
@@ -43,6 +49,8 @@ class StudyPanel:
     y_limits: tuple[float, float]
     series: tuple[StudySeries, ...]
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFigure:
@@ -54,6 +62,8 @@ class StudyFigure:
     caption: str
     panels: tuple[StudyPanel, ...]
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudySection:
@@ -64,6 +74,8 @@ class StudySection:
     text: str
     comparisons: tuple[Comparison, ...]
     figures: tuple[StudyFigure, ...] = ()
+
+    __repr__ = short_repr
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
@@ -81,6 +93,8 @@ class Study:
     cases: int
     software: dict[str, str]
     sections: tuple[StudySection, ...]
+
+    __repr__ = short_repr
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
@@ -106,6 +120,8 @@ class Attempt:
     reason: str
     remedy: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Certificate:
@@ -128,6 +144,9 @@ class Certificate:
     comparisons: tuple[Comparison, ...] = ()
     left_out: tuple[str, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+
+    __repr__ = overview_repr
+    _repr_html_ = overview_html
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
@@ -157,6 +176,23 @@ class Certificate:
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of certificates; `scorereport/schemas` holds it as a file."""
         return json_documents.json_schema(cls, f"scorereport certificate, version {CERTIFICATE_VERSION}")
+
+    def _describe(self) -> Overview:
+        counts = Counter(str(line.verdict) for line in self.comparisons)
+        found = ", ".join(f"{verdict}: {format_count(n)}" for verdict, n in counts.most_common())
+        facts = (
+            ("reason", self.sentence),
+            ("reference", self.reference),
+            ("comparisons", f"{format_count(len(self.comparisons))}{f' ({found})' if found else ''}"),
+            ("rows", format_count(self.rows)),
+            ("time", format_time(self.time)),
+            ("left out", ", ".join(self.left_out)),
+            ("not used", "; ".join(f"{each.reference}: {each.reason}" for each in self.attempts)),
+        )
+        known = tuple(fact for fact in facts if fact[1])
+        rows = tuple((line.subject, line.quantity, str(line.verdict)) for line in self.unexpected)
+        columns = ("subject", "quantity", "verdict")
+        return Overview(title=f"Certificate: {self.verdict}", facts=known, columns=columns, rows=rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and json_documents.encode(self) == json_documents.encode(other)

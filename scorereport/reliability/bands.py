@@ -14,7 +14,10 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_finite
-from scorereport._utils.formatting import format_level
+from scorereport._utils.formatting import format_count, format_level
+from scorereport._utils.overviews import Overview, overview_html, overview_repr
+from scorereport._utils.record_frames import array_frame
+from scorereport._utils.representation import describe_largest, describe_range
 from scorereport._utils.rounding import exceeds
 from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic_bands import QUANTILES, continuous_half_width, discrete_half_width
@@ -70,6 +73,10 @@ class Band:
     shape: str = "line"
     note: str = ""
 
+    __repr__ = overview_repr
+    _repr_html_ = overview_html
+    to_frame = array_frame
+
     def __post_init__(self) -> None:
         for name in ("x", "lower", "upper"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
@@ -94,6 +101,16 @@ class Band:
     def holds(self, curve: FloatArray) -> bool:
         """Whether a curve, given at the forecasts of the band, stays inside everywhere, up to rounding."""
         return not (exceeds(self.lower, curve) | exceeds(curve, self.upper) | np.isnan(curve)).any()
+
+    def _describe(self) -> Overview:
+        facts = (
+            ("forecasts", f"{format_count(len(self.x))} from {describe_range(self.x)}"),
+            ("lower bound", describe_range(self.lower)),
+            ("upper bound", describe_range(self.upper)),
+            ("widest", describe_largest(self.upper - self.lower)),
+            ("cases", format_count(self.n)),
+        )
+        return Overview(title=f"Band: {self.label}", facts=facts, notes=(self.note,) if self.note else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from scorereport._utils.arrays import CountArray, FloatArray, bits_equal, read_only
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import RELATIVE
 from scorereport.errors import DataError
 
@@ -45,6 +46,8 @@ class Blocks:
     x_max: FloatArray
     n: CountArray
     events: CountArray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for field in fields(self):

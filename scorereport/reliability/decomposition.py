@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from scorereport._utils.checks import CheckedCases
-from scorereport._utils.formatting import format_plain
+from scorereport._utils.formatting import common_decimals, format_counted, format_fixed, format_plain
+from scorereport._utils.overviews import Overview, overview_html
+from scorereport._utils.record_frames import record_row
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.reliability.fitted_sample import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
@@ -17,6 +20,7 @@ from scorereport.scores.skills import relative_skill
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import CountArray, FloatArray
@@ -43,6 +47,10 @@ class Decomposition:
     higher_is_better: bool = False
 
     DERIVED: ClassVar = ("miscalibration", "discrimination", "uncertainty", "skill")
+    SHOWN: ClassVar = ("name", "score", *DERIVED, "n")
+
+    __repr__ = short_repr
+    _repr_html_ = overview_html
 
     @property
     def miscalibration(self) -> float:
@@ -73,6 +81,21 @@ class Decomposition:
         infinite = f"{format_plain(self.infinite_cases)} {cases} an infinite {self.name}"
         return f"{infinite}: the outcome had probability 0."
 
+    def to_frame(self) -> pd.DataFrame:
+        """The score, its components and the skill as a table with one row."""
+        return record_row(self, self.SHOWN)
+
+    def _describe(self) -> Overview:
+        gains = "miscalibration - discrimination"
+        if self.higher_is_better:
+            gains = "discrimination - miscalibration"
+        notes = (f"score = {gains} + uncertainty", self.note)
+        return Overview(
+            title=f"Decomposition of {self.name} over {format_counted(self.n, 'case')}",
+            facts=show_parts(self),
+            notes=tuple(note for note in notes if note),
+        )
+
     @property
     def _sign(self) -> int:
         return -1 if self.higher_is_better else 1
@@ -87,11 +110,23 @@ class MurphyDecomposition:
     uncertainty: float
 
     DERIVED: ClassVar = ("score",)
+    SHOWN: ClassVar = (*DERIVED, "reliability", "resolution", "uncertainty")
+
+    __repr__ = short_repr
 
     @property
     def score(self) -> float:
         """The Brier score, recovered from its parts."""
         return self.reliability - self.resolution + self.uncertainty
+
+
+def show_parts(decomposition: Decomposition) -> tuple[tuple[str, str], ...]:
+    """Return the score, its components and the skill as texts with their labels, for displays."""
+    names = ("score", "miscalibration", "discrimination", "uncertainty")
+    values = [getattr(decomposition, name) for name in names]
+    decimals = common_decimals(values)
+    shown = [(name, format_fixed(value, decimals)) for name, value in zip(names, values, strict=True)]
+    return (*shown, ("skill", f"{format_fixed(100 * decomposition.skill, 1)} %"))
 
 
 def decompose_cases(

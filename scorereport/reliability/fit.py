@@ -20,7 +20,8 @@ from scorereport._utils.checks import (
     check_whole,
 )
 from scorereport._utils.choices import SEED
-from scorereport._utils.formatting import format_plain
+from scorereport._utils.formatting import format_count, format_counted, format_percent, format_plain
+from scorereport._utils.overviews import Overview, overview_html, overview_repr
 from scorereport._utils.registration import call_registered
 from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic_bands import QUANTILES, R_TABLE_ENDS
@@ -36,7 +37,12 @@ from scorereport.reliability.bands import (
     simultaneous_consistency_band,
 )
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
-from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
+from scorereport.reliability.decomposition import (
+    decompose_by_value,
+    decompose_cases,
+    decompose_real,
+    show_parts,
+)
 from scorereport.reliability.fitted_sample import FittedSample, order_cases, order_clustered
 
 if TYPE_CHECKING:
@@ -51,6 +57,8 @@ if TYPE_CHECKING:
 _HIGHEST_LEVEL_GAP = 1e-12
 #: Forecasts whose distinct values are all at least this far apart are "discrete".
 DISCRETE_GAP = 0.01
+#: Fits of more cases are displayed without their score, which takes a pass over all cases.
+_QUICK_CASES = 10_000_000
 
 
 def corp(
@@ -117,6 +125,9 @@ class Corp:
     weight_kind: str = "sampling"
     cluster: IntArray | None = None
 
+    __repr__ = overview_repr
+    _repr_html_ = overview_html
+
     @cached_property
     def distinct(self) -> Blocks:
         """One block for each distinct forecast, with its number of cases and events."""
@@ -159,6 +170,10 @@ class Corp:
         b = self.blocks
         total, mean = ("events", "cep") if self.functional == "probability" else ("sum", "mean")
         return pd.DataFrame({"x_min": b.x_min, "x_max": b.x_max, "n": b.n, total: b.events, mean: b.mean})
+
+    def to_frame(self) -> pd.DataFrame:
+        """The blocks as a table, the same as `bins`."""
+        return self.bins
 
     @property
     def cep(self) -> FloatArray:
@@ -274,3 +289,27 @@ class Corp:
         """Raise an error if outcomes are real numbers, for results that need events."""
         if self.functional != "probability":
             raise UsageError(f"{what} needs outcomes 0 and 1; this fit is of the mean of real outcomes.")
+
+    def _describe(self) -> Overview:
+        blocks = self.blocks
+        mean = ("mean outcome", format_plain(self.prevalence))
+        events = ("events", f"{format_count(self.events)} ({format_percent(self.prevalence)})")
+        facts = [
+            events if self.functional == "probability" else mean,
+            ("forecasts", f"{format_plain(blocks.x_min[0], 4)} to {format_plain(blocks.x_max[-1], 4)}"),
+            ("blocks", format_count(len(blocks))),
+        ]
+        if self.cases.weight is not None:
+            facts.append(("weights", f"{self.weight_kind}, with the sum {format_count(self.n)}"))
+        if self.cluster is not None:
+            facts.append(("clusters", format_count(self.cluster.max() + 1)))
+        title = f"Corp: isotonic fit of {format_counted(len(self.cases.y_true), 'row')}"
+        return Overview(title=title, facts=(*facts, *self._describe_score()))
+
+    def _describe_score(self) -> tuple[tuple[str, str], ...]:
+        """The decomposed Brier score, or squared error; nothing if it would take long to compute."""
+        if len(self.cases.y_true) > _QUICK_CASES:
+            return ()
+        label = "Brier score" if self.functional == "probability" else "squared error"
+        (_, score), *parts = show_parts(self.decompose())
+        return ((label, score), *parts)

@@ -15,6 +15,7 @@ import numpy as np
 
 from scorereport._utils.arrays import CountArray, FloatArray, IntArray, read_only
 from scorereport._utils.checks import CheckedCases
+from scorereport._utils.representation import short_repr
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.cells import USUAL_SIZE, CellSimulation, CellSize, average_in_cells, make_cells
 from scorereport.reliability.outcome_weights import weigh_outcomes
@@ -43,6 +44,8 @@ class FittedSample:
     blocks: Blocks
     cluster: IntArray | None = None
     weight_kind: str = "sampling"
+
+    __repr__ = short_repr
 
     @property
     def rows(self) -> int:

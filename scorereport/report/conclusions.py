@@ -69,16 +69,28 @@ class Conclusion:
 
 def draw_conclusions(report: Report) -> list[Conclusion]:
     """Return all findings of a report: breached limits first, then those of each section."""
-    evaluation = report.evaluation
     return [
         *_conclude_limits(report.judgements),
+        *_conclude_results(report.evaluation),
+        *_conclude_trend(report),
+        *_conclude_recalibration(report.evaluation),
+    ]
+
+
+def draw_findings(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return the findings of an evaluation as its report states them without limits and earlier audits."""
+    found = (*_conclude_results(evaluation), *_conclude_recalibration(evaluation))
+    return tuple(finding.text for finding in found)
+
+
+def _conclude_results(evaluation: Evaluation) -> list[Conclusion]:
+    """State findings on performance, calibration, discrimination, decisions and groups, in this order."""
+    return [
         *_conclude_performance(evaluation),
         *(finding for model in evaluation.results for finding in _conclude_calibration(model, evaluation)),
         *_conclude_discrimination(evaluation),
         *_conclude_decisions(evaluation),
         *_conclude_groups(evaluation),
-        *_conclude_trend(report),
-        *_conclude_recalibration(evaluation),
     ]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.clock import read_time
+from scorereport._utils.representation import short_repr
 from scorereport.configuration import Configuration, check_configuration, parse_configuration
 from scorereport.configuration.judgement import judge
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_worst_verdict
@@ -57,6 +58,8 @@ class Report:
     origin: Provenance | None = None
     selection: Selection | None = None
     trend: Trend | None = None
+
+    __repr__ = short_repr
 
     @cached_property
     def configuration(self) -> Configuration:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scorereport._utils.overviews import Overview, overview_repr
+from scorereport._utils.representation import short_repr
 from scorereport.curves.fitted import Histogram, ReliabilityCurve
 from scorereport.inference.retention_bands import RetentionBand
 from scorereport.inference.scale_results import ScaleResult
 from scorereport.reliability.bands import Band
-from scorereport.results.model_records import ForecastSummary, ModelScores, SampleSummary
+from scorereport.results.model_records import ForecastSummary, ModelScores, SampleSummary, describe_scores
 
 CLASS: Literal["class"] = "class"
 THRESHOLD: Literal["threshold"] = "threshold"
@@ -31,6 +33,8 @@ class ViewResult:
     histogram: Histogram
     bands: tuple[Band, ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewFamily:
@@ -49,12 +53,16 @@ class ViewFamily:
     views: tuple[ViewResult, ...]
     crossing: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
     """The confusion table, as sums of weights: observed classes in rows, predicted classes in columns."""
 
     counts: tuple[tuple[float, ...], ...]
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +76,11 @@ class ClassModelResult:
     retention: tuple[RetentionBand, ...] = ()
     scale: tuple[ScaleResult, ...] = ()
 
+    __repr__ = overview_repr
+
     def family(self, kind: str) -> ViewFamily | None:
         """The views of one kind; None if the model has none."""
         return next((family for family in self.families if family.kind == kind), None)
+
+    def _describe(self) -> Overview:
+        return describe_scores("ClassModelResult", self.scores)

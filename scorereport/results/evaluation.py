@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
+from scorereport._utils.overviews import Overview, overview_repr
 from scorereport._utils.registration import call_registered
 from scorereport.inference.population_stability import Stability
 from scorereport.results import frames
@@ -20,13 +21,15 @@ from scorereport.results.model_records import (
     Heterogeneity,
     ModelResult,
 )
-from scorereport.results.notebooks import render_notebook
+from scorereport.results.registration import judge_limits, list_findings, render_notebook
 from scorereport.results.settings import EvaluationSettings
+from scorereport.results.summaries import describe_evaluation, summary_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.data.predictions import ClassPredictions, Predictions
+    from scorereport.results.registration import Limits
     from scorereport.results.tallies import Tallies
 
 VERSION: Literal[1] = 1
@@ -71,6 +74,8 @@ class Evaluation(_OnData):
 
     OPTIONAL: ClassVar = ("stability",)
 
+    __repr__ = overview_repr
+
     @property
     def results(self) -> tuple[ModelResult, ...] | tuple[ClassModelResult, ...]:
         """All models, binary or of K classes."""
@@ -87,6 +92,43 @@ class Evaluation(_OnData):
     def main_score(self) -> str:
         """The score by which models of this kind are compared first, and which is decomposed."""
         return {"binary": "brier", "multiclass": "multiclass_brier", "ordinal": "rps"}[self.kind]
+
+    def summary(self) -> pd.DataFrame:
+        """Summarize each model in one row: its main score, skill, components and test of miscalibration.
+
+        The index is the model. Bounds of intervals are in columns with the suffixes `_lower` and `_upper`;
+        they are NaN without intervals. Columns:
+
+        - `n`: rows; `events`: events, with weights their sum; or `classes`: the number of classes
+        - the main score, by its name: `brier`, `multiclass_brier` or `rps`; with bounds
+        - `skill` of the main score, with bounds: 0 for forecasting the prevalence, 1 for the perfect forecast
+        - `miscalibration`, `discrimination`, `uncertainty`: the components of the main score as measured,
+          score = miscalibration - discrimination + uncertainty
+        - `miscalibration_p_value`: of the test that miscalibration is 0, for this model alone
+        - `roc_auc` of binary models, `accuracy` of models of K classes; with bounds
+        - `calibration_slope`, `calibration_intercept` of binary models: 1 and 0 if calibrated
+        """
+        return summary_frame(self)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings in plain sentences, as the summary of the report states them without limits."""
+        return list_findings(self)
+
+    def verdicts(self, limits: Limits) -> pd.DataFrame:
+        """Judge the numbers by limits: a row for each limit, model and group, with a verdict and a sentence.
+
+        Parameters
+        ----------
+        limits : the table `[limits]` of a configuration as a dictionary, such as `{"brier": {"warn": 0.19,
+            "fail": 0.21}, "calibration_slope": {"min": 0.8, "max": 1.2}, "groups": True}`; or the path of a
+            TOML configuration, whose other tables must agree with this evaluation; see docs/configuration.md
+
+        The verdict is "pass", "warn", "inconclusive" or "fail", and holds for the interval of the number, not
+        only for its value. `group` is "" for all rows, and `model` is "" for numbers of the sample. Limits
+        that are not set are NaN.
+        """
+        return frames.verdict_frame(judge_limits(self, limits))
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -232,6 +274,9 @@ class Evaluation(_OnData):
     def _repr_html_(self) -> str:
         """The display in notebooks: the main tables and the reliability diagram."""
         return render_notebook(self)
+
+    def _describe(self) -> Overview:
+        return describe_evaluation(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Evaluation) and json_documents.encode(self) == json_documents.encode(other)

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.curves.decision import ThresholdResult
-    from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.estimates import Estimate
+    from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
     from scorereport.results.class_records import ClassModelResult
@@ -25,6 +24,13 @@ if TYPE_CHECKING:
         ModelResult,
         ModelScores,
     )
+
+#: Columns of a table of verdicts.
+_VERDICT_TEXTS = ("measure", "label", "model", "group")
+_VERDICT_NUMBERS = (
+    *("value", "lower", "upper", "level"),
+    *("warn_lower", "warn_upper", "fail_lower", "fail_upper"),
+)
 
 
 def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
@@ -214,6 +220,15 @@ def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFra
             for place, record in enumerate(records)
         ]
     )
+
+
+def verdict_frame(judgements: Sequence[Any]) -> pd.DataFrame:
+    """Verdicts on limits: a row for each; the columns are there even if nothing was judged."""
+    import pandas as pd
+
+    rows = [_flat(judgement) | {"verdict": str(judgement.verdict)} for judgement in judgements]
+    frame = pd.DataFrame(rows, columns=[*_VERDICT_TEXTS, *_VERDICT_NUMBERS, "verdict", "sentence"])
+    return frame.astype(dict.fromkeys(_VERDICT_NUMBERS, "float64"))
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scorereport._utils.formatting import common_decimals, format_plain
+from scorereport._utils.overviews import Overview, overview_repr, show_bounds
+from scorereport._utils.representation import short_repr
 from scorereport.curves.decision import DecisionCurve, ThresholdResult
 from scorereport.curves.fitted import Histogram, ReliabilityCurve, RocCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.data.predictions import RescaledRows, RowFlow
 from scorereport.inference.binned_errors import BinnedError
-from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.dominance import MurphyDifference
-from scorereport.inference.estimates import Difference, Estimate, HypothesisTest, Rank
+from scorereport.inference.estimates import ComponentEstimate, Difference, Estimate, HypothesisTest, Rank
 from scorereport.inference.flexible_curves import FlexibleCurve
 from scorereport.inference.grades import GradeTest
 from scorereport.inference.recalibration import RecalibrationTrial
@@ -38,6 +40,8 @@ class IndependentCases:
     non_events: float
     classes: tuple[float, ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSummary:
@@ -57,6 +61,8 @@ class SampleSummary:
 
     DERIVED: ClassVar = ("prevalence",)
 
+    __repr__ = short_repr
+
     @property
     def prevalence(self) -> float:
         """Share of events."""
@@ -72,6 +78,8 @@ class ClassCount:
     share: float
     interval: Estimate | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSummary:
@@ -80,6 +88,8 @@ class ClassSummary:
     ordered: bool
     counts: tuple[ClassCount, ...]
     rescaled: tuple[RescaledRows, ...] = ()
+
+    __repr__ = short_repr
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,6 +118,8 @@ class DataSummary:
     classes: ClassSummary | None = None
     weight_kind: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
@@ -128,6 +140,8 @@ class ForecastSummary:
     maximum: float
     quantiles: tuple[Quantile, ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreValue:
@@ -139,6 +153,8 @@ class ScoreValue:
     interval: Estimate | None = None
     skill_interval: Estimate | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScores:
@@ -149,6 +165,8 @@ class ModelScores:
     decompositions: tuple[Decomposition, ...]
     components: tuple[ComponentEstimate, ...] = ()
     miscalibration_tests: tuple[HypothesisTest, ...] = ()
+
+    __repr__ = overview_repr
 
     def score(self, name: str) -> ScoreValue:
         """A score by its name."""
@@ -168,6 +186,24 @@ class ModelScores:
         title = f"miscalibration ({name})"
         return next((test for test in self.miscalibration_tests if test.name == title), None)
 
+    def _describe(self) -> Overview:
+        return describe_scores("ModelScores", self)
+
+
+def describe_scores(kind: str, scores: ModelScores) -> Overview:
+    """Describe the results of a model by its scores: a row for each."""
+    rows = [
+        (
+            score.name,
+            format_plain(score.value),
+            show_bounds(score.interval, common_decimals([score.value])),
+            format_plain(score.skill, 4),
+        )
+        for score in scores.scores
+    ]
+    columns = ("score", "value", "interval", "skill")
+    return Overview(title=f"{kind} of {scores.model}", columns=columns, rows=tuple(rows))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalibration:
@@ -179,6 +215,8 @@ class ModelCalibration:
     binned: BinnedError
     grades: tuple[GradeTest, ...] = ()
     flexible: FlexibleCurve | None = None
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +230,8 @@ class ModelCurves:
     murphy: MurphyCurves
     regret: RegretCurve
     decision: DecisionCurve
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +249,11 @@ class ModelResult:
     recalibration: tuple[RecalibrationTrial, ...] = ()
     scale: tuple[ScaleResult, ...] = ()
 
+    __repr__ = overview_repr
+
+    def _describe(self) -> Overview:
+        return describe_scores("ModelResult", self.scores)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
@@ -220,6 +265,8 @@ class GroupResult:
     models: tuple[ModelScores, ...]
     note: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heterogeneity:
@@ -229,6 +276,8 @@ class Heterogeneity:
     model: str
     test: HypothesisTest
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
@@ -237,3 +286,5 @@ class Comparisons:
     differences: tuple[Difference, ...] = ()
     ranks: tuple[Rank, ...] = ()
     murphy: tuple[MurphyDifference, ...] = ()
+
+    __repr__ = short_repr

@@ -18,6 +18,7 @@ from scorereport._utils.choices import (
 )
 from scorereport._utils.declarations import Declared, read_declarations
 from scorereport._utils.list_rules import COST_INTERVAL, FRACTIONS, THRESHOLDS, CostMatrix
+from scorereport._utils.representation import short_repr
 from scorereport._utils.rules import (
     Flag,
     Folder,
@@ -62,6 +63,8 @@ class EvaluationSettings:
     scale_bins: int = SCALE_BINS
     scale_limit: float = 0.0
     engine: str = "memory"
+
+    __repr__ = short_repr
 
     @property
     def infers(self) -> bool:

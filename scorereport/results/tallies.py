@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.representation import short_repr
 
 #: Log-odds from −9.06 to 9.06 in steps of an eighth; the first and the last bin hold all forecasts beyond.
 EDGES: FloatArray = expit((np.arange(-72, 74) - 0.5) / 8)
@@ -32,6 +33,8 @@ class Tallies:
     outcomes: FloatArray
     forecasts: Mapping[str, FloatArray]
     means: Mapping[str, float]
+
+    __repr__ = short_repr
 
 
 def find_bins(forecast: FloatArray) -> IntArray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_binary, check_inside, check_interval
+from scorereport._utils.representation import short_repr
 from scorereport.scores.registry import HANLEY_MCNEIL_1982, Direction, Kind, Propriety, Reported, score
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class PartialAuc:
     delta_tpr: float
     delta_fpr: float
 
+    __repr__ = short_repr
+
     @property
     def balanced_average_accuracy(self) -> float:
         """(pAUC+ + pAUC-) / (ΔTPR + ΔFPR); NaN if no case is in the interval."""
@@ -103,7 +106,9 @@ def partial_auc(
     Flores et al. (2025), Appendix I, doi:10.48550/arXiv.2504.04528
 
     >>> partial_auc([0, 1, 1, 0], [0.2, 0.3, 0.7, 0.5], lower=0.25, upper=0.6)
-    PartialAuc(lower=0.25, upper=0.6, plus=0.25, minus=0.25, delta_tpr=0.5, delta_fpr=0.5)
+    PartialAuc(
+        lower=0.25, upper=0.6, plus=0.25, minus=0.25, delta_tpr=0.5, delta_fpr=0.5,
+    )
     """
     cases = check_binary(y_true, y_prob, sample_weight)
     a, b = check_interval(lower, upper)
@@ -135,6 +140,8 @@ class TopK:
     recall: float
     cost: float
     net_benefit: float
+
+    __repr__ = short_repr
 
 
 def top_k(

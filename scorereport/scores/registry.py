@@ -6,10 +6,11 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from inspect import Parameter, cleandoc, signature
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import format_plain
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -119,6 +120,10 @@ class Score:
     other_names: tuple[str, ...] = ()
     name: str = ""
     function: Callable[..., Any] = _undefined  # the decorator sets name and function
+
+    SHOWN: ClassVar = ("name", "label", "kind", "range", "direction", "propriety", "formula", "references")
+
+    __repr__ = short_repr
 
     @property
     def lower(self) -> float:

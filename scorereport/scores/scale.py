@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_binary, check_classes, check_inside
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.scores.probability import ACCURACY, DECISIVENESS, ROBUSTNESS, power_mean
 
@@ -27,6 +28,8 @@ class ScaleMean:
     exponent: float
     model: float
     source: float
+
+    __repr__ = short_repr
 
     @property
     def divergence(self) -> float:
@@ -46,6 +49,8 @@ class ProbabilityScale:
     model: FloatArray
     source: FloatArray
     limit: float
+
+    __repr__ = short_repr
 
 
 def probability_scale(
@@ -110,6 +115,8 @@ class ScaleBins:
     cell: NDArray[np.intp]
     n_cells: int
     share: FloatArray | None = None
+
+    __repr__ = short_repr
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum of a value of each pair in each bin."""

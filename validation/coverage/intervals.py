@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.estimates import Difference
+    from scorereport.inference.estimates import ComponentEstimate, Difference
     from validation.coverage.pairs import Pair
     from validation.coverage.record import Row
     from validation.coverage.settings import Setting

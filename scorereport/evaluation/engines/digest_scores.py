@@ -18,7 +18,6 @@ from scorereport.evaluation.engines.rare_case_intervals import (
 from scorereport.evaluation.sample_summary import with_prevalence
 from scorereport.inference.components import (
     COMPONENTS,
-    ComponentEstimate,
     bound_component,
     reach_on_root_scale,
     warn_of_few_events,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.evaluation.engines.scored_digests import ScoredDigest
-    from scorereport.inference.estimates import Estimate
+    from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.few_values import FewValues
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import name_some, refuse_rows
+from scorereport._utils.representation import short_repr
 from scorereport.data.columns import label_texts
 from scorereport.data.reader import read_columns
 from scorereport.data.sources import locate_source
@@ -39,6 +40,8 @@ class ScoreTrack:
     score: str
     direction: Direction
     value: FloatArray
+
+    __repr__ = short_repr
 
     @property
     def merit(self) -> FloatArray:

@@ -10,7 +10,9 @@ import numpy as np
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
-from scorereport._utils.formatting import join_words
+from scorereport._utils.formatting import format_counted, format_plain, join_words
+from scorereport._utils.overviews import Overview, overview_html, overview_repr
+from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.score_tracks import ScoreTrack, parse_numbers
 from scorereport.results.frames import record_frame
@@ -47,6 +49,8 @@ class EarlyStop(CheckpointValue):
     at: str | None
     kept: str
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreChoice(CheckpointValue):
@@ -56,6 +60,8 @@ class ScoreChoice(CheckpointValue):
     direction: Direction
     best: str
     stop: EarlyStop | None = None
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,8 @@ class Correlation:
     second: str
     pearson: float
     spearman: float
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,6 +102,9 @@ class Selection:
     notes: tuple[str, ...] = ()
     source: str = ""
     file_sha256: str = ""
+
+    __repr__ = overview_repr
+    _repr_html_ = overview_html
 
     @property
     def chosen(self) -> ScoreChoice:
@@ -166,6 +177,24 @@ class Selection:
     def from_json(cls, path: str | Path) -> Selection:
         """Read a selection from a JSON document; it equals the one that was written."""
         return json_documents.load(cls, Path(path).read_bytes(), str(path))
+
+    def _describe(self) -> Overview:
+        chosen, n = self.chosen, len(self.checkpoints)
+        facts = [("chosen", f"{chosen.best}, with {self.score} {format_plain(chosen.value)}")]
+        if chosen.stop is not None:
+            facts.append(("early stopping", f"keeps {chosen.stop.kept} (patience {self.patience})"))
+        if self.source:
+            facts.append(("source", self.source))
+        rows = tuple(
+            (each.score, each.best, *map(format_plain, (each.value, each.macro_f1, each.macro_f1_loss)))
+            for each in self.choices
+        )
+        return Overview(
+            title=f"Selection among {format_counted(n, 'checkpoint')} ({self.column}) by {self.score}",
+            facts=tuple(facts),
+            columns=("score", "best", "value", "macro F1", "loss of macro F1"),
+            rows=rows,
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Selection) and json_documents.encode(self) == json_documents.encode(other)

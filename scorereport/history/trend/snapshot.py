@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.configuration.periods import Period
-    from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.estimates import Estimate
+    from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.panel import PanelRows
     from scorereport.reliability.sampling import SamplingUnits
     from scorereport.results.evaluation import Evaluation

@@ -13,7 +13,7 @@ from scorereport.results.class_records import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results.model_records import ModelScores
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import ComponentEstimate
     from scorereport.results.class_records import ClassModelResult, ViewFamily
     from scorereport.results.model_records import ModelScores, ScoreValue
 
