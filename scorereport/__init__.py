@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import corp as corp
     from scorereport.report.report_output import write_report as write_report
     from scorereport.results.evaluation import Evaluation as Evaluation
-    from scorereport.results.registration import Limits
+    from scorereport.results.registered_functions import Limits
     from scorereport.scores.skills import skill as skill
 
 #: Public modules, and the modules that define the other public names.

@@ -23,7 +23,7 @@ from scorereport.configuration.limit_records import LimitMeasure, MeasurePart, M
 from scorereport.configuration.limits_table import Bounds, LimitsTable, OneSidedLimit, TwoSidedLimit
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.toml_reader import parse_configuration, read_configuration
-from scorereport.results.registration import list_section_names
+from scorereport.results.registered_functions import list_section_names
 
 __all__ = [
     "CHECKLISTS",

@@ -8,7 +8,7 @@ from scorereport.configuration.audit_rules import find_broken_audit
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS
 from scorereport.configuration.limit_rules import find_broken_limits
 from scorereport.configuration.messages import suggest
-from scorereport.results.registration import list_section_names
+from scorereport.results.registered_functions import list_section_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from scorereport.configuration.evaluation_keys import describe_keys
 from scorereport.configuration.limit_names import SHORTHANDS
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.messages import LIMIT_HOMES, known_keys
-from scorereport.results.registration import list_section_names
+from scorereport.results.registered_functions import list_section_names
 
 if TYPE_CHECKING:
     from scorereport.configuration.limit_records import LimitMeasure

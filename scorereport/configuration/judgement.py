@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.configuration_tables import Configuration
     from scorereport.configuration.limit_verdicts import LimitedNumber
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.registration import Limits
+    from scorereport.results.registered_functions import Limits
 
 
 _LIMIT, _WARNING = "limit", "warning limit"

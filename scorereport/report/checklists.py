@@ -24,7 +24,7 @@ from scorereport.configuration.limits_table import LimitsTable
 from scorereport.configuration.messages import join_key, known_keys, raise_problems, suggest
 from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError
-from scorereport.results.registration import list_section_names
+from scorereport.results.registered_functions import list_section_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

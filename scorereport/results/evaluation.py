@@ -21,7 +21,7 @@ from scorereport.results.model_records import (
     Heterogeneity,
     ModelResult,
 )
-from scorereport.results.registration import judge_limits, list_findings, render_notebook
+from scorereport.results.registered_functions import judge_limits, list_findings, render_notebook
 from scorereport.results.settings import EvaluationSettings
 from scorereport.results.summaries import describe_evaluation, summary_frame
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.data.predictions import ClassPredictions, Predictions
-    from scorereport.results.registration import Limits
+    from scorereport.results.registered_functions import Limits
     from scorereport.results.tallies import Tallies
 
 VERSION: Literal[1] = 1
