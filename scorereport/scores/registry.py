@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+import re
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from inspect import Parameter, cleandoc, signature
@@ -10,6 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import format_plain
+from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import UsageError
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -153,7 +155,7 @@ class Score:
         }
         for name in options:
             if name not in known:
-                raise UsageError(f"`{self.name}` takes no option `{name}`.")
+                raise UsageError(f"`{self.name}` takes no option `{name}`{_name_options(name, known)}.")
         for name, parameter in known.items():
             if parameter.default is Parameter.empty and name not in options:
                 raise UsageError(f"`{self.name}` needs the option `{name}`.")
@@ -162,6 +164,13 @@ class Score:
         """Score cases and options that were checked."""
         values: FloatArray = (self.kernel or self.function)(y, p, **options)
         return values
+
+
+def _name_options(name: str, known: Collection[str]) -> str:
+    """The option that was probably meant, or else all options, as the end of a sentence."""
+    if meant := suggest_name(name, known):
+        return f"; `{meant}` is one"
+    return f"; its options are {', '.join(f'`{option}`' for option in known)}" if known else ""
 
 
 #: All scores by name.
@@ -232,8 +241,25 @@ def get_score(name: str) -> Score:
     aliases = {entry.alias: entry.name for entry in REGISTRY.values() if entry.alias}
     known = aliases.get(name, name)
     if known not in REGISTRY:
-        raise UsageError(f"`score` {name!r} is not known; choose one of {', '.join(sorted(REGISTRY))}.")
+        raise UsageError(f"`score` {name!r} is not known; {suggest_score(name, REGISTRY)}")
     return REGISTRY[known]
+
+
+def suggest_score(name: object, known: Collection[str]) -> str:
+    """The score that is probably meant by an unknown name, or else all known names, as the end of a sentence.
+
+    >>> suggest_score("brier_score_loss", REGISTRY), suggest_score("auc", REGISTRY)
+    ('did you mean `brier`?', 'did you mean `roc_auc`?')
+    """
+    plain = re.sub(r"\W+", "_", str(name).lower()).removeprefix("neg_")
+    others = {other: entry.name for entry in REGISTRY.values() for other in entry.other_names}
+    for candidate in (plain, plain.removesuffix("_loss"), plain.removesuffix("_loss").removesuffix("_score")):
+        meant = others.get(candidate, candidate)
+        if meant in known:
+            return f"did you mean `{meant}`?"
+    if meant := suggest_name(plain, known):
+        return f"did you mean `{meant}`?"
+    return f"choose one of {', '.join(sorted(known))}."
 
 
 def _complete(docstring: str, entry: Score) -> str:
