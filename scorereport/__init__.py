@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
     from scorereport.errors import UsageError as UsageError
+    from scorereport.estimators.scorers import scorers as scorers
     from scorereport.evaluation.dispatch import evaluate as evaluate
     from scorereport.evaluation.selection.choice import select as select
     from scorereport.evaluation.selection.selection_records import Selection as Selection
@@ -49,6 +50,7 @@ _HOMES = {
     "corp": "reliability.fit",
     "evaluate": "evaluation.dispatch",
     "read_predictions": "data.reader",
+    "scorers": "estimators.scorers",
     "select": "evaluation.selection.choice",
     "skill": "scores.skills",
     "write_report": "report.report_output",

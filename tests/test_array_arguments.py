@@ -1,4 +1,4 @@
-"""Arguments by the habits of scikit-learn: `y_true, y_prob` first, for scores, curves, skills and tests alike."""
+"""Arguments in the order of scikit-learn: `y_true, y_prob` first, in scores, curves, skills and tests."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_a_fit_takes_no_forecasts_or_weights_beside_it(extra):
     with pytest.raises(sr.UsageError) as error:
         sr.curves.roc_curve(sr.corp(Y, P), **extra)
     assert str(error.value) == (
-        "A fit has its own forecasts and weights. To fix: give the fit alone, or give outcomes `y_true` in its "
-        "place."
+        "A fit has its own forecasts and weights. To fix: give the fit alone, or give outcomes `y_true` in "
+        "its place."
     )
 
 

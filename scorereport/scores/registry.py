@@ -245,8 +245,10 @@ def get_score(name: str) -> Score:
     return REGISTRY[known]
 
 
-def suggest_score(name: object, known: Collection[str]) -> str:
+def suggest_score(name: object, known: Collection[str], suffix: str = "") -> str:
     """The score that is probably meant by an unknown name, or else all known names, as the end of a sentence.
+
+    A suffix, which the name had, is added to the suggestion.
 
     >>> suggest_score("brier_score_loss", REGISTRY), suggest_score("auc", REGISTRY)
     ('did you mean `brier`?', 'did you mean `roc_auc`?')
@@ -256,10 +258,10 @@ def suggest_score(name: object, known: Collection[str]) -> str:
     for candidate in (plain, plain.removesuffix("_loss"), plain.removesuffix("_loss").removesuffix("_score")):
         meant = others.get(candidate, candidate)
         if meant in known:
-            return f"did you mean `{meant}`?"
+            return f"did you mean `{meant}{suffix}`?"
     if meant := suggest_name(plain, known):
-        return f"did you mean `{meant}`?"
-    return f"choose one of {', '.join(sorted(known))}."
+        return f"did you mean `{meant}{suffix}`?"
+    return f"choose one of {', '.join(sorted(name + suffix for name in known))}."
 
 
 def _complete(docstring: str, entry: Score) -> str:
