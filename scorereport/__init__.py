@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
     from scorereport.errors import UsageError as UsageError
+    from scorereport.estimators.isotonic_calibrator import IsotonicCalibrator as IsotonicCalibrator
     from scorereport.estimators.scorers import scorers as scorers
     from scorereport.evaluation.dispatch import evaluate as evaluate
     from scorereport.evaluation.selection.choice import select as select
@@ -42,6 +43,7 @@ _HOMES = {
     "Corp": "reliability.fit",
     "DataError": "errors",
     "Evaluation": "results.evaluation",
+    "IsotonicCalibrator": "estimators.isotonic_calibrator",
     "Predictions": "data.predictions",
     "ScoreReportError": "errors",
     "Selection": "evaluation.selection.selection_records",

@@ -70,7 +70,7 @@ def as_fit(
             "`y_prob` is missing. To fix: give outcomes and forecasts, `(y_true, y_prob)`, or a fit, "
             "`(sr.corp(y_true, y_prob))`."
         )
-    return corp(cast("ArrayLike", y_true), y_prob, sample_weight)
+    return corp(y_true, y_prob, sample_weight)
 
 
 def accept_fit_keyword(function: _F) -> _F:

@@ -61,10 +61,8 @@ class ScoreFunction:
         entry, columns = get_score(self.name), np.asarray(labels)
         code, p = _find_codes(y_true, columns), np.asarray(y_prob)
         if entry.kind in OF_EVENTS:
-            is_event = code == (
-                len(columns) - 1 if pos_label is None else _find_codes([pos_label], columns)[0]
-            )
-            cases: _Cases = check_binary(is_event, _require_two(entry, p, columns), sample_weight)
+            event = len(columns) - 1 if pos_label is None else columns.tolist().index(pos_label)
+            cases: _Cases = check_binary(code == event, _require_two(entry, p, columns), sample_weight)
         else:
             cases = check_classes(*_arrange(code, p, columns, classes), sample_weight)
         return _compute(entry, _drop_empty(cases), options, is_skill=self.is_skill)

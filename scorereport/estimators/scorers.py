@@ -6,7 +6,7 @@ scikit-learn is needed to make a scorer, not to list their names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scorereport.errors import UsageError
 from scorereport.estimators.score_function import OF_EVENTS, ScoreFunction
@@ -16,12 +16,28 @@ from scorereport.scores.registry import suggest_score
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from numpy.typing import ArrayLike
+
     from scorereport.scores.registry import Score
 
 _SKILL = "_skill"
 _BINARY = (*OF_EVENTS, Kind.PROBABILITY_SCALE)
 _MULTICLASS = (Kind.MULTICLASS, Kind.ORDINAL, Kind.PROBABILITY_SCALE)
 _ALL = (*OF_EVENTS, *_MULTICLASS)
+
+
+class Scorer(Protocol):
+    """A scorer of scikit-learn."""
+
+    def __call__(
+        self,
+        estimator: object,
+        X: object,  # noqa: N803
+        y_true: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the score of a fitted estimator on data; higher is better."""
 
 
 class UnknownScorerError(UsageError, KeyError):
@@ -31,7 +47,7 @@ class UnknownScorerError(UsageError, KeyError):
         return str(self.args[0])
 
 
-class Scorers(Mapping[str, Any]):
+class Scorers(Mapping[str, Scorer]):
     """Scorers of scikit-learn by the name of the score, or of the score and "_skill".
 
     Each has the sign that scikit-learn expects: higher is better. A scorer calls `predict_proba`, finds the
@@ -51,7 +67,7 @@ class Scorers(Mapping[str, Any]):
     {'brier': -0.06, 'brier_skill': 0.76, 'roc_auc': 0.99}
     """
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Scorer:
         entry, _ = _find_score(name)
         if _needs_options(entry):
             needed = ", ".join(f"{option}=..." for option in entry.options)
@@ -71,12 +87,12 @@ class Scorers(Mapping[str, Any]):
         return f"<{len(self)} scorers for scikit-learn: {', '.join(list(self)[:3])}, ...>"
 
     @property
-    def binary(self) -> dict[str, Any]:
+    def binary(self) -> dict[str, Scorer]:
         """The scorers for classifiers of two classes, such as `brier`, by name."""
         return {name: self.make(name) for name in _list_names(_BINARY)}
 
     @property
-    def multiclass(self) -> dict[str, Any]:
+    def multiclass(self) -> dict[str, Scorer]:
         """The scorers for classifiers of two or more classes, such as `multiclass_brier`, by name.
 
         `rps` and `sa_rps` are of ordered classes, and take them in the order of `estimator.classes_`, which
@@ -90,8 +106,8 @@ class Scorers(Mapping[str, Any]):
         *,
         pos_label: object = None,
         classes: Sequence[object] | None = None,
-        **options: Any,
-    ) -> Any:
+        **options: float | str,
+    ) -> Scorer:
         """Make a scorer with options.
 
         Parameters
@@ -107,12 +123,13 @@ class Scorers(Mapping[str, Any]):
         entry, is_skill = _find_score(name)
         entry.check_options(options)
         labels = _choose_labels(entry, pos_label=pos_label, classes=classes)
-        return _import_maker()(
+        scorer: Scorer = _import_maker()(
             ScoreFunction(entry.name, is_skill),
             greater_is_better=is_skill or entry.direction is Direction.HIGHER,
             **labels,
             **options,
         )
+        return scorer
 
 
 #: All scorers by name.

@@ -114,7 +114,7 @@ def mean_score(
     y: FloatArray | IntArray,
     p: FloatArray,
     weight: FloatArray | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> float:
     """Compute the mean of a score over the cases, or a measure of all cases."""
     if entry.per_case:
