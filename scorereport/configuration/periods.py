@@ -133,7 +133,18 @@ def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
         raise UsageError(
             "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
             f"{_YEARS[0]} to {_YEARS[-1]}, that exists in the time zone {zone.key}; got {moment!r}."
+            f"{_explain_month(moment)}"
         ) from error
+
+
+def _explain_month(text: str) -> str:
+    """A sentence on a month in place of a day: its period is audited as of a day after it."""
+    try:
+        first = date.fromisoformat(f"{text}-01")
+    except ValueError:
+        return ""
+    after = _begin_unit("month", first + 31 * _DAY)
+    return f" The calendar month {text} is the period as of a day of the next month, such as {after}."
 
 
 def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:

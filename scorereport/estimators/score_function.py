@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import check_binary, check_classes, describe_rows, name_some
+from scorereport._utils.checks import check_binary, check_classes, refuse_rows
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import Kind, get_score
 from scorereport.scores.skills import mean_score, relative_skill
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -75,10 +75,7 @@ def _find_codes(y_true: ArrayLike, labels: NDArray[Any]) -> IntArray:
         raise DataError(f"`y` must be one-dimensional; got shape {observed.shape}.")
     codes = np.array([place.get(label, -1) for label in observed.tolist()], dtype=np.int64)
     if (codes < 0).any():
-        raise DataError(
-            f"`y` must hold classes of the estimator, {name_some(labels)}; got "
-            f"{describe_rows(observed, codes < 0)}."
-        )
+        refuse_rows(observed, codes < 0, f"`y` must hold classes of the estimator, {_join(labels)}")
     return codes
 
 
@@ -99,11 +96,14 @@ def _arrange(
     columns = labels.tolist()
     if sorted(map(str, classes)) != sorted(map(str, columns)):
         raise UsageError(
-            f"`classes` must list the classes of the estimator, {name_some(columns)}; got "
-            f"{name_some(list(classes))}."
+            f"`classes` must list the classes of the estimator, {_join(columns)}; got {_join(classes)}."
         )
     order = np.array([list(map(str, columns)).index(str(label)) for label in classes])
     return np.argsort(order)[code], table[:, order]
+
+
+def _join(labels: Iterable[object]) -> str:
+    return ", ".join(map(str, labels))
 
 
 def _drop_empty(cases: _Cases) -> _Cases:
