@@ -7,6 +7,7 @@ importing the package is fast.
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from scorereport.results.notebooks import register_renderer
@@ -86,7 +87,8 @@ def __getattr__(name: str) -> Any:
         from scorereport._utils.version import package_version
 
         return package_version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # with the module, Python suggests the name that was probably meant
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -60,6 +60,15 @@ def shortest(value: float) -> str:
     return text if float(text) == value or math.isnan(value) else repr(float(value))
 
 
+def explain_percent(value: float, upper: float) -> str:
+    """A sentence on a number from 5 to 100 where a share is needed: it is probably in percent.
+
+    >>> explain_percent(95, 1), explain_percent(1.5, 1)
+    (' 95 % is 0.95.', '')
+    """
+    return f" {shortest(value)} % is {shortest(value / 100)}." if upper == 1 and 5 <= value <= 100 else ""
+
+
 def format_percent(value: float) -> str:
     """Format a share in percent.
 

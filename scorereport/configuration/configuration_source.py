@@ -47,15 +47,18 @@ def write_toml(tables: Mapping[str, object], name: str = "config") -> str:
     owner = "Risk"
     <BLANKLINE>
     """
-    parts = []
+    plain = {key: value for key, value in tables.items() if not isinstance(value, Mapping)}
+    parts = [_write_items(plain, (), name)] if plain else []
     for key, table in tables.items():
-        if not isinstance(table, Mapping):
-            raise UsageError(f"{name}: `{join_key((str(key),))}` must be a table; got {show_value(table)}.")
-        items = [
-            f"{_quote(item)} = {_write(value, (str(key), str(item)), name)}" for item, value in table.items()
-        ]
-        parts.append("\n".join([f"[{_quote(key)}]", *items]) + "\n")
+        if isinstance(table, Mapping):
+            parts.append(f"[{_quote(key)}]\n{_write_items(table, (str(key),), name)}")
     return "\n".join(parts)
+
+
+def _write_items(items: Mapping[str, object], path: tuple[str, ...], name: str) -> str:
+    """The keys of a table, one on each line."""
+    lines = (f"{_quote(key)} = {_write(item, (*path, str(key)), name)}\n" for key, item in items.items())
+    return "".join(lines)
 
 
 def _write(value: object, path: tuple[str, ...], name: str) -> str:

@@ -187,7 +187,17 @@ def _suggest(text: str) -> str:
     """The question "Did you mean ...?" with a window of the same kind: rolling, or a calendar period."""
     number = re.search(r"[1-9][0-9]*", text)
     meant = _find_calendar(text) if number is None else _find_rolling(text, int(number[0]))
-    return f" Did you mean `{meant}`?" if meant else ""
+    return f" Did you mean `{meant}`?" if meant else _explain_period(text)
+
+
+def _explain_period(text: str) -> str:
+    """A sentence on a period that is not over, or on a period by its date."""
+    if unfinished := re.fullmatch(rf"(?:this|current) (?:calendar )?({'|'.join(_UNITS)})", text):
+        unit = unfinished[1]
+        return f" A period must be over: `previous calendar {unit}` is the last whole {unit}."
+    if re.match(r"[0-9]{4}\b", text):
+        return " A period is relative to the day of the audit, which --as-of sets."
+    return ""
 
 
 def _find_calendar(text: str) -> str:

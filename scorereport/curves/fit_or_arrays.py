@@ -65,6 +65,11 @@ def as_fit(
                 "`y_true` in its place."
             )
         return cast("IsotonicFit", y_true)
+    if not hasattr(y_true, "__len__"):
+        raise UsageError(
+            f"The first argument must be outcomes, or a fit of `sr.corp`; got {type(y_true).__name__}. "
+            "The curves of an evaluation are in `evaluation.models[0].curves`."
+        )
     if y_prob is None:
         raise UsageError(
             "`y_prob` is missing. To fix: give outcomes and forecasts, `(y_true, y_prob)`, or a fit, "

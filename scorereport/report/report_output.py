@@ -12,10 +12,12 @@ from scorereport._utils.clock import fixed_time, read_time
 from scorereport._utils.files import write_bytes, write_together
 from scorereport._utils.formatting import join_words
 from scorereport._utils.progress import report_start
+from scorereport._utils.rules import check_result
 from scorereport.configuration.configuration_source import as_configuration
 from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.choice import select
+from scorereport.reference.reference_documents import Certificate
 from scorereport.report.assembly import describe_report, list_parts, plan_report
 from scorereport.report.document_context import describe_study
 from scorereport.report.figure_processes import drawing_ahead
@@ -27,6 +29,7 @@ from scorereport.report.section_parts import MarkedFigures
 from scorereport.report.sections import list_sections
 from scorereport.report.signatures import open_signer
 from scorereport.report.templates import embed_fonts, hash_templates, render_html
+from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -35,9 +38,8 @@ if TYPE_CHECKING:
     from scorereport.configuration.configuration_source import ConfigurationSource
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.reference.reference_documents import Certificate, Study
+    from scorereport.reference.reference_documents import Study
     from scorereport.report.report_record import Report
-    from scorereport.results.evaluation import Evaluation
 
 
 def select_checkpoint(
@@ -102,6 +104,9 @@ def write_report(
     date : the date of the report, by default now; the same date gives the same bytes
     sign, password : a PKCS#12 file (.p12) with which to sign a PDF, and its password
     """
+    check_result(evaluation, "evaluation", Evaluation, "sr.evaluate")
+    if certificate is not None:
+        check_result(certificate, "certificate", Certificate, "sr.certify")
     target = check_name(path)
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
     configuration = as_configuration(config)
