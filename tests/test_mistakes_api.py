@@ -116,7 +116,7 @@ OF_SCORES = {
     ),
     "ratio in percent": (
         lambda: sr.scores.net_benefit(Y, P, threshold=20),
-        "`threshold` must lie in [0, 1); got 20. 20 % is 0.2.",
+        "`threshold` must lie in [0, 1); got 20. If it is a percentage, divide it by 100: 0.2.",
     ),
     "reversed interval": (
         lambda: sr.scores.bounded_brier(Y, P, lower=0.8, upper=0.2),
@@ -149,7 +149,7 @@ OF_FITS = {
     ),
     "level in percent": (
         lambda: FIT.band(level=95),
-        "`level` must lie in (0, 1); got 95. 95 % is 0.95.",
+        "`level` must lie in (0, 1); got 95. If it is a percentage, divide it by 100: 0.95.",
     ),
     "level of 1": (lambda: FIT.band(level=1), "`level` must lie in (0, 1); got 1."),
     "method of band": (
@@ -248,7 +248,7 @@ OF_INFERENCE = {
     ),
     "level of an interval": (
         lambda: sr.inference.auc_interval(Y, P, level=90),
-        "`level` must lie in (0, 1); got 90. 90 % is 0.9.",
+        "`level` must lie in (0, 1); got 90. If it is a percentage, divide it by 100: 0.9.",
     ),
     "score of a difference": (
         lambda: sr.inference.score_difference(Y, P, P**2, "brierr"),
@@ -277,7 +277,10 @@ OF_EVALUATIONS = {
         lambda: evaluate(forecasts=["logit", "logit"]),
         "`forecasts` must differ; got 'logit' 2 times.",
     ),
-    "level": (lambda: evaluate(level=95), "`level` must lie in (0, 1); got 95. 95 % is 0.95."),
+    "level": (
+        lambda: evaluate(level=95),
+        "`level` must lie in (0, 1); got 95. If it is a percentage, divide it by 100: 0.95.",
+    ),
     "level as text": (lambda: evaluate(level="0.95"), "`level` must be a number; got '0.95'."),
     "seed": (lambda: evaluate(seed=1.5), "`seed` must be a whole number of at least 0; got 1.5."),
     "negative resamples": (
@@ -454,7 +457,8 @@ OF_CONFIGURATIONS = {
     ),
     "level": (
         lambda: configure("evaluation", level=90),
-        "config: `evaluation.level` must lie in (0, 1); got 90. 90 % is 0.9.",
+        "config: `evaluation.level` must lie in (0, 1); got 90. If it is a percentage, divide it by 100: "
+        "0.9.",
     ),
     "section": (
         lambda: configure("report", omit=["methds"]),
@@ -547,7 +551,7 @@ COMMANDS = {
     ),
     "level": (
         ["score", "p.csv", "--outcome", "y", "--forecast", "m", "--level", "95"],
-        "`--level` must lie in (0, 1); got 95. 95 % is 0.95.",
+        "`--level` must lie in (0, 1); got 95. If it is a percentage, divide it by 100: 0.95.",
     ),
     "engine": (
         ["score", "p.csv", "--outcome", "y", "--forecast", "m", "--engine", "dask"],

@@ -204,6 +204,13 @@ def test_a_scorer_can_be_pickled_and_copied():
     )
 
 
+def test_a_score_per_case_is_not_a_metric_of_scikit_learn():
+    """The README states it, and names what to use instead."""
+    scorer = make_scorer(sr.scores.brier, response_method="predict_proba", greater_is_better=False)
+    with pytest.raises(ValueError, match="must return a number"):
+        cross_val_score(LogisticRegression(), X, Y, scoring=scorer)
+
+
 def test_functions_with_one_result_work_in_make_scorer_of_scikit_learn():
     skill = make_scorer(sr.skill, response_method="predict_proba", score="log_loss")
     assert skill(MODEL, X, Y) == sr.scorers["log_loss_skill"](MODEL, X, Y)

@@ -6,7 +6,7 @@ scikit-learn is needed to make a scorer, not to list their names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from scorereport.errors import UsageError
 from scorereport.estimators.score_function import OF_EVENTS, ScoreFunction
@@ -38,6 +38,9 @@ class Scorer(Protocol):
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the score of a fitted estimator on data; higher is better."""
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Request weights by the metadata routing of scikit-learn."""
 
 
 class UnknownScorerError(UsageError, KeyError):
