@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 #: The rule for a column of times.
 DATE_RULE = "must hold dates such as 2026-11-15"
-#: A month without a day, which counts as its first day, as a time of an evaluation does.
-_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 #: Advice for rows without a time.
 MISSING_TIME_ADVICE = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+#: A month without a day, which counts as its first day, as a time of an evaluation does.
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 
 def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np.datetime64]:
