@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import get_scorer, make_scorer
+from sklearn.metrics import d2_log_loss_score, get_scorer, make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score, cross_validate
 
 import scorereport as sr
@@ -88,6 +88,11 @@ def test_the_skill_of_classes_is_that_of_an_evaluation():
 def test_folds_have_the_scores_of_scikit_learn(ours, theirs):
     found = cross_val_score(LogisticRegression(), X, Y, scoring=sr.scorers[ours])
     np.testing.assert_allclose(found, cross_val_score(LogisticRegression(), X, Y, scoring=theirs), rtol=1e-12)
+
+
+def test_the_skill_of_the_log_score_is_the_explained_deviance_of_scikit_learn():
+    found = sr.scorers["log_loss_skill"](MODEL, X, Y)
+    assert found == pytest.approx(d2_log_loss_score(Y, P), rel=1e-12)
 
 
 def test_log_scores_of_classes_are_those_of_scikit_learn():
@@ -262,6 +267,11 @@ MISTAKES = [
         "The scorer 'neg_brier_score' is not known; did you mean `brier`?",
     ),
     (lambda: sr.scorers["auc_skill"], "The scorer 'auc_skill' is not known; did you mean `roc_auc_skill`?"),
+    (lambda: sr.scorers["Gini"], "The scorer 'Gini' is not known; did you mean `roc_auc_skill`?"),
+    (
+        lambda: sr.scorers["d2_brier_score"],
+        "The scorer 'd2_brier_score' is not known; did you mean `brier_skill`?",
+    ),
     (
         lambda: sr.scorers["net_benefit"],
         '`net_benefit` needs options. To fix: sr.scorers.make("net_benefit", threshold=...).',

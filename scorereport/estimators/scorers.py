@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from scorereport.scores.registry import Score
 
 _SKILL = "_skill"
+#: Names of skills in other software.
+_OTHER_SKILLS = {
+    **dict.fromkeys(("gini", "gini_coefficient", "accuracy_ratio", "somers_d"), "roc_auc_skill"),
+    **dict.fromkeys(("bss", "brier_skill_score", "d2_brier_score"), "brier_skill"),
+    **dict.fromkeys(("d2_log_loss_score", "mcfadden", "mcfadden_r2"), "log_loss_skill"),
+}
 _BINARY = (*OF_EVENTS, Kind.PROBABILITY_SCALE)
 _MULTICLASS = (Kind.MULTICLASS, Kind.ORDINAL, Kind.PROBABILITY_SCALE)
 _ALL = (*OF_EVENTS, *_MULTICLASS)
@@ -166,6 +172,9 @@ def _find_score(name: str) -> tuple[Score, bool]:
         return entry, bool(suffix)
     if entry is not None and entry.kind not in _ALL:
         raise UnknownScorerError(f"`{name}` scores {entry.kind}; scorers are of probabilities.")
+    if str(name).lower() in _OTHER_SKILLS:
+        meant = _OTHER_SKILLS[name.lower()]
+        raise UnknownScorerError(f"The scorer {name!r} is not known; did you mean `{meant}`?")
     known = [one.name for one in REGISTRY.values() if one.kind in _ALL and (not suffix or _has_skill(one))]
     raise UnknownScorerError(f"The scorer {name!r} is not known; {suggest_score(plain, known, suffix)}")
 
