@@ -7,6 +7,7 @@ importing the package is fast.
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.registration import register
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
     from scorereport.errors import UsageError as UsageError
+    from scorereport.estimators.isotonic_calibrator import IsotonicCalibrator as IsotonicCalibrator
+    from scorereport.estimators.scorers import scorers as scorers
     from scorereport.evaluation.dispatch import evaluate as evaluate
     from scorereport.evaluation.selection.choice import select as select
     from scorereport.evaluation.selection.selection_records import Selection as Selection
@@ -47,6 +50,7 @@ _HOMES = {
     "DataError": "errors",
     "DecisionCurveDisplay": "plots.displays",
     "Evaluation": "results.evaluation",
+    "IsotonicCalibrator": "estimators.isotonic_calibrator",
     "MurphyDisplay": "plots.displays",
     "Predictions": "data.predictions",
     "ReliabilityDisplay": "plots.displays",
@@ -57,6 +61,7 @@ _HOMES = {
     "corp": "reliability.fit",
     "evaluate": "evaluation.dispatch",
     "read_predictions": "data.reader",
+    "scorers": "estimators.scorers",
     "select": "evaluation.selection.choice",
     "skill": "scores.skills",
     "write_report": "report.report_output",
@@ -111,7 +116,8 @@ def __getattr__(name: str) -> Any:
         from scorereport._utils.version import package_version
 
         return package_version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # with the module, Python suggests the name that was probably meant
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=modules[__name__])
 
 
 def __dir__() -> list[str]:

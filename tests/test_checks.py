@@ -514,4 +514,4 @@ def test_scales_must_be_positive(scale):
 
 def test_fractions_must_increase():
     call = lambda: sr.curves.retention_curve([0, 1], [[1, 0], [0, 1]], fractions=[0.5, 0])  # noqa: E731
-    assert refused(sr.UsageError, call) == "`fractions` must increase."
+    assert refused(sr.UsageError, call) == "`fractions` must increase; got [0.5, 0.0]."

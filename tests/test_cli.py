@@ -273,7 +273,8 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
         (
             ["--outcome", "y", "--forecast", "a", "--level", "95"],
             ExitCode.USAGE,
-            "scorereport: `--level` must lie in (0, 1); got 95.",
+            "scorereport: `--level` must lie in (0, 1); got 95. If it is a percentage, divide it by "
+            "100: 0.95.",
         ),
         (
             ["--outcome", "y", "--forecast", "a", "--seed", "-1"],

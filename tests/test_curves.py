@@ -469,16 +469,16 @@ def test_retention_refuses(options, error, sentence):
 @pytest.mark.parametrize(
     ("score", "kind"),
     [
-        ("decisiveness", "probabilities given to what happened"),
-        ("quadratic_weighted_kappa", "hard class labels"),
-        ("brier", "probability of an event"),
+        ("decisiveness", "probabilities given to what happened."),
+        ("quadratic_weighted_kappa", "hard class labels."),
+        ("brier", "probability of an event. Did you mean `multiclass_brier`?"),
     ],
 )
 def test_retention_refuses_scores_that_do_not_score_classes_case_by_case(score, kind):
     with pytest.raises(sr.UsageError) as refusal:
         sr.curves.retention_curve(LABELS, TABLE, score=score)
     assert str(refusal.value) == (
-        f"`score` must score class probabilities case by case; '{score}' scores {kind}."
+        f"`score` must score class probabilities case by case; '{score}' scores {kind}"
     )
 
 

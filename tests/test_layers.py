@@ -25,6 +25,7 @@ ROOMS = {
     "reliability": [],
     "curves": [],
     "inference": [],
+    "estimators": [],
     "results": [],
     "evaluation": ["selection"],
     "reference": [],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -65,6 +67,15 @@ def noon(day: date) -> datetime:
 def test_a_window_means_these_days(window: str, as_of: str, start: str | None, end: str, label: str) -> None:
     period = find_period(window, noon(date.fromisoformat(as_of)))
     assert period == Period(label=label, start=start, end=end)
+
+
+def test_the_labels_of_the_documentation_are_those_of_periods() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "audits.md").read_text(encoding="utf-8")
+    table = re.findall(r'^\| "([^"]+)"[^|]*\|[^|]*\| `([^`]+)` \|$', text, re.MULTILINE)
+    assert [window for window, _ in table][-2:] == ["last 30 days", "all"]
+    assert len(table) == 7
+    for window, label in table:
+        assert find_period(window, datetime(2026, 11, 15, 6, tzinfo=UTC)).label == label
 
 
 def test_the_day_is_that_of_the_zone_of_the_moment() -> None:
@@ -238,6 +249,16 @@ def test_a_moment_that_is_none_is_refused(text: str) -> None:
         rf"1900 to 2999, that exists in the time zone Europe/Berlin; got '{text}'\.$",
     ):
         read_as_of(text, BERLIN)
+
+
+def test_a_month_in_place_of_a_day_is_refused_with_the_day_to_give() -> None:
+    with pytest.raises(UsageError) as error:
+        read_as_of("2026-12", BERLIN)
+    assert str(error.value).endswith(
+        "got '2026-12'. The calendar month 2026-12 is the period as of a day of the next month, such as "
+        "2027-01-01."
+    )
+    assert find_period("previous calendar month", read_as_of("2027-01-01", BERLIN)).label == "2026-12"
 
 
 def test_a_day_that_never_was_is_refused() -> None:

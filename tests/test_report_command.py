@@ -217,6 +217,20 @@ def test_the_date_is_the_given_one(call, tmp_path, monkeypatch, epoch, date, exp
     assert read(tmp_path / "r.json")["provenance"]["time"] == expected
 
 
+def test_an_existing_report_is_replaced_only_if_it_is_named(call, tmp_path):
+    (tmp_path / "report.pdf").write_bytes(b"of last month")
+    code, error = call("loans.csv", *QUICK)
+    assert (code, error) == (
+        ExitCode.USAGE,
+        "scorereport: report.pdf exists already. To fix: name the file to write with -o; -o report.pdf "
+        "replaces this one.\n",
+    )
+    assert (tmp_path / "report.pdf").read_bytes() == b"of last month"
+    (tmp_path / "r.json").write_bytes(b"{}")
+    assert call("loans.csv", *QUICK, "-o", "r.json")[0] == ExitCode.DONE
+    assert (tmp_path / "r.json").stat().st_size > 1000
+
+
 def test_options_override_the_configuration(call, write, tmp_path):
     config = write(
         "report.toml",

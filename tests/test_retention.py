@@ -356,7 +356,7 @@ def test_costs_of_the_user_are_used():
             "`cost` goes with the metric \"expected_cost\"; got 'quadratic_weighted_kappa'.",
         ),
         ({"fractions": [0, 1]}, "`fractions` must leave a case; 1 of 60 leaves none."),
-        ({"fractions": [0.5, 0]}, "`fractions` must increase."),
+        ({"fractions": [0.5, 0]}, "`fractions` must increase; got [0.5, 0.0]."),
         ({"resamples": -1}, "`resamples` must be a whole number of at least 0; got -1."),
         ({"level": 1}, "`level` must lie in (0, 1); got 1."),
         (
@@ -365,7 +365,8 @@ def test_costs_of_the_user_are_used():
         ),
         (
             {"score": "brier"},
-            "`score` must score class probabilities case by case; 'brier' scores probability of an event.",
+            "`score` must score class probabilities case by case; 'brier' scores probability of an event. "
+            "Did you mean `multiclass_brier`?",
         ),
     ],
 )

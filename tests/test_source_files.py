@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from source_tools import ALL, BERLIN, OCTOBER, exactly, sqlite_url_fixture, take, url_fixture
 
+import scorereport as sr
 from scorereport.audit.rows import loaded_rows, source_rows
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.configuration.periods import Period
@@ -386,6 +387,15 @@ def test_a_window_without_rows_names_the_dates_of_the_file(tmp_path):
     day = Period(label="2026-12-05", start="2026-12-05", end="2026-12-06")
     with pytest.raises(DataError, match=r"^No row of p\.csv has a `t` of 2026-12-05: its"):
         take(tmp_path, file="p.csv", period=day)
+
+
+def test_a_month_counts_as_its_first_day_as_in_an_evaluation(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(t=["2026-09", "2026-10", "2026-10", "2026-11", "2026-10-31"]))
+    assert take(tmp_path, file="p.csv").predictions.rows.tolist() == [1, 2, 4]
+    times = sr.read_predictions(tmp_path / "p.csv", outcome="y", forecasts=["m"], time="t").time
+    assert times.astype("datetime64[D]").astype(str).tolist() == [
+        *("2026-09-01", "2026-10-01", "2026-10-01", "2026-11-01", "2026-10-31")
+    ]
 
 
 def test_values_that_are_not_times_are_refused(tmp_path):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from scorereport._utils.choices import WEIGHT_KINDS
-from scorereport._utils.formatting import format_plain, shortest
+from scorereport._utils.formatting import explain_percent, format_plain, shortest
 from scorereport._utils.representation import short_repr
 from scorereport.errors import DataError, UsageError
 
@@ -238,7 +238,7 @@ def check_inside(value: Any, name: str, lower: float, upper: float, *, closed: s
         left, right = {"both": ("[", "]"), "left": ("[", ")"), "neither": ("(", ")")}[closed]
         raise UsageError(
             f"`{name}` must lie in {left}{format_plain(lower)}, {format_plain(upper)}{right}; got "
-            f"{shortest(float(value))}."
+            f"{shortest(float(value))}.{explain_percent(float(value), upper)}"
         )
     return float(value)
 

@@ -60,6 +60,17 @@ def shortest(value: float) -> str:
     return text if float(text) == value or math.isnan(value) else repr(float(value))
 
 
+def explain_percent(value: float, upper: float) -> str:
+    """A sentence on a number from 5 to 100 where a share is needed: it is probably in percent.
+
+    >>> explain_percent(95, 1), explain_percent(1.5, 1)
+    (' If it is a percentage, divide it by 100: 0.95.', '')
+    """
+    if upper != 1 or not 5 <= value <= 100:
+        return ""
+    return f" If it is a percentage, divide it by 100: {shortest(value / 100)}."
+
+
 def format_percent(value: float) -> str:
     """Format a share in percent.
 

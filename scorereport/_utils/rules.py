@@ -15,7 +15,7 @@ from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import Any, Protocol
 
-from scorereport._utils.formatting import format_plain, shortest
+from scorereport._utils.formatting import explain_percent, format_plain, shortest
 from scorereport.errors import UsageError
 
 _LONGEST_SHOWN = 60
@@ -69,6 +69,16 @@ def show_value(value: object) -> str:
     plain = value.tolist() if hasattr(value, "tolist") else value
     text = repr(list(plain) if isinstance(plain, tuple) else plain)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} ..."
+
+
+def check_result(value: object, name: str, kind: type, maker: str) -> None:
+    """Refuse anything but a result of a function of this package, such as an evaluation."""
+    if not isinstance(value, kind):
+        raise UsageError(f"`{name}` must be the result of `{maker}`; got {_name_type(value)}.")
+
+
+def _name_type(value: object) -> str:
+    return show_value(value) if isinstance(value, (str, Real)) else f"a {type(value).__name__}"
 
 
 def read_number(text: str) -> Any:
@@ -129,7 +139,8 @@ class NumberIn:
         if not is_number(value):
             raise UsageError(f"`{name}` must be a number; got {show_value(value)}.")
         if not self.holds(value):
-            raise UsageError(f"`{name}` must lie in {self.interval}; got {shortest(float(value))}.")
+            hint = explain_percent(float(value), self.upper)
+            raise UsageError(f"`{name}` must lie in {self.interval}; got {shortest(float(value))}.{hint}")
         return float(value)
 
     def holds(self, value: Any) -> bool:

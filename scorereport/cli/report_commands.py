@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _PROGRAM_NAME = "scorereport"
+_DEFAULT_OUTPUT = Path("report.pdf")
 #: Options that do not change the results, with the number of values that each takes.
 _OUTPUT_OPTIONS = {
     "--output": 1,
@@ -97,7 +98,12 @@ def score(
 
 Output = Annotated[
     list[Path] | None,
-    typer.Option("--output", "-o", help="File of the report: .pdf, .html or .json; repeat for more formats."),
+    typer.Option(
+        "--output",
+        "-o",
+        help="File of the report: .pdf, .html or .json; repeat for more formats. An existing file is "
+        "replaced. Without this option, report.pdf is written if there is none yet.",
+    ),
 ]
 Checkpoints = Annotated[
     Path | None,
@@ -144,7 +150,7 @@ def report(
         raise UsageError(
             "Give either --checkpoints or --from: with --from, results are rendered as they are."
         )
-    outputs = _check_names(output or [Path("report.pdf")])
+    outputs = _check_names(output or [_choose_default()])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
 
@@ -163,6 +169,16 @@ def report(
         with show_progress(quiet=request.quiet):
             write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
     conclude_report(prepared, strict=strict)
+
+
+def _choose_default() -> Path:
+    """Return the file of a report without `-o`; an existing one is replaced only if it is named."""
+    if _DEFAULT_OUTPUT.exists():
+        raise UsageError(
+            f"{_DEFAULT_OUTPUT} exists already. To fix: name the file to write with -o; -o {_DEFAULT_OUTPUT} "
+            "replaces this one."
+        )
+    return _DEFAULT_OUTPUT
 
 
 def _check_names(outputs: list[Path]) -> list[Path]:

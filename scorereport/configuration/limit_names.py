@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scorereport._utils.suggestions import count_wrong_letters, suggest_name
 from scorereport.configuration.measure_limits import MEASURES
-from scorereport.scores.registry import REGISTRY, Direction
+from scorereport.scores.registry import OTHER_SCORES, REGISTRY, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,7 +36,7 @@ _ACCEPTED = (
 SHORTHANDS = {short.name: short.measure for short in _ACCEPTED}
 SHORTHAND_LABELS = {short.name: short.label for short in _ACCEPTED if short.label}
 
-#: Names of measures in other software. CRPS is none of the measures; RPSS, a skill, must not be read as RPS.
+#: Names of measures in other software.
 _OTHER_NAMES = {name: entry.other_names for name, entry in REGISTRY.items()} | {
     "roc_auc_skill": ("gini_coefficient", "somersd", "somers_dxy", "dxy"),
     "brier_skill": ("bss",),
@@ -55,7 +55,7 @@ _OTHER_NAMES = {name: entry.other_names for name, entry in REGISTRY.items()} | {
     "psi": ("population_stability_index", "population_stability", "stability_index"),
     "red_grades": ("share_red", "red_share", "share_of_red_grades"),
     "prevalence": ("event_rate", "base_rate", "default_rate"),
-    "": ("crps", "rpss"),
+    "": OTHER_SCORES,
 }
 _MEANT = {other: name for name, others in _OTHER_NAMES.items() for other in others}
 #: Names of other numbers, and how they are related to measures.

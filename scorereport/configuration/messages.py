@@ -30,6 +30,8 @@ ARGUMENT_EXAMPLES = {
     LimitArgument.OF_CLASS: 'of_class = "high"',
     LimitArgument.UP_TO: 'up_to = "low"',
 }
+#: The tables in which a key is searched that stands outside of its table.
+_SEARCHED = ("limits", "evaluation", "report", "model", "data", "checkpoints")
 #: The rule for each type of error that pydantic reports.
 _RULES = {
     "string_type": "must be text",
@@ -107,8 +109,15 @@ def describe_unknown(path: Path) -> str:
     is_limit = path[0] == "limits" and len(path) == 2
     meant = find_limit_measure(key, known) if is_limit else suggest_name(key, known)
     related = explain_related(key) if is_limit else ""
+    meant = meant or (_find_in_tables(key) if len(path) == 1 else "")
     way_out = related or (f"did you mean `{meant}`?" if meant else _list_known(path, known))
     return f"`{join_key(path)}` is not known; {way_out}"
+
+
+def _find_in_tables(key: str) -> str:
+    """The key of a table that stands outside of its table; empty if there is none, or several."""
+    found = [f"{table}.{key}" for table in _SEARCHED if key in known_keys((table,))]
+    return found[0] if len(found) == 1 else ""
 
 
 def _list_known(path: Path, known: Collection[str]) -> str:

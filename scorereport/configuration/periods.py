@@ -133,7 +133,18 @@ def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
         raise UsageError(
             "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
             f"{_YEARS[0]} to {_YEARS[-1]}, that exists in the time zone {zone.key}; got {moment!r}."
+            f"{_explain_month(moment)}"
         ) from error
+
+
+def _explain_month(text: str) -> str:
+    """A sentence on a month in place of a day: its period is audited as of a day after it."""
+    try:
+        first = date.fromisoformat(f"{text}-01")
+    except ValueError:
+        return ""
+    after = _begin_unit("month", first + 31 * _DAY)
+    return f" The calendar month {text} is the period as of a day of the next month, such as {after}."
 
 
 def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:
@@ -176,7 +187,17 @@ def _suggest(text: str) -> str:
     """The question "Did you mean ...?" with a window of the same kind: rolling, or a calendar period."""
     number = re.search(r"[1-9][0-9]*", text)
     meant = _find_calendar(text) if number is None else _find_rolling(text, int(number[0]))
-    return f" Did you mean `{meant}`?" if meant else ""
+    return f" Did you mean `{meant}`?" if meant else _explain_period(text)
+
+
+def _explain_period(text: str) -> str:
+    """A sentence on a period that is not over, or on a period by its date."""
+    if unfinished := re.fullmatch(rf"(?:this|current) (?:calendar )?({'|'.join(_UNITS)})", text):
+        unit = unfinished[1]
+        return f" A period must be over: `previous calendar {unit}` is the last whole {unit}."
+    if re.match(r"[0-9]{4}\b", text):
+        return " A period is relative to the day of the audit, which --as-of sets."
+    return ""
 
 
 def _find_calendar(text: str) -> str:

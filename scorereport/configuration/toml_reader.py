@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -44,6 +45,8 @@ _LONG = (
     ("checklist", "not_applicable"),
     ("audit", "source", "query"),
 )
+#: A number with a decimal comma as the value of a key.
+_COMMA = re.compile(r"=\s*-?[0-9]+,[0-9]+\s*(?:#.*)?$")
 #: How deep lists and tables may be nested, and how large a whole number may be.
 _DEEPEST, _MOST_BITS = 50, 1000
 #: Characters that change the direction in which a text is read.
@@ -132,13 +135,19 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
         lines = plain.split("\n")
         end = f"at line {len(lines)}, column {len(lines[-1]) + 1}, the end"
         reason = str(error).replace("at end of document", end)
-        raise UsageError(f"{name} is not valid TOML: {reason}.") from error
+        raise UsageError(f"{name} is not valid TOML: {reason}.{_find_comma(lines)}") from error
     except RecursionError:
         raise UsageError(f"{name} is not a configuration: its lists are nested too deeply.") from None
     except ValueError:
         raise UsageError(
             f"{name} is not a configuration: it holds a whole number of more than {_MOST_BITS} bits."
         ) from None
+
+
+def _find_comma(lines: list[str]) -> str:
+    """A sentence on the first number with a decimal comma."""
+    number = next((number for number, line in enumerate(lines, start=1) if _COMMA.search(line)), 0)
+    return f" Line {number} has a decimal comma; write a point." if number else ""
 
 
 def _plain(value: Any, depth: int) -> Any:

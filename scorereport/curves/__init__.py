@@ -1,7 +1,9 @@
-"""Curves as data, from a CORP fit: frozen objects with every point, never a drawing.
+"""Curves as data, from outcomes and forecasts or from a CORP fit: every point, never a drawing.
 
+>>> roc_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]).auc
+1.0
 >>> from scorereport import corp
->>> fit = corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+>>> fit = corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])  # several curves share one fit
 >>> roc_curve(fit).auc
 1.0
 """

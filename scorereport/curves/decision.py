@@ -11,12 +11,13 @@ from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_interval, check_option, check_probability
 from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
+from scorereport.curves.fit_or_arrays import accept_fit_keyword, as_fit
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.curves.fit_or_arrays import IsotonicFit
 
 
 #: Between forecasts net benefit is smooth but not linear; these points approximate it there.
@@ -80,10 +81,30 @@ class DecisionCurve:
             return self.threshold if axis == "linear" else np.log(self.threshold)
 
 
+@accept_fit_keyword
 def decision_curve(
-    fit: IsotonicFit, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    lower: float = 0.0,
+    upper: float = 0.99,
+    thresholds: ArrayLike | None = None,
 ) -> DecisionCurve:
-    """Compute net benefit at given thresholds, or at every forecast and percent from `lower` to `upper`."""
+    """Compute net benefit at given thresholds, or at every forecast and percent from `lower` to `upper`.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+    lower, upper : the ends of the thresholds, if none are given
+    thresholds : the thresholds, each below 1
+
+    >>> decision_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8], thresholds=[0.2, 0.5]).net_benefit
+    array([0.4375, 0.5   ])
+    """
+    fit = as_fit(y_true, y_prob, sample_weight)
     fit.require_events("A decision curve")
     if thresholds is None:
         check_interval(lower, upper, closed="left")
@@ -155,14 +176,28 @@ class ThresholdResult:
         return next((found for found in self.intervals if found.measure == measure), None)
 
 
-def threshold_table(fit: IsotonicFit, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
+@accept_fit_keyword
+def threshold_table(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    thresholds: ArrayLike,
+) -> tuple[ThresholdResult, ...]:
     """Compute the results of decisions at each threshold, in the given order; shares are by weight.
 
-    >>> from scorereport import corp
-    >>> (row,) = threshold_table(corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]), thresholds=[0.4])
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+    thresholds : a decision is positive if the forecast is at least the threshold
+
+    >>> (row,) = threshold_table([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8], thresholds=[0.4])
     >>> row.flagged, row.sensitivity, row.specificity, round(row.net_benefit, 4), row.regret
     (0.75, 1.0, 0.5, 0.3333, 0.1)
     """
+    fit = as_fit(y_true, y_prob, sample_weight)
     fit.require_events("A threshold table")
     t = check_probability(thresholds, "thresholds")
     distinct = fit.distinct

@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport._utils.arrays import CountArray, FloatArray, read_only
 from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
+from scorereport.curves.fit_or_arrays import accept_fit_keyword, as_fit
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.curves.fit_or_arrays import IsotonicFit
     from scorereport.reliability.blocks import Blocks
-
-
-class IsotonicFit(Protocol):
-    """A fit with its distinct forecasts, or with those that a curve needs."""
-
-    @property
-    def distinct(self) -> Blocks:
-        """One block for each distinct forecast, ascending; of a digest, for those marked and for gaps."""
-
-    @property
-    def blocks(self) -> Blocks:
-        """The blocks of the isotonic fit."""
-
-    @property
-    def n(self) -> float:
-        """Number of cases; with weights, their sum."""
-
-    @property
-    def events(self) -> float:
-        """Number of events; with weights, the sum of their weights."""
-
-    @property
-    def prevalence(self) -> float:
-        """Share of events."""
-
-    @property
-    def forecast_type(self) -> str:
-        """Either "discrete" or "continuous"."""
-
-    @property
-    def corners(self) -> tuple[FloatArray, FloatArray]:
-        """The reliability curve at both ends of each block."""
-
-    def require_events(self, what: str) -> None:
-        """Raise an error if outcomes are real numbers, for results that need events."""
 
 
 _FEWEST_BINS = 5
@@ -83,18 +52,51 @@ class Histogram:
     to_frame = array_frame
 
 
-def reliability_curve(fit: IsotonicFit) -> ReliabilityCurve:
-    """Return the reliability curve: the corners of the CORP reliability diagram."""
+@accept_fit_keyword
+def reliability_curve(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> ReliabilityCurve:
+    """Return the reliability curve: the corners of the CORP reliability diagram.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+
+    >>> reliability_curve([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.9]).cep
+    array([0. , 0.5, 0.5, 1. ])
+    """
+    fit = as_fit(y_true, y_prob, sample_weight)
     forecast, cep = fit.corners
     return ReliabilityCurve(forecast=read_only(forecast), cep=read_only(cep), forecast_type=fit.forecast_type)
 
 
-def forecast_histogram(fit: IsotonicFit) -> Histogram:
+@accept_fit_keyword
+def forecast_histogram(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> Histogram:
     """Count the forecasts: one bar per value if discrete, else in bins by Freedman and Diaconis.
 
     Bins have a width of 2 IQR n^(-1/3), at least 1/400, between the smallest and the largest forecast;
     there are at least 5 of them, however narrow.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+
+    >>> forecast_histogram([0, 1, 0, 1], [0.1, 0.2, 0.1, 0.9]).n
+    array([2., 1., 1.])
     """
+    fit = as_fit(y_true, y_prob, sample_weight)
     distinct = fit.distinct
     if fit.forecast_type == "discrete":
         edges = (distinct.x_min, distinct.x_max)
@@ -148,13 +150,47 @@ class RocCurve:
     to_frame = array_frame
 
 
-def roc_curve(fit: IsotonicFit) -> RocCurve:
-    """Compute the ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1)."""
+@accept_fit_keyword
+def roc_curve(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> RocCurve:
+    """Compute the ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1).
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+
+    >>> roc_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.3]).auc
+    0.75
+    """
+    fit = as_fit(y_true, y_prob, sample_weight)
     return _roc(fit, fit.distinct)
 
 
-def roc_hull(fit: IsotonicFit) -> RocCurve:
-    """Compute the concave hull of the ROC curve, whose corners are those of the isotonic fit."""
+@accept_fit_keyword
+def roc_hull(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> RocCurve:
+    """Compute the concave hull of the ROC curve, whose corners are those of the isotonic fit.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+
+    >>> roc_hull([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.3]).auc
+    0.875
+    """
+    fit = as_fit(y_true, y_prob, sample_weight)
     return _roc(fit, fit.blocks)
 
 

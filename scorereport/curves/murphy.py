@@ -15,12 +15,13 @@ from scorereport._utils.arrays import CountArray, FloatArray, read_only
 from scorereport._utils.checks import check_probability
 from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
+from scorereport.curves.fit_or_arrays import accept_fit_keyword, as_fit
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.curves.fit_or_arrays import IsotonicFit
 
 _NO_KINKS: FloatArray = np.empty(0)
 
@@ -93,11 +94,27 @@ class MurphyCurves:
         return pd.concat(curves, names=["component"]).reset_index("component").reset_index(drop=True)
 
 
-def murphy_curves(fit: IsotonicFit, *, theta: FloatArray | None = None) -> MurphyCurves:
+@accept_fit_keyword
+def murphy_curves(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    theta: FloatArray | None = None,
+) -> MurphyCurves:
     """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome.
 
-    `theta` selects some knots; between them the curves then may differ from the straight lines.
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+    theta : the knots; between them the curves then may differ from the straight lines
+
+    >>> murphy_curves([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]).score.at([0.25, 0.5])
+    array([0.125, 0.   ])
     """
+    fit = as_fit(y_true, y_prob, sample_weight)
     fit.require_events("A Murphy curve")
     samples = {
         "score": (fit.distinct.x_min, fit.distinct.n, fit.distinct.events),
@@ -121,8 +138,27 @@ def murphy_curves(fit: IsotonicFit, *, theta: FloatArray | None = None) -> Murph
     )
 
 
-def regret_curve(fit: IsotonicFit, *, theta: FloatArray | None = None) -> RegretCurve:
-    """Compute the mean regret at every cost, half the elementary score; knots are forecasts or `theta`."""
+@accept_fit_keyword
+def regret_curve(
+    y_true: ArrayLike | IsotonicFit,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    theta: FloatArray | None = None,
+) -> RegretCurve:
+    """Compute the mean regret at every cost of a false positive, half the elementary score.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or a fit of `corp`, which replaces all three
+    y_prob : probabilities
+    sample_weight : not negative
+    theta : the knots, by default every forecast
+
+    >>> regret_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]).at(0.25)
+    array([0.0625])
+    """
+    fit = as_fit(y_true, y_prob, sample_weight)
     fit.require_events("A regret curve")
     knots = theta if theta is not None else all_knots(fit)
     left, right = _elementary_limits(knots, fit.distinct.x_min, fit.distinct.n, fit.distinct.events)

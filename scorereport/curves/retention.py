@@ -17,6 +17,7 @@ from scorereport._utils.formatting import format_plain
 from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import are_equal, rank_ties
+from scorereport._utils.rules import show_value
 from scorereport.errors import UsageError
 from scorereport.reliability.sampling import are_whole
 from scorereport.scores.hard_labels import accuracy_of, check_cost, cost_of, kappa_of, macro_f1_of
@@ -204,7 +205,7 @@ def check_fractions(fractions: ArrayLike) -> FloatArray:
     """Check fractions of cases to remove, which must increase."""
     fraction = check_probability(fractions, "fractions")
     if (np.diff(fraction) <= 0).any():
-        raise UsageError("`fractions` must increase.")
+        raise UsageError(f"`fractions` must increase; got {show_value(fraction)}.")
     return fraction
 
 
@@ -246,7 +247,10 @@ def _score_cases(score: ClassScore, y: IntArray, p: FloatArray) -> FloatArray:
 def _class_score(name: str) -> Callable[..., FloatArray]:
     entry = get_score(name)
     if entry.kind not in {Kind.MULTICLASS, Kind.ORDINAL}:
+        other = (
+            f" Did you mean `{entry.counterpart}`?" if entry.kind is Kind.BINARY and entry.counterpart else ""
+        )
         raise UsageError(
-            f"`score` must score class probabilities case by case; {name!r} scores {entry.kind}."
+            f"`score` must score class probabilities case by case; {name!r} scores {entry.kind}.{other}"
         )
     return entry.function

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.curves.fitted import IsotonicFit, RocCurve
+    from scorereport.curves.fit_or_arrays import IsotonicFit
+    from scorereport.curves.fitted import RocCurve
     from scorereport.reliability.blocks import Blocks
 
 

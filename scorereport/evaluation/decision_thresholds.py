@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.curves import ThresholdResult
-    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.curves.fit_or_arrays import IsotonicFit
     from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.results.settings import EvaluationSettings
 

@@ -23,7 +23,7 @@ from scorereport.results.model_records import ModelCurves
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
-    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.curves.fit_or_arrays import IsotonicFit
     from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.reliability.bands import Band, CalibratedCurves
     from scorereport.reliability.fit import Corp

@@ -17,7 +17,7 @@ from scorereport.inference.rates import log_odds_limits, wilson_limits
 if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
     from scorereport._utils.checks import CheckedCases
-    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.curves.fit_or_arrays import IsotonicFit
     from scorereport.reliability.fit import Corp
     from scorereport.reliability.sampling import SamplingUnits
 

@@ -13,6 +13,7 @@ from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.clock import timestamp
 from scorereport._utils.formatting import format_count, format_counted
 from scorereport._utils.progress import steps
+from scorereport._utils.rules import check_result
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 from scorereport.reference.band_comparison import compare_bands
@@ -86,6 +87,7 @@ def certify(
     draws : the number of resamples in R for each band that is compared in distribution
     time_limit : seconds that R may take for one model, or for one class or threshold of it
     """
+    check_result(evaluation, "evaluation", Evaluation, "sr.evaluate")
     predictions = _check_data(evaluation, data)
     with PendingCertificate(reference=reference, draws=draws, time_limit=time_limit) as pending:
         pending.start(predictions, evaluation.settings)

@@ -12,10 +12,12 @@ from scorereport._utils.clock import fixed_time, read_time
 from scorereport._utils.files import write_bytes, write_together
 from scorereport._utils.formatting import join_words
 from scorereport._utils.progress import report_start
-from scorereport.configuration import Configuration, read_configuration
+from scorereport._utils.rules import check_result
+from scorereport.configuration.configuration_source import as_configuration
 from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.choice import select
+from scorereport.reference.reference_documents import Certificate
 from scorereport.report.assembly import describe_report, list_parts, plan_report
 from scorereport.report.document_context import describe_study
 from scorereport.report.figure_processes import drawing_ahead
@@ -27,15 +29,17 @@ from scorereport.report.section_parts import MarkedFigures
 from scorereport.report.sections import list_sections
 from scorereport.report.signatures import open_signer
 from scorereport.report.templates import embed_fonts, hash_templates, render_html
+from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from scorereport.configuration import Configuration
+    from scorereport.configuration.configuration_source import ConfigurationSource
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.reference.reference_documents import Certificate, Study
+    from scorereport.reference.reference_documents import Study
     from scorereport.report.report_record import Report
-    from scorereport.results.evaluation import Evaluation
 
 
 def select_checkpoint(
@@ -80,7 +84,7 @@ def write_report(
     *,
     certificate: Certificate | None = None,
     selection: Selection | None = None,
-    config: str | Path | Configuration | None = None,
+    config: ConfigurationSource | None = None,
     templates: str | Path | None = None,
     date: str | None = None,
     sign: str | Path | None = None,
@@ -94,14 +98,18 @@ def write_report(
     path : the file to write; an existing file is replaced once the new one is complete
     certificate : the certificate of these results, from `certify`
     selection : the choice of the model among checkpoints, from `select`; by default that of the configuration
-    config : a TOML file with texts, people and limits; see docs/configuration.md
+    config : a TOML file with texts, people and limits, or a dictionary with the same tables, such as
+        `{"limits": {"brier": 0.2}}`; see docs/configuration.md
     templates : a folder with templates that replace those of the package with the same name
     date : the date of the report, by default now; the same date gives the same bytes
     sign, password : a PKCS#12 file (.p12) with which to sign a PDF, and its password
     """
+    check_result(evaluation, "evaluation", Evaluation, "sr.evaluate")
+    if certificate is not None:
+        check_result(certificate, "certificate", Certificate, "sr.certify")
     target = check_name(path)
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
-    configuration = config if isinstance(config, Configuration | None) else read_configuration(config)
+    configuration = as_configuration(config)
     folder = find_templates(configuration, templates)
     chosen = selection or _select_for_evaluation(evaluation, configuration)
     with fixed_time(None if date is None else read_time(date)):

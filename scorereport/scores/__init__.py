@@ -1,7 +1,7 @@
 """Scores of probabilistic classifiers: one value per case unless stated otherwise.
 
 Lower is better unless a score's entry in `REGISTRY` states otherwise; `get_score(name)` returns the entry
-with range, direction, propriety, kind and references.
+with range, direction, propriety, kind and references. `sr.scorers` has the means, for scikit-learn.
 """
 
 from scorereport.scores.binary import brier, elementary, log_loss, misclassification, spherical

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+import re
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from inspect import Parameter, cleandoc, signature
+from inspect import Parameter, cleandoc, isfunction, signature
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.representation import short_repr
+from scorereport._utils.rules import show_value
+from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import UsageError
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -158,7 +161,7 @@ class Score:
         }
         for name in options:
             if name not in known:
-                raise UsageError(f"`{self.name}` takes no option `{name}`.")
+                raise UsageError(f"`{self.name}` takes no option `{name}`{_name_options(name, known)}")
         for name, parameter in known.items():
             if parameter.default is Parameter.empty and name not in options:
                 raise UsageError(f"`{self.name}` needs the option `{name}`.")
@@ -169,6 +172,16 @@ class Score:
         return values
 
 
+def _name_options(name: str, known: Collection[str]) -> str:
+    """The option that was probably meant, or else all options, as the end of a sentence."""
+    if meant := suggest_name(name, known):
+        return f"; did you mean `{meant}`?"
+    return f"; its options are {', '.join(f'`{option}`' for option in known)}." if known else "."
+
+
+#: Names of scores that are not here, and are not misspellings of those that are: a score of distributions of
+#: real numbers, and a skill.
+OTHER_SCORES = ("crps", "rpss")
 #: All scores by name.
 REGISTRY: dict[str, Score] = {}
 
@@ -234,11 +247,36 @@ def get_score(name: str) -> Score:
     >>> get_score("log").properties
     'Range [0, ∞]; lower is better; strictly proper; one value per case.'
     """
+    if not isinstance(name, str):
+        raise UsageError(f'`score` must be the name of a score, such as "brier"; got {_show_other(name)}.')
     aliases = {entry.alias: entry.name for entry in REGISTRY.values() if entry.alias}
     known = aliases.get(name, name)
     if known not in REGISTRY:
-        raise UsageError(f"`score` {name!r} is not known; choose one of {', '.join(sorted(REGISTRY))}.")
+        raise UsageError(f"`score` {name!r} is not known; {suggest_score(name, REGISTRY)}")
     return REGISTRY[known]
+
+
+def _show_other(value: object) -> str:
+    return f"the function {value.__name__}" if isfunction(value) else show_value(value)
+
+
+def suggest_score(name: str, known: Collection[str], suffix: str = "") -> str:
+    """The score that is probably meant by an unknown name, or else all known names, as the end of a sentence.
+
+    A suffix, which the name had, is added to the suggestion.
+
+    >>> suggest_score("brier_score_loss", REGISTRY), suggest_score("auc", REGISTRY)
+    ('did you mean `brier`?', 'did you mean `roc_auc`?')
+    """
+    plain = re.sub(r"\W+", "_", name.lower()).removeprefix("neg_")
+    others = {other: entry.name for entry in REGISTRY.values() for other in entry.other_names}
+    bases = (plain, plain.removesuffix("_loss"), plain.removesuffix("_loss").removesuffix("_score"))
+    same = (others.get(base, base) for base in bases)
+    meant = next((one for one in same if one in known), "") or suggest_name(plain, known)
+    is_opposite = plain.endswith("_loss") and meant and REGISTRY[meant].direction is Direction.HIGHER
+    if meant and not is_opposite and plain not in OTHER_SCORES:
+        return f"did you mean `{meant}{suffix}`?"
+    return f"choose one of {', '.join(sorted(name + suffix for name in known))}."
 
 
 def _complete(docstring: str, entry: Score) -> str:

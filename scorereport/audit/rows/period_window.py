@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 DATE_RULE = "must hold dates such as 2026-11-15"
 #: Advice for rows without a time.
 MISSING_TIME_ADVICE = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+#: A month without a day, which counts as its first day, as a time of an evaluation does.
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 
 def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np.datetime64]:
@@ -54,7 +57,7 @@ def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:
     if text in MISSING_WORDS:
         return np.datetime64("NaT")
     try:
-        time = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
         return time if time.tzinfo is None else time.astimezone(zone).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return None

@@ -204,11 +204,11 @@ def _compare_skills() -> Iterator[Comparison]:
     yield compare_printed(place, "example, Brier score", "0.1", float(scores.brier(y, p).mean()))
     baseline = float(scores.brier(y, np.full(5, 0.2)).mean())
     yield compare_printed(place, "example, Brier score of the baseline", "0.16", baseline)
-    yield compare_printed(place, "example, Brier skill", "0.375", skill("brier", y, p))
+    yield compare_printed(place, "example, Brier skill", "0.375", skill(y, p, "brier"))
     y, p = sample()
     for name, formula in _formulas_of_skill(y, p).items():
         bounds = {"lower": LOWER, "upper": UPPER} if name == "bounded_brier" else {}
-        engine = skill(name, y, p, **bounds)
+        engine = skill(y, p, name, **bounds)
         yield compare_formula(place, f"skill by {name}", formula, engine)
 
 

@@ -119,23 +119,23 @@ def _skill_checks() -> tuple[Check, ...]:
     return (
         Check(
             "Brier skill",
-            lambda s: skill("brier", s.y, s.p),
+            lambda s: skill(s.y, s.p, "brier"),
             lambda s: metrics.d2_brier_score(s.y, s.p),
             unless=(rules.ONE_CLASS,),
         ),
         Check(
             "weighted Brier skill",
-            lambda s: skill("brier", s.y, s.p, sample_weight=s.weight),
+            lambda s: skill(s.y, s.p, "brier", sample_weight=s.weight),
             lambda s: metrics.d2_brier_score(s.y, s.p, sample_weight=s.weight),
             most_cases=FEWER_CASES,
             unless=(rules.ONE_CLASS,),
         ),
         Check(
             "log skill",
-            lambda s: skill("log_loss", s.y, s.p),
+            lambda s: skill(s.y, s.p, "log_loss"),
             lambda s: metrics.d2_log_loss_score(s.y, _both(s), labels=[0, 1]),
             unless=(rules.ONE_CLASS,),
-            deviation=_clipped(lambda s: skill("log_loss", s.y, s.p, limit=CLIP)),
+            deviation=_clipped(lambda s: skill(s.y, s.p, "log_loss", limit=CLIP)),
         ),
     )
 
