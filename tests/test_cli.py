@@ -236,7 +236,8 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
             ExitCode.DATA_REFUSED,
             "scorereport: `g` must hold 0 and 1, or True and False; "
             "got 'n' at row 0 (5 of 5 rows: 0, 1, 2, 3, 4). "
-            "For other labels, name the one that counts as `positive`.",
+            "Its labels are 'n' and 's': pass the one that is the event, such as positive=\"s\" "
+            "(--positive s).",
         ),
         (
             ["--outcome", "y", "--forecast", "g"],

@@ -296,13 +296,15 @@ def test_bad_weights_are_refused(written, values, sentence):
             [0, 1, 2, 1],
             None,
             "`y` must hold 0 and 1, or True and False; got {2} at row 2 (1 of 4 rows). "
-            "For other labels, name the one that counts as `positive`.",
+            "For other labels, name the one that counts as `positive`; for a model of several classes, pass "
+            "their labels as `classes`.",
         ),
         (
             ["no", "yes", "no", "yes"],
             None,
             "`y` must hold 0 and 1, or True and False; got 'no' at row 0 (4 of 4 rows: 0, 1, 2, 3). "
-            "For other labels, name the one that counts as `positive`.",
+            "Its labels are 'no' and 'yes': pass the one that is the event, such as positive=\"yes\" "
+            "(--positive yes).",
         ),
         (
             ["no", "yes", "maybe", "no"],
@@ -430,7 +432,11 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     ("source", "sentence"),
     [
         ("nowhere.csv", "nowhere.csv is not a file."),
-        ([1, 2], "Predictions must be a DataFrame or a file; got list."),
+        (
+            [1, 2],
+            "`forecasts` names columns, but the data are an array (list); pass a table that has these "
+            'columns, or arrays, as in evaluate(y, {"logit": p}).',
+        ),
     ],
 )
 def test_invalid_sources_are_refused(source, sentence):

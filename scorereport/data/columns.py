@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
-POSITIVE_HINT = " For other labels, name the one that counts as `positive`."
 DATE_RULE = "must hold dates such as 2026-11-15"
 COMMA_HINT = " Write decimals with a point."
 #: Texts that are outcomes without a label named as positive.
@@ -37,12 +36,30 @@ def outcome_values(column: pd.Series[Any], name: str, positive: object) -> Float
         is_binary = np.array([text.lower() in BINARY_TEXT for text in texts] + [True])  # -1: missing
         if not is_binary.all():
             rule = f"`{name}` must hold 0 and 1, or True and False"
-            refuse_rows(column.to_numpy(), ~is_binary[codes], rule, POSITIVE_HINT)
+            refuse_rows(column.to_numpy(), ~is_binary[codes], rule, hint_positive(texts))
         values = [BINARY_TEXT[text.lower()] for text in texts]
     else:
         _check_two_labels(column, codes, texts, name, label_text(positive))
         values = [float(text == label_text(positive)) for text in texts]
     return np.array([*values, np.nan])[codes]
+
+
+def hint_positive(labels: Iterable[str]) -> str:
+    """What to do about outcomes that are not 0 and 1: of two labels, name one, with more, all of them.
+
+    >>> print(hint_positive(["Yes", "No"]))
+     Its labels are 'No' and 'Yes': pass the one that is the event, such as positive="Yes" (--positive Yes).
+    """
+    known = sorted(labels)
+    if len(known) == 2 and not any(label.lower() in BINARY_TEXT for label in known):
+        last = known[-1]
+        option = last if last.isalnum() else f"'{last}'"
+        return (
+            f" Its labels are {known[0]!r} and {last!r}: pass the one that is the event, such as "
+            f'positive="{last}" (--positive {option}).'
+        )
+    several = "; for a model of several classes, pass their labels as `classes`" if len(known) > 2 else ""
+    return f" For other labels, name the one that counts as `positive`{several}."
 
 
 def class_indices(column: pd.Series[Any], name: str, classes: Sequence[str]) -> FloatArray:

@@ -18,6 +18,7 @@ from scorereport._utils.checks import (
 from scorereport._utils.declarations import document_arguments
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.machine import release_memory
+from scorereport.data.array_tables import take_arrays
 from scorereport.data.columns import (
     bounded_numbers,
     class_indices,
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.data.array_values import ArrayForecasts, ArrayGroups
     from scorereport.data.column_rules import Forecasts
     from scorereport.data.roles import Columns, OtherColumns
 
@@ -61,15 +63,15 @@ def read_columns(
 
 def read_predictions(
     source: Any,
+    forecasts: Forecasts | ArrayForecasts | None = None,
     *,
-    outcome: str,
-    forecasts: Forecasts,
+    outcome: str | None = None,
     classes: Sequence[object] | None = None,
     ordered: bool = False,
-    weight: str | None = None,
-    groups: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    time: str | None = None,
+    weight: str | ArrayLike | None = None,
+    groups: str | Sequence[str] | ArrayGroups | None = None,
+    cluster: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     **others: Unpack[OtherColumns],
 ) -> Predictions | ClassPredictions:
     """Read outcomes and forecasts from a table: probabilities of an event or, with `classes`, of K classes.
@@ -79,7 +81,7 @@ def read_predictions(
     source
         A DataFrame (pandas, polars or pyarrow), the path of a file such as .csv or .parquet, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
-        address.
+        address. Or an array of outcomes, with arrays as `forecasts` and other columns, as in `evaluate`.
     {parameters}
 
     >>> import pandas as pd
@@ -105,7 +107,8 @@ def read_predictions(
         "cluster": cluster,
         "time": time,
     }
-    return read_checked(source, check_column_arguments({**shown, **others}, "read_predictions"))
+    table, named = take_arrays(source, {**shown, **others})
+    return read_checked(table, check_column_arguments(named, "read_predictions"))
 
 
 document_arguments(read_predictions, COLUMNS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
+from scorereport.data.array_tables import ArrayTable
 from scorereport.data.csv_files import CSV
 from scorereport.data.dataframes import FRAME
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
@@ -78,7 +79,7 @@ def _kind_by_content(path: Path) -> str:
 def describe_source(source: Any, table: str | None = None) -> str:
     """Return the name of a source for messages: file, folder, pattern, database and table, or "The frame"."""
     if not isinstance(source, (str, Path)):
-        return "The frame"
+        return "arrays" if isinstance(source, ArrayTable) else "The frame"
     if not is_address(source):
         return Path(source).name if table is None else f"{Path(source).name}: {table}"
     from sqlalchemy import make_url

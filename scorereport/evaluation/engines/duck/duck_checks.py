@@ -18,8 +18,8 @@ from scorereport.data.columns import (
     BINARY_TEXT,
     COMMA_HINT,
     DATE_RULE,
-    POSITIVE_HINT,
     find_third_labels,
+    hint_positive,
 )
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
@@ -121,7 +121,7 @@ def _check_outcome(
     there = [(value, text) for value, text in texts if text not in MISSING_WORDS]
     if positive is None:
         is_event = {text: BINARY_TEXT.get(text.lower()) for _, text in there}
-        rule, way_out = f"`{name}` must hold 0 and 1, or True and False", POSITIVE_HINT
+        rule, way_out = f"`{name}` must hold 0 and 1, or True and False", hint_positive(is_event)
     else:
         counts: dict[str, int] = {}
         for (_, text), (_, n) in zip(texts, values, strict=True):
