@@ -165,7 +165,7 @@ def test_a_categorical_of_pandas_supplies_the_classes(is_ordered):
     assert sr.read_predictions(frame, ["m"], outcome="outcome").ordered is is_ordered
 
 
-@pytest.mark.parametrize("is_lazy", [False])
+@pytest.mark.parametrize("is_lazy", [False, True])
 def test_an_enum_of_polars_supplies_ordered_classes(is_lazy):
     outcome = pl.Series(LABELS, dtype=pl.Enum(CLASSES))
     expected = sr.evaluate(LABELS, {"m": TABLE}, classes=CLASSES, ordered=True, resamples=0)

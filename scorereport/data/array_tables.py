@@ -40,6 +40,12 @@ class ArrayTable:
 
     arrays: Mapping[str, object]
 
+    def __len__(self) -> int:
+        return len(next(iter(self.arrays.values())))  # type: ignore[arg-type]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arrays[name]
+
     def to_pandas(self) -> pd.DataFrame:
         """The arrays as a frame; those of numbers are not copied."""
         import pandas as pd

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import pandas as pd
     import pyarrow as pa
 
     from scorereport.data.source_kind import RawBatches, SourceLocation
@@ -33,7 +32,7 @@ _CELL = 8
 _SAMPLE = 1 << 16
 
 
-def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pa.Table:
     """Read columns of a file with pyarrow: numbers are exact, rows of the wrong length are refused."""
     import pyarrow as pa
 
@@ -46,7 +45,7 @@ def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.Da
     if any(pa.types.is_binary(column.type) for column in table.schema):
         raise DataError(f"{path.name} is not UTF-8 text.")
     _check_lines(path, lines, len(table))
-    return table.to_pandas()
+    return table
 
 
 def _parse_csv(

@@ -34,6 +34,7 @@ from scorereport.data.predictions import (
     RescaledRows,
     RowFlow,
 )
+from scorereport.data.raw_tables import RawTable
 from scorereport.data.roles import COLUMNS, Roles, check_column_arguments, columns_of_models
 from scorereport.data.sources import describe_source, hash_file, locate_source
 from scorereport.errors import DataError
@@ -41,7 +42,6 @@ from scorereport.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
 
 def read_columns(
     source: Any, numbers: Sequence[str], labels: Sequence[str], table: str | None = None
-) -> pd.DataFrame:
+) -> RawTable:
     """Read the named columns of a frame, file, folder or table; labels in CSV files stay text."""
     place = locate_source(source, table)
-    frame = place.kind.read(place, numbers, labels)
-    if frame.empty:
+    found = place.kind.read(place, numbers, labels)
+    if len(found) == 0:
         raise DataError(f"{place.name} holds no rows.")
-    return frame[[*numbers, *labels]].reset_index(drop=True)
+    return RawTable(found, (*numbers, *labels))
 
 
 def read_predictions(
@@ -155,10 +155,10 @@ def _read_clean(
 
 
 def _clean(
-    frame: pd.DataFrame, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
+    table: RawTable, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
 ) -> dict[str, NDArray[Any]]:
     """Convert all columns to arrays that satisfy their rules, except for missing values."""
-    observed = frame[roles.outcome]
+    observed = table[roles.outcome]
     columns: dict[str, NDArray[Any]] = {
         roles.outcome: outcome_values(observed, roles.outcome, positive)
         if classes is None
@@ -166,15 +166,15 @@ def _clean(
     }
     for name in roles.numbers:
         is_bounded = name != roles.weight and not normalize
-        columns[name] = bounded_numbers(frame[name], name, upper=1.0 if is_bounded else np.inf)
+        columns[name] = bounded_numbers(table[name], name, upper=1.0 if is_bounded else np.inf)
     if roles.weight is not None:
         refuse_extreme_weights(columns[roles.weight], roles.weight)
     if roles.weight is not None and roles.weight_kind == "frequency":
         refuse_fractions(columns[roles.weight], roles.weight)
     for name in roles.texts:
-        columns[name] = label_texts(frame[name], name)
+        columns[name] = label_texts(table[name], name)
     if roles.time is not None:
-        columns[roles.time] = dates(frame[roles.time], roles.time)
+        columns[roles.time] = dates(table[roles.time], roles.time)
     return columns
 
 

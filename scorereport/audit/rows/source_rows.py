@@ -47,7 +47,7 @@ def read_source_file(path: Path, table: str, window: WindowTable, roles: Roles) 
     """Read a file, a folder of files, or a table of a database in a file."""
     labels = list_label_columns(roles, window.column)
     with hash_while_unchanged(path) as sha256:
-        frame = read_columns(path, roles.numbers, labels, table or None)
+        frame = read_columns(path, roles.numbers, labels, table or None).to_pandas()
     return SourceRows(
         frame=frame,
         source=describe_source(path, table or None),

@@ -9,8 +9,9 @@ import numpy as np
 
 from scorereport._utils.checks import LONGEST_TEXT, ROWS_TO_FIND
 from scorereport.data.column_rules import label_text
-from scorereport.data.columns import has_decimal_comma, read_dates, read_number, text_length
+from scorereport.data.columns import has_decimal_comma, read_number, text_length
 from scorereport.data.csv_files import MISSING_WORDS
+from scorereport.data.pandas_columns import read_dates
 from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError
 
