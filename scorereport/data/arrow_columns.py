@@ -6,12 +6,10 @@ Many functions of pyarrow load pandas, which takes long: `to_numpy` if values ar
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.data.column_rules import label_text
 from scorereport.data.pandas_columns import PandasColumn
 
 if TYPE_CHECKING:
@@ -22,14 +20,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
 
-#: A date, with a time and a zone or without, that numpy reads as pandas does. Other dates are left to pandas.
-_ISO_DATE = re.compile(
-    r"((?:1[7-9]|2[01])\d\d-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)"
-    r"(?:Z|([+-])(0\d|1[0-4]):([0-5]\d))?)?",
-    re.ASCII,
-)
-#: With more distinct texts than this, pandas reads dates faster than Python even if it must be loaded.
-_MOST_TEXTS = 20_000
+#: Years of texts before this are left to pandas, whose versions differ in what they read.
+_EARLIEST = np.datetime64("1700-01-01", "us")
 
 
 class ArrowColumn:
@@ -85,14 +77,13 @@ class ArrowColumn:
         """Dates and times in UTC, NaT for missing or invalid values, and which values are invalid."""
         import pyarrow as pa
 
-        if pa.types.is_timestamp(self._values.type) or pa.types.is_date32(self._values.type):
-            found = _join([_read_times(chunk) for chunk in self._values.chunks], "datetime64[us]")
-        else:
-            codes, values = self.factorize()
-            times = _parse_dates(values)
-            if times is None:
-                return self._in_pandas().dates()
-            found = np.append(times, np.datetime64("NaT", "us"))[codes]
+        is_time = pa.types.is_timestamp(self._values.type) or pa.types.is_date32(self._values.type)
+        times = self._values if is_time else _parse_times(self._values)
+        if times is None:
+            return self._in_pandas().dates()
+        found = _join([_read_times(chunk) for chunk in times.chunks], "datetime64[us]")
+        if not is_time and (found < _EARLIEST).any():
+            return self._in_pandas().dates()
         return found, np.zeros(len(found), dtype=bool)
 
 
@@ -184,19 +175,16 @@ def _unsigned_zero(value: object) -> object:
     return value + 0.0 if isinstance(value, float) else value
 
 
-def _parse_dates(values: Sequence[object]) -> NDArray[np.datetime64] | None:
-    """Texts of dates and times in UTC; None if pandas is needed to read them."""
-    if len(values) > _MOST_TEXTS:
+def _parse_times(texts: ChunkedArray) -> ChunkedArray | None:
+    """Texts of dates and times, all with a zone or all without; None if Arrow does not read all of them."""
+    import pyarrow as pa
+
+    plain = texts.cast(texts.type.value_type) if pa.types.is_dictionary(texts.type) else texts
+    if not (pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)):
         return None
-    found = [_ISO_DATE.fullmatch(label_text(value)) for value in values]
-    texts, minutes = [], []
-    for parts in found:
-        if parts is None:
-            return None
-        day, time, sign, hour, minute = parts.groups()
-        texts.append(f"{day}T{time}" if time else day)
-        minutes.append(0 if sign is None else int(f"{sign}1") * (60 * int(hour) + int(minute)))
-    try:
-        return np.array(texts, dtype="datetime64[us]") - np.array(minutes, dtype="timedelta64[m]")
-    except ValueError:  # a day that does not exist
-        return None
+    for zone in (None, "UTC"):
+        try:
+            return plain.cast(pa.timestamp("us", tz=zone))
+        except pa.ArrowInvalid:
+            continue
+    return None

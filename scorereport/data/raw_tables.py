@@ -38,11 +38,12 @@ class RawTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """The columns as a frame of pandas with rows counted from 0."""
-        if isinstance(self.native, ArrayTable):
-            return self.native.to_pandas()[[*self.names]]
-        if hasattr(self.native, "iloc"):
-            return self.native[[*self.names]].reset_index(drop=True)
-        return self.native.select([*self.names]).to_pandas(ignore_metadata=True)
+        found: Any = self.native
+        if hasattr(found, "iloc"):
+            return found[[*self.names]].reset_index(drop=True)
+        if isinstance(found, ArrayTable):
+            return found.to_pandas()[[*self.names]]
+        return found.select([*self.names]).to_pandas(ignore_metadata=True)
 
 
 def wrap_column(values: Any) -> RawColumn:
