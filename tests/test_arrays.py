@@ -314,6 +314,11 @@ REFUSED = {
         {"cluster": 3},
         "`cluster` must be an array, because the outcomes are an array; got int.",
     ),
+    "several groups without names": (
+        (Y, P),
+        {"groups": [SITE, SITE]},
+        "`groups` must be an array, or a mapping from names to arrays; got several arrays.",
+    ),
     "two labels": (
         (np.where(np.arange(N) < 20, "No", "Yes"), P),
         {},

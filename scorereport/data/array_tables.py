@@ -19,6 +19,7 @@ from scorereport.data.array_values import (
     is_array,
     is_fractional,
     is_frame,
+    is_matrix,
     name_of,
 )
 from scorereport.data.categories import supply_classes, supply_classes_of_arrays
@@ -102,6 +103,8 @@ def _list_groups(groups: Any) -> dict[str, Any]:
         return frame_columns(groups)
     if isinstance(groups, Mapping):
         return {str(name): as_one_column(values, f"groups[{name!r}]") for name, values in groups.items()}
+    if is_matrix(groups):
+        raise UsageError("`groups` must be an array, or a mapping from names to arrays; got several arrays.")
     return {name_of(groups, "group"): as_one_column(groups, "groups")}
 
 

@@ -79,7 +79,8 @@ def read_predictions(
     Parameters
     ----------
     source
-        A DataFrame (pandas, polars or pyarrow), the path of a file such as .csv or .parquet, a folder or
+        A DataFrame (pandas, polars, pyarrow, a DuckDB relation, or any other that narwhals or the Arrow
+        protocols read), the path of a file such as .csv or .parquet, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
         address. Or an array of outcomes, with arrays as `forecasts` and other columns, as in `evaluate`.
     {parameters}
