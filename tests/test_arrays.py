@@ -131,6 +131,8 @@ def test_two_columns_are_those_of_sorted_labels_if_positive_is_given():
     expected = sr.read_predictions(texts, P, positive="bad")
     assert sr.read_predictions(texts, both, positive="bad").sha256 == expected.sha256
     assert sr.read_predictions(Y, both[:, ::-1], positive=1).forecasts["model"].tolist() == P.tolist()
+    named = pd.DataFrame({"good": 1 - P, "bad": P})  # names decide, not the order
+    assert sr.read_predictions(texts, {"model": named}, positive="bad").sha256 == expected.sha256
     two = sr.read_predictions(texts, both, classes=["bad", "good"])
     assert two.forecasts["model"].tolist() == both.tolist()
     assert "does not follow from the outcomes" in refusal(texts, both, positive="ugly")
@@ -190,6 +192,13 @@ def test_categories_that_are_not_observed_leave_a_binary_outcome_binary():
     frame = pd.DataFrame({"y": pd.Categorical(Y, [0, 1, 2]), "logit": P})
     found = sr.read_predictions(frame, outcome="y", forecasts=["logit"])
     assert found.outcome.tolist() == expected.outcome.tolist()
+
+
+@pytest.mark.parametrize("make", [pd.Categorical, lambda v: pl.Series(v, dtype=pl.Enum(["No", "Yes"]))])
+def test_two_categories_are_binary_and_need_a_positive_label(make):
+    texts = np.where(Y == 1, "Yes", "No")
+    assert sr.read_predictions(make(texts), P, positive="Yes").outcome.tolist() == Y.tolist()
+    assert "Its labels are 'No' and 'Yes': pass the one that is the event" in refusal(make(texts), P)
 
 
 # ---- sentences ----
@@ -296,6 +305,11 @@ REFUSED = {
         "other names, or `outcome` as the name of the outcomes.",
     ),
     "no rows": (([], []), {}, "The arrays hold no rows."),
+    "no models of classes": (
+        (LABELS, {}),
+        {"classes": CLASSES},
+        "`forecasts` must hold at least one array; got an empty mapping.",
+    ),
     "no models": ((Y, {}), {}, "`forecasts` must hold at least one array; got an empty mapping."),
     "number": ((Y, 0.5), {}, "The forecasts of model must be an array of probabilities; got float."),
     "scalar array": ((np.array(1), P), {}, "`outcome` must be an array; got the number 1."),

@@ -37,19 +37,18 @@ def list_models(
     outcome : the array of outcomes
     classes, positive : as `evaluate` takes them
     """
-    if classes is not None:
-        labels = check_class_names(classes)
-        named = forecasts if isinstance(forecasts, Mapping) else {_name_model(forecasts): forecasts}
-        return {str(model): _list_classes(str(model), values, labels) for model, values in named.items()}
-    if is_frame(forecasts):
+    if is_frame(forecasts) and classes is None:
         return {name: {name: column} for name, column in frame_columns(forecasts).items()}
-    named = forecasts if isinstance(forecasts, Mapping) else {_name_model(forecasts): forecasts}
-    if not named:
+    given = forecasts if isinstance(forecasts, Mapping) else {_name_model(forecasts): forecasts}
+    models = {str(model): values for model, values in given.items()}
+    if not models:
         raise UsageError("`forecasts` must hold at least one array; got an empty mapping.")
-    return {
-        str(model): {str(model): _find_event(str(model), values, outcome, positive)}
-        for model, values in named.items()
-    }
+    if classes is None:
+        return {
+            model: {model: _find_event(model, values, outcome, positive)} for model, values in models.items()
+        }
+    labels = check_class_names(classes)
+    return {model: _list_classes(model, values, labels) for model, values in models.items()}
 
 
 def _name_model(forecasts: Any) -> str:
@@ -59,7 +58,10 @@ def _name_model(forecasts: Any) -> str:
 def _find_event(model: str, values: Any, outcome: Any, positive: object) -> Any:
     """The probabilities of the event; of two columns, that of the label that counts as positive."""
     if is_frame(values):
-        columns = list(frame_columns(values).values())
+        named = frame_columns(values)
+        if positive is not None and label_text(positive) in named:
+            return named[label_text(positive)]
+        columns = list(named.values())
     elif is_array(values):
         columns = as_columns(values, model)
         if not is_matrix(values):
@@ -68,12 +70,17 @@ def _find_event(model: str, values: Any, outcome: Any, positive: object) -> Any:
         raise UsageError(
             f"The forecasts of {model} must be an array of probabilities; got {type(values).__name__}."
         )
-    if len(columns) == _BINARY:
-        return columns[_place_of_positive(model, outcome, positive)]
-    if len(columns) == 1:
+    return columns[_choose_column(model, len(columns), outcome, positive)]
+
+
+def _choose_column(model: str, n_columns: int, outcome: Any, positive: object) -> int:
+    """The column of the event among several; an error if it does not follow from what is given."""
+    if n_columns == _BINARY:
+        return _place_of_positive(model, outcome, positive)
+    if n_columns == 1:
         raise UsageError(f"The forecasts of {model} must be one-dimensional; got one column: pass p[:, 0].")
     raise UsageError(
-        f"The forecasts of {model} have {len(columns)} columns: pass `classes`, the labels of the columns in "
+        f"The forecasts of {model} have {n_columns} columns: pass `classes`, the labels of the columns in "
         "their order, for a model of several classes."
     )
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.checks import check_same_length
-from scorereport._utils.rules import list_items
 from scorereport.data.array_forecasts import list_models
 from scorereport.data.array_values import (
     as_one_column,
@@ -20,6 +19,7 @@ from scorereport.data.array_values import (
     is_fractional,
     is_frame,
     is_matrix,
+    is_of_texts,
     name_of,
 )
 from scorereport.data.categories import supply_classes, supply_classes_of_arrays
@@ -135,7 +135,7 @@ def _refuse_names(data: Any, given: Mapping[str, Any]) -> None:
             f"`forecasts` is missing: pass the forecasts after the outcomes, as in {_EXAMPLE}, or a table "
             "and the names of its columns."
         )
-    if isinstance(forecasts, str) or _are_texts(forecasts):
+    if isinstance(forecasts, str) or (is_array(forecasts) and is_of_texts(forecasts)):
         raise UsageError(
             f"`forecasts` names columns, but the data are an array ({type(data).__name__}); pass a table "
             f"that has these columns, or arrays, as in {_EXAMPLE}."
@@ -148,11 +148,6 @@ def _refuse_names(data: Any, given: Mapping[str, Any]) -> None:
             )
     if given.get("table") is not None:
         raise UsageError("`table` is for a database, but the data are arrays; leave it out.")
-
-
-def _are_texts(value: Any) -> bool:
-    items = list_items(value) if is_array(value) else None
-    return bool(items) and all(isinstance(item, str) for item in items or ())
 
 
 def _refuse_arrays(data: Any, given: Mapping[str, Any]) -> None:

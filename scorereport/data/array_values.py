@@ -47,8 +47,18 @@ def is_matrix(value: Any) -> bool:
 
 def is_fractional(value: Any) -> bool:
     """Whether an array holds fractions or truth values, which do not name columns."""
-    items = value if isinstance(value, (list, tuple, range)) else np.asarray(value).ravel()[:1].tolist()
-    return any(isinstance(item, (float, bool)) or is_array(item) for item in items)
+    return any(isinstance(item, (float, bool)) or is_array(item) for item in _first_items(value))
+
+
+def is_of_texts(value: Any) -> bool:
+    """Whether an array holds texts, which may name columns."""
+    items = _first_items(value)
+    return len(items) > 0 and all(isinstance(item, str) for item in items)
+
+
+def _first_items(value: Any) -> Any:
+    """All items of a list, which may be of any types, or the first of an array."""
+    return value if isinstance(value, (list, tuple, range)) else np.asarray(value).ravel()[:1].tolist()
 
 
 def name_of(value: object, default: str) -> str:
