@@ -48,7 +48,7 @@ def _name_columns(frame: Any) -> list[str]:
 
 def _is_pandas(frame: Any) -> bool:
     kinds = type(frame).__mro__
-    return hasattr(frame, "iloc") and any(kind.__module__.startswith("pandas.") for kind in kinds)
+    return hasattr(frame, "iloc") and any(kind.__module__.partition(".")[0] == "pandas" for kind in kinds)
 
 
 def _open_frame(source: Any) -> Any:
