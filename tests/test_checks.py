@@ -67,7 +67,11 @@ def test_missing_outcomes_are_refused(missing):
 @pytest.mark.parametrize(
     ("y", "p", "sentence"),
     [
-        ([0, 2], [0.1, 0.2], "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows)."),
+        (
+            [0, 2],
+            [0.1, 0.2],
+            "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows). If 2 is the event, pass y_true == 2.",
+        ),
         ([-1, 1, 0.5], [0.1] * 3, "`y_true` must be 0 or 1; got -1.0 at row 0 (2 of 3 rows: 0, 2)."),
         ([0, np.inf], [0.1, 0.2], "`y_true` must be 0 or 1; got inf at row 1 (1 of 2 rows)."),
         ([0, 1], [0.1, 1.03], "`y_prob` must lie in [0, 1]; got 1.03 at row 1 (1 of 2 rows)."),
@@ -88,8 +92,17 @@ def test_missing_outcomes_are_refused(missing):
         ([], [], "`y_true` is empty."),
         ([0], [], "`y_prob` is empty."),
         (1, 0.5, "`y_true` must be one-dimensional; got shape ()."),
-        ([0, 1], [[0.1, 0.9], [0.5, 0.5]], "`y_prob` must be one-dimensional; got shape (2, 2)."),
-        ([[0], [1]], [0.1, 0.2], "`y_true` must be one-dimensional; got shape (2, 1)."),
+        (
+            [0, 1],
+            [[0.1, 0.9], [0.5, 0.5]],
+            "`y_prob` must be one-dimensional; got shape (2, 2). Pass the column of the event, such as "
+            "y_prob[:, 1].",
+        ),
+        (
+            [[0], [1]],
+            [0.1, 0.2],
+            "`y_true` must be one-dimensional; got shape (2, 1). Pass its only column, y_true[:, 0].",
+        ),
     ],
 )
 def test_values_and_shapes_are_checked(y, p, sentence):

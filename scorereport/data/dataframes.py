@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import refuse_longdouble
+from scorereport._utils.row_places import RowNames
 from scorereport.data import source_kind
 from scorereport.data.roles import check_columns
 from scorereport.data.source_kind import SourceKind
@@ -66,8 +68,22 @@ def _list_columns(place: SourceLocation) -> list[str]:
     return [str(name) for name in getattr(place.source, "column_names", None) or place.source.columns]
 
 
+def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames | None:
+    """Name rows by the labels of the index of a pandas frame; None if these are the positions."""
+    import pandas as pd
+
+    frame = place.source
+    if not isinstance(frame, pd.DataFrame) or frame.index.equals(pd.RangeIndex(len(frame))):
+        return None
+    label = frame.index[[int(rows[0])]].astype(object).tolist()[0]
+    shown = label if isinstance(label, pd.Timestamp) else repr(label)
+    names = RowNames.by_position(rows)
+    return replace(names, first=f"{names.first}, index {shown}")
+
+
 FRAME = SourceKind(
     name="a frame",
+    name_rows=_name_rows,
     read=_read,
     open_batches=_open_batches,
     count_rows=lambda _: 0,  # it is in memory already

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from scorereport._utils import machine
 from scorereport._utils.checks import LONGEST_TEXT
 from scorereport._utils.formatting import format_gigabytes
+from scorereport._utils.row_places import InvalidRowsError, RowsRefused
 from scorereport.data.database_tables import columns_of, quote_name
 from scorereport.errors import DataError
 
@@ -37,10 +38,10 @@ _NESTED = ("STRUCT", "MAP", "UNION", "LIST", "VARIANT")
 
 def refuse_long_text(name: str, length: int, row: int) -> NoReturn:
     """Refuse a text that is longer than a label may be."""
-    raise DataError(
-        f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; "
-        f"got one of {length:,} characters at row {row}."
+    before = (
+        f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; got one of {length:,} characters"
     )
+    raise InvalidRowsError.of(RowsRefused(before=before, rows=[row], count=1, after="."))
 
 
 def check_unpacked(name: str, packed: int, expanded: int) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
+from scorereport._utils.row_places import ROWS_TO_FIND, InvalidRowsError
 from scorereport.data.csv_files import CSV
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.dataframes import FRAME
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
 from scorereport.data.source_kind import SourceLocation
@@ -29,13 +32,20 @@ FILE_KINDS = (CSV, PARQUET, DUCKDB)
 TABLE_ENDINGS = tuple(ending for kind in FILE_KINDS if not kind.takes_table for ending in kind.endings)
 DATABASE_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.takes_table for ending in kind.endings)
 _GZIP = b"\x1f\x8b"
+_RECODE = 'pass encoding="utf-16" (--encoding utf-16)'
 #: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
     **{kind.signature: kind.name for kind in FILE_KINDS if kind.signature},
     b"PK\x03\x04": "a zip archive or spreadsheet",
     _GZIP: "gzip",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    b"\xff\xfe": f"UTF-16 text; {_RECODE}",
+    b"\xfe\xff": f"UTF-16 text; {_RECODE}",
+}
+#: What to save files of other programs as, by their endings.
+_INSTEAD = {
+    **dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods", ".numbers"), ".xlsx or .csv"),
+    **dict.fromkeys((".sas7bdat", ".sav", ".dta", ".rdata", ".feather", ".pkl"), ".csv or .parquet"),
+    **dict.fromkeys((".txt", ".dat"), ".csv"),
 }
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 #: A text that begins like an address, or takes all of it from the environment.
@@ -46,7 +56,7 @@ _WILD = re.compile(r"[*?\[]")
 _CHUNK = 1 << 20
 
 
-def check_table_file(path: Path) -> SourceKind:
+def check_table_file(path: Path, csv_format: CsvFormat | None = None) -> SourceKind:
     """Return the kind of a table file; refuse one that is absent, empty, or not what its ending says."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
@@ -54,10 +64,17 @@ def check_table_file(path: Path) -> SourceKind:
         raise DataError(f"{path.name} is empty.")
     kind, found = find_file_kind(path), _kind_by_content(path)
     if kind is None or kind.takes_table:
-        raise UsageError(f"{path.name} must end in {', '.join(TABLE_ENDINGS)}.")
-    if kind.name != found:
+        raise UsageError(f"{path.name} must end in {', '.join(TABLE_ENDINGS)}.{_hint_at_ending(path)}")
+    is_recoded = kind.takes_format and csv_format is not None and "encoding" in csv_format.given
+    if kind.name != found and not is_recoded:
         raise DataError(f"{path.name} is named like {kind.name} but holds {found}.")
     return kind
+
+
+def _hint_at_ending(path: Path) -> str:
+    """What to do with a file that other programs write."""
+    other = path.suffix.lower()
+    return f" Save it as {_INSTEAD[other]}." if other in _INSTEAD else ""
 
 
 def find_file_kind(path: str | Path) -> SourceKind | None:
@@ -91,8 +108,36 @@ def is_address(source: Any) -> bool:
     return isinstance(source, str) and _ADDRESS.match(source) is not None
 
 
-def locate_source(source: Any, table: str | None = None) -> SourceLocation:
+def locate_source(
+    source: Any, table: str | None = None, csv_format: CsvFormat | None = None
+) -> SourceLocation:
     """Return the kind, name and files of a source, which must exist."""
+    place = _locate(source, table, csv_format or CsvFormat())
+    if csv_format is None or not csv_format.given:
+        return place
+    if not place.kind.takes_format:
+        name = csv_format.given[0]
+        raise UsageError(f"`{name}` is for a file of kind {CSV.name}; {place.name} is not one: leave it out.")
+    return replace(place, csv_format=csv_format)
+
+
+@contextmanager
+def rows_named(source: Any, table: str | None = None, csv_format: CsvFormat | None = None) -> Iterator[None]:
+    """Name rows that are refused in the block as people find them in the source, such as by lines."""
+    try:
+        yield
+    except InvalidRowsError as error:
+        if error.refused is None:
+            raise
+        place = locate_source(source, table, csv_format)
+        rows = error.refused.rows[:ROWS_TO_FIND]
+        names = place.kind.name_rows(place, rows) if place.kind.name_rows else None
+        if names is None:
+            raise
+        raise error.named(names) from error
+
+
+def _locate(source: Any, table: str | None, csv_format: CsvFormat) -> SourceLocation:
     is_path = isinstance(source, (str, Path))
     if isinstance(source, str) and not source.strip():
         raise UsageError(f"Predictions must be a DataFrame or a file; got {source!r}.")
@@ -113,7 +158,11 @@ def locate_source(source: Any, table: str | None = None) -> SourceLocation:
     if _WILD.search(str(path)) and not path.exists():
         return _locate_pattern(path)
     return SourceLocation(
-        kind=check_table_file(path), name=path.name, source=source, files=(path,), folder=path.parent
+        kind=check_table_file(path, csv_format),
+        name=path.name,
+        source=source,
+        files=(path,),
+        folder=path.parent,
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from scorereport._utils.checks import name_some
 from scorereport._utils.formatting import format_counted, format_number, join_words
+from scorereport._utils.row_places import name_some
 from scorereport.data.column_rules import check_class_names, label_text
 from scorereport.data.columns import class_indices
 from scorereport.data.predictions import ClassPredictions

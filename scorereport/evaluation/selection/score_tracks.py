@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
-from scorereport._utils.checks import name_some, refuse_rows
+from scorereport._utils.checks import refuse_rows
+from scorereport._utils.row_places import name_some
 from scorereport.data.columns import label_texts
 from scorereport.data.reader import read_columns
 from scorereport.data.sources import locate_source

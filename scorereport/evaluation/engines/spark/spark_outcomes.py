@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.checks import name_some
+from scorereport._utils.row_places import name_some
 from scorereport.data.column_rules import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
