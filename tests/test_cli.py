@@ -561,7 +561,7 @@ REFUSED = {
         "`a` must lie in [0, 1]; got -0.1 at line 2 of p.csv (1 of 2 rows).",
     ),
     "infinite": ("y,a\n0,.1\n1,inf\n", [], "`a` must be finite; got inf at line 3 of p.csv (1 of 2 rows)."),
-    "text": ("y,a\n0,high\n1,.3\n", [], "`a` must be numeric; got 'high' at line 0 (1 of 2 rows)."),
+    "text": ("y,a\n0,high\n1,.3\n", [], "`a` must be numeric; got 'high' at line 2 of p.csv (1 of 2 rows)."),
     "not binary": (
         "y,a\n0,.1\n2,.3\n",
         [],

@@ -390,7 +390,7 @@ def test_a_column_has_one_role():
         ("p.parquet", b"", "p.parquet is empty."),
         ("p.csv", b"y,a\n", "p.csv holds no rows."),
         ("p.csv", b"PAR1 and so on", "p.csv is named like CSV but holds Parquet."),
-        ("p.csv", b"PK\x03\x04sheet", "p.csv is named like CSV but holds a zip archive or spreadsheet."),
+        ("p.csv", b"PK\x03\x04sheet", "p.csv is named like CSV but holds a zip archive."),
         ("p.csv", gzip.compress(b"y,a\n0,.1\n", mtime=0), "p.csv is named like CSV but holds gzip."),
         ("p.csv", b"y\0a", "p.csv is named like CSV but holds binary data."),
         (

@@ -72,6 +72,11 @@ class InvalidRowsError(DataError):
         return InvalidRowsError(self.refused.describe(names))
 
 
+def names_positions(error: DataError) -> bool:
+    """Whether an error names rows by their positions."""
+    return isinstance(error, InvalidRowsError) and error.refused is not None
+
+
 def name_some(items: Sequence[object] | NDArray[Any]) -> str:
     """Format the first few rows or labels as a list."""
     return ", ".join(str(item) for item in items[:_ROWS_SHOWN]) + (

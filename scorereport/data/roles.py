@@ -148,7 +148,7 @@ class OtherColumns(TypedDict, total=False):
         str | None,
         # an audit names the table with its source, and a report with its file
         Declared(
-            help="The table or view, if the data are in a database.",
+            help="The table or view, if the data are in a database; the sheet, if a workbook has several.",
             rule=Column(metavar="TABLE"),
             in_files=False,
         ),

@@ -43,6 +43,8 @@ class SourceKind:
     signature: bytes = b""
     #: Whether it holds several tables, so that `table` must name one.
     takes_table: bool = False
+    #: Whether `table` may name one of its parts, such as a sheet of a workbook with several.
+    may_take_table: bool = False
     #: Whether DuckDB scans its files in place, as Parquet; others are copied in batches.
     is_scanned: bool = False
     #: Whether it is text with a separator, a decimal sign and an encoding, which a caller may give.

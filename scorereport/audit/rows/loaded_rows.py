@@ -20,7 +20,7 @@ from scorereport.audit.rows.source_rows import read_source_database, read_source
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.roles import Roles, columns_of_models
-from scorereport.data.sources import DATABASE_ENDINGS, describe_source, hash_file
+from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS, describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 
@@ -160,7 +160,9 @@ def _check_source(source: SourceTable) -> None:
         raise UsageError("`audit.source.database` needs either a `query` or a `table`, and not both.")
     if source.file and source.query:
         raise UsageError("`audit.source.file` has no `query`, which needs a `database`.")
-    if source.file and bool(source.table) != source.file.lower().endswith(DATABASE_ENDINGS):
+    name = source.file.lower()
+    is_wrong = bool(source.table) != name.endswith(DATABASE_ENDINGS) and not name.endswith(WORKBOOK_ENDINGS)
+    if source.file and is_wrong:
         raise UsageError(
             "`audit.source.table` is for a `database`, or for a `file` that ends in "
             f"{' or '.join(DATABASE_ENDINGS)}, which needs one."

@@ -15,7 +15,7 @@ from scorereport._utils.checks import refuse_places
 from scorereport._utils.formatting import format_counted
 from scorereport._utils.mistakes import hint_at_dates
 from scorereport._utils.progress import report_progress
-from scorereport._utils.row_places import ROWS_TO_FIND, positions_restored
+from scorereport._utils.row_places import ROWS_TO_FIND, names_positions, positions_restored
 from scorereport.audit.rows.period_window import (
     MISSING_TIME_ADVICE,
     describe_empty_period,
@@ -197,7 +197,7 @@ def _check_chosen_rows(
             return read_checked(chosen.frame, without_format(columns))
     except DataError as error:
         is_file_order = len(chosen.frame) == chosen.read and read.sha256
-        if " at row " not in str(error) or is_file_order:
+        if not names_positions(error) or is_file_order:
             raise
         raise DataError(
             f"{error} {describe_row_counting(len(chosen.frame), chosen.read, period, read.order)}"

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.processes import signals_deferred
-from scorereport._utils.row_places import positions_restored
+from scorereport._utils.row_places import names_positions, positions_restored
 from scorereport.audit.databases.database_rows import read_batches
 from scorereport.audit.rows.period_rows import (
     SOURCE_ROWS,
@@ -88,7 +88,7 @@ class SourceCopy:
             with self.name_rows() if self.name_rows else nullcontext(), self._positions_restored():
                 yield
         except DataError as error:
-            if " at row " not in str(error):
+            if not names_positions(error):
                 raise
             how = describe_row_counting(self.spooled.rows, self.spooled.read, self.choice.period, self.order)
             raise DataError(f"{error} {how}") from error
