@@ -323,7 +323,7 @@ def test_bad_weights_are_refused(written, values, sentence):
         (
             ["no", "yes", "no", "yes"],
             "Yes",
-            "`y` has no label 'Yes' to count as positive; its labels are 'no', 'yes'.",
+            "`y` has no label 'Yes' to count as positive; its labels are 'no', 'yes'. Did you mean 'yes'?",
         ),
     ],
 )
@@ -433,7 +433,7 @@ def test_a_column_has_one_role():
         (
             "p.csv",
             b"y,a\n0,.1\n1,.2,.3\n",
-            "Each line of p.csv must have as many values as its header, 2; got 3 at line 3 of p.csv. If "
+            "Each line of p.csv must have as many values as its header, 2; got 3 in line 3. If "
             'decimals have commas, separate columns by semicolons and pass decimal="," (--decimal ,).',
         ),
     ],

@@ -16,7 +16,15 @@ import numpy as np
 
 from scorereport._utils.choices import WEIGHT_KINDS
 from scorereport._utils.formatting import format_plain, shortest
-from scorereport._utils.mistakes import hint_at_coding, hint_at_scale, hint_at_shape, hint_at_swap, range_of
+from scorereport._utils.mistakes import (
+    hint_at_classes,
+    hint_at_coding,
+    hint_at_numbers,
+    hint_at_scale,
+    hint_at_shape,
+    hint_at_swap,
+    range_of,
+)
 from scorereport._utils.row_places import InvalidRowsError, RowsRefused
 from scorereport.errors import DataError, UsageError
 
@@ -85,27 +93,26 @@ def check_outcome(
     """Check outcomes, which must be 0 or 1; a message says so if they and the forecasts look swapped."""
     array = _plain_array(values, name)
     if array.ndim == 1 and array.dtype.kind in "OUST":
-        _refuse_texts(array, name)
-    vector = _vector(array, name, hint_at_shape(array.shape, name))
+        _refuse_texts(array, f"`{name}` must be 0 or 1", hint_at_coding(values, array, name))
+    vector = _vector(array, name, hint_at_shape(values, array.shape, name))
     is_binary = (vector == 0) | (vector == 1)
     if not is_binary.all():
         _refuse_missing(vector, name)
-        hint = hint_at_swap(vector, forecast) or hint_at_coding(vector, name)
+        hint = hint_at_swap(vector, forecast) or hint_at_coding(values, vector, name)
         refuse_rows(vector, ~is_binary, f"`{name}` must be 0 or 1", hint)
     return vector
 
 
-def _refuse_texts(array: NDArray[Any], name: str) -> None:
-    """Refuse outcomes that are texts, with the way to code two labels as 0 and 1."""
+def _refuse_texts(array: NDArray[Any], rule: str, hint: str) -> None:
     is_text = np.array([isinstance(item, (str, bytes)) for item in array.tolist()], dtype=bool)
     if is_text.any():
-        refuse_rows(array, is_text, f"`{name}` must be 0 or 1", hint_at_coding(array, name))
+        refuse_rows(array, is_text, rule, hint)
 
 
 def check_probability(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     """Check probabilities, which must be numbers in [0, 1]."""
     array = _plain_array(values, name)
-    return _check_unit_interval(_vector(array, name, hint_at_shape(array.shape, name)), name)
+    return _check_unit_interval(_vector(array, name, hint_at_shape(values, array.shape, name)), name)
 
 
 def check_finite(values: ArrayLike, name: str) -> FloatArray:
@@ -180,16 +187,20 @@ def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     total = table.sum(axis=1)
     is_off = np.abs(total - 1) > SUM_TOLERANCE
     if is_off.any():
-        refuse_rows(total, is_off, f"Each row of `{name}` must sum to 1 within {format_plain(SUM_TOLERANCE)}")
+        rule = f"Each row of `{name}` must sum to 1 within {format_plain(SUM_TOLERANCE)}"
+        refuse_rows(total, is_off, rule, " Divide each row by its sum.")
     return table
 
 
 def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
     """Check class indices 0..n_classes-1."""
-    vector = check_finite(values, name)
+    array, rule = _plain_array(values, name), f"`{name}` must hold class indices 0 to {n_classes - 1}"
+    if array.ndim == 1 and array.dtype.kind in "OUST":
+        _refuse_texts(array, rule, " Pass the index of each label among the classes.")
+    vector = check_finite(array, name)
     is_off = (vector < 0) | (vector >= n_classes) | (vector != np.floor(vector))
     if is_off.any():
-        refuse_rows(vector, is_off, f"`{name}` must hold class indices 0 to {n_classes - 1}")
+        refuse_rows(vector, is_off, rule, hint_at_classes(vector, n_classes))
     return vector.astype(np.int64)
 
 
@@ -320,7 +331,8 @@ def _numbers_of_objects(array: NDArray[Any], name: str) -> FloatArray:
     items: Sequence[object] = array.ravel().tolist()
     is_number = np.array([isinstance(item, (Real, Decimal)) or _is_missing(item) for item in items])
     if not is_number.all():
-        refuse_rows(array, ~is_number.reshape(array.shape), f"`{name}` must be numeric")
+        hint = hint_at_numbers(array.ravel()[~is_number])
+        refuse_rows(array, ~is_number.reshape(array.shape), f"`{name}` must be numeric", hint)
     numbers = [np.nan if _is_missing(item) else item for item in items]
     return np.array(numbers, dtype=np.float64).reshape(array.shape)
 
@@ -332,7 +344,7 @@ def _is_missing(item: object) -> bool:
 def _check_unit_interval(numbers: FloatArray, name: str) -> FloatArray:
     if not (numbers.min() >= 0 and numbers.max() <= 1):  # false for NaN as well
         _refuse_not_finite(numbers, name)
-        hint = hint_at_scale(range_of(numbers))
+        hint = hint_at_scale(range_of(numbers), are_classes=numbers.ndim > 1)
         refuse_rows(numbers, (numbers < 0) | (numbers > 1), f"`{name}` must lie in [0, 1]", hint)
     return numbers
 

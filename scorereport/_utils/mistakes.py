@@ -47,6 +47,8 @@ _MONTHS = 12
 _EVENTS = ["1", "yes", "y", "true", "t", "positive", "event", "case", "default", "bad", "dead", "died", "2"]
 COMMA_HINT = ' Write decimals with a point; for a CSV file, pass decimal="," (--decimal ,).'
 CLASSES_HINT = " For models of several classes, name these in `classes` (--classes)."
+_SEVERAL_HINT = " For models of several classes, use `evaluate` with `classes`."
+_SOFTMAX_HINT = " If they are logits, convert each row with the softmax function."
 POSITIVE_HINT = " For other labels, name the one that counts as the event in `positive` (--positive)."
 
 
@@ -67,27 +69,35 @@ def range_of(values: FloatArray) -> NumberRange:
     return NumberRange(float(known.min()), float(known.max()), len(outside) / len(known), only)
 
 
-def hint_at_scale(found: NumberRange) -> str:
+def hint_at_scale(found: NumberRange, *, are_classes: bool = False) -> str:
     """What numbers instead of probabilities may be: percentages, log-odds, or codes of missing values."""
     lowest, highest, share, only = found
     if only is not None and only in _CODES_OF_MISSING:
-        return f" If {shortest(only)} stands for a missing value, leave that value out."
+        return f" If {shortest(only)} stands for a missing value, mark it as missing, or drop these rows."
     if lowest >= 0 and 2 < highest <= _PERCENT and share >= _SHARE_PERCENT:
         return " If they are percentages, divide them by 100."
     if -_LOG_ODDS <= lowest < -0.5 and highest <= _LOG_ODDS and share >= _SHARE_LOG_ODDS:
-        return " If they are log-odds, convert them with 1 / (1 + exp(-x))."
+        return _SOFTMAX_HINT if are_classes else " If they are log-odds, convert them with 1 / (1 + exp(-x))."
     return ""
 
 
-def hint_at_shape(shape: tuple[int, ...], name: str) -> str:
-    """What to pass instead of an array of two dimensions."""
+def hint_at_shape(values: object, shape: tuple[int, ...], name: str) -> str:
+    """What to pass instead of a single number, or of an array or a frame of two dimensions."""
+    if shape == ():
+        return " Pass one value per case, in a list or an array."
     if len(shape) != 2 or 0 in shape:
         return ""
+    columns = f"{name}.iloc" if hasattr(values, "iloc") else _name_array(values, name)
     if shape[1] == 1:
-        return f" Pass its only column, {name}[:, 0]."
+        return f" Pass its only column, {columns}[:, 0]."
     if shape[1] == 2:
-        return f" Pass the column of the event, such as {name}[:, 1]."
-    return " For models of several classes, use `evaluate` with `classes`."
+        return f" Pass the column of the event, such as {columns}[:, 1]."
+    return _SEVERAL_HINT
+
+
+def _name_array(values: object, name: str) -> str:
+    """An argument in an expression that needs an array; a list is none."""
+    return name if hasattr(values, "dtype") else f"np.asarray({name})"
 
 
 def hint_at_swap(outcome: FloatArray, forecast: object) -> str:
@@ -101,23 +111,22 @@ def hint_at_swap(outcome: FloatArray, forecast: object) -> str:
     return " `y_true` and `y_prob` look swapped: outcomes come first." if are_shares and are_binary else ""
 
 
-def hint_at_coding(outcome: NDArray[np.generic], name: str) -> str:
+def hint_at_coding(values: object, outcome: NDArray[np.generic], name: str) -> str:
     """How to pass an outcome of two values that are not 0 and 1, such as 1 and 2, -1 and 1, or no and yes."""
     items = [item for item in np.unique(outcome.astype(object).astype(str)).tolist() if item != "nan"]
-    if len(items) != 2:
+    is_number = outcome.dtype.kind in "biuf"
+    if is_number and not all(float(item).is_integer() for item in items):
         return ""
-    if outcome.dtype.kind in "biuf":
-        highest = float(outcome.max())
-        if not highest.is_integer():
-            return ""
-        event = shortest(highest)
-        return f" If {event} is the event, pass {name} == {event}."
-    event = choose_event(items)
-    return f" If {event!r} is the event, pass {name} == {event!r}."
+    if len(items) != 2:
+        return _SEVERAL_HINT if len(items) > 2 else ""
+    event = shortest(max(map(float, items))) if is_number else repr(choose_event(items))
+    return f" If {event} is the event, pass {_name_array(values, name)} == {event}."
 
 
 def choose_event(labels: Sequence[str]) -> str:
     """Return the label that more probably means the event, for an example in a message."""
+    if set(labels) == {"1", "2"}:
+        return "2"
     known = [label for label in labels if label.lower() in _EVENTS]
     return min(known, key=lambda label: _EVENTS.index(label.lower())) if known else sorted(labels)[-1]
 
@@ -149,6 +158,12 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is not None
 
 
+def hint_at_classes(labels: FloatArray, n_classes: int) -> str:
+    """Whether classes are numbered from 1 instead of 0."""
+    is_shifted = bool(labels.min() == 1 and labels.max() == n_classes)
+    return " If classes are numbered from 1, subtract 1." if is_shifted else ""
+
+
 def hint_at_numbers(items: Iterable[object]) -> str:
     """How to write texts that should be numbers: the hint for the most usual mistake among them."""
     texts = [str(item).strip() for item in items]
@@ -162,7 +177,7 @@ def hint_at_numbers(items: Iterable[object]) -> str:
         for text in texts:
             if pattern.fullmatch(text) and not (pattern is _THOUSANDS and _is_decimal_comma(texts)):
                 return hint.replace("{0}", repr(text))
-    return ""
+    return " Convert texts to numbers first." if texts and all(map(_is_number, texts)) else ""
 
 
 def _is_decimal_comma(texts: Iterable[str]) -> bool:

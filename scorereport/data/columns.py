@@ -77,7 +77,11 @@ def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tu
     """Return the labels beyond the positive one and the most frequent other, and the rule they break."""
     shown = ", ".join(repr(text) for text in sorted(counts)[:10])
     if positive not in counts:
-        raise DataError(f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.")
+        meant = next((text for text in counts if text.casefold() == positive.casefold()), "")
+        hint = f" Did you mean {meant!r}?" if meant else ""
+        raise DataError(
+            f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.{hint}"
+        )
     others = {text: n for text, n in counts.items() if text != positive}
     third = set(others) - {max(others, key=others.__getitem__, default="")}
     return third, f"`{name}` must hold two labels, not {len(counts)} ({shown})"

@@ -14,6 +14,7 @@ from scorereport.data.csv_lines import (
     describe_encoding,
     describe_open,
     find_open,
+    hint_at_header,
     hint_at_separator,
     name_lines,
     read_header,
@@ -139,7 +140,7 @@ def use_points(values: Any, name: str, before: int = 0) -> Any:
     has_point = pc.fill_null(pc.match_substring_regex(values, _WITH_POINT), fill_value=False)
     if pc.any(has_point).as_py():
         row = pc.index(has_point, value=True).as_py()
-        sentence = f'`{name}` must have decimal commas, as `decimal` "," says; got {values[row].as_py()!r}'
+        sentence = f'`{name}` must have decimal commas, because `decimal` is ","; got {values[row].as_py()!r}'
         after = ". Leave `decimal` (--decimal) out if decimals have points."
         raise InvalidRowsError.of(RowsRefused(before=sentence, rows=[row + before], count=1, after=after))
     return pc.replace_substring_regex(values, _WITH_COMMA, r"\1.\2")
@@ -150,7 +151,7 @@ def _check_header(columns: Sequence[str], header: list[str], name: str) -> None:
     try:
         check_columns(columns, header, name)
     except DataError as error:
-        raise DataError(f"{error}{hint_at_separator(header)}") from error
+        raise DataError(f"{error}{hint_at_separator(header) or hint_at_header(header)}") from error
 
 
 def _list_columns(place: SourceLocation) -> list[str]:
@@ -187,10 +188,10 @@ def _explain_csv_errors(file: CsvFile) -> Iterator[None]:
 
 def _describe_length(file: CsvFile, row: int, expected: int, got: int) -> DataError:
     """Return the error for a row with more or fewer values than the header; the header is row 1."""
-    place = name_lines(file, [row - 2]).first
+    line = name_lines(file, [row - 2]).shown[0]
     return DataError(
-        f"Each line of {file.name} must have as many values as its header, {expected}; got {got} at {place}."
-        f"{_hint_at_length(file) if got > expected else ''}"
+        f"Each line of {file.name} must have as many values as its header, {expected}; got {got} in line "
+        f"{line}.{_hint_at_length(file) if got > expected else ''}"
     )
 
 

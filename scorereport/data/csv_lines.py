@@ -130,6 +130,13 @@ def hint_at_separator(header: Sequence[str]) -> str:
     return ""
 
 
+def hint_at_header(header: Sequence[str]) -> str:
+    """What to do if the first line holds numbers instead of names."""
+    if all(re.fullmatch(r"[+-]?[\d.]+([eE][+-]?\d+)?", name) for name in header):
+        return " Write the names of the columns in the first line."
+    return ""
+
+
 def survey_lines(file: CsvFile, separator: str) -> int:
     """Return an upper bound of the lines; refuse a file that expands too far or ends in a quoted field."""
     newlines, expanded, before, last = 0, 0, b"", b""

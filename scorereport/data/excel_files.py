@@ -60,15 +60,13 @@ def _open_sheet(place: SourceLocation, *, has_values: bool = True) -> Iterator[A
             f'{path.name} needs the package openpyxl: pip install "scorereport[excel]".'
         ) from error
     try:
-        with ZipFile(path) as packed:
-            check_workbook(path.name, path.stat().st_size, sum(part.file_size for part in packed.infolist()))
-        with warnings.catch_warnings():
+        with path.open("rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on parts of a workbook that are not read, such as styles
-            workbook = load_workbook(path, read_only=True, data_only=has_values, keep_links=False)
-            try:
-                yield _choose_sheet(workbook, place)
-            finally:
-                workbook.close()
+            with ZipFile(file) as parts:
+                expanded = sum(part.file_size for part in parts.infolist())
+            check_workbook(path.name, path.stat().st_size, expanded)
+            workbook = load_workbook(file, read_only=True, data_only=has_values, keep_links=False)
+            yield _choose_sheet(workbook, place)
     except ScoreReportError:
         raise
     except Exception as error:  # openpyxl raises errors of many kinds for a workbook that is not valid
@@ -111,6 +109,15 @@ def _read_header(rows: Iterator[_Row], place: SourceLocation) -> list[str]:
     return names
 
 
+def _check_header(columns: Sequence[str], header: Sequence[str], name: str) -> None:
+    """Check that the columns are there; a first row with one text may be a title."""
+    try:
+        check_columns(columns, header, name)
+    except DataError as error:
+        hint = " The header must be in the first row." if len(header) == 1 else ""
+        raise DataError(f"{error}{hint}") from error
+
+
 def _list_columns(place: SourceLocation) -> list[str]:
     with _open_sheet(place) as sheet:
         return [name for name in _read_header(_iterate(sheet), place) if name]
@@ -124,7 +131,7 @@ def _read(place: SourceLocation, numbers: Sequence[str], labels: Sequence[str]) 
     with _open_sheet(place) as sheet:
         rows = _iterate(sheet)
         header = _read_header(rows, place)
-        check_columns(columns, [name for name in header if name], place.name)
+        _check_header(columns, [name for name in header if name], place.name)
         at = [header.index(name) for name in columns]
         found = [_Row(row.number, _choose_cells(row, at)) for row in rows if not row.is_empty]
     _refuse_errors(place, at, found)

@@ -40,7 +40,7 @@ _RECODE = 'pass encoding="utf-16" (--encoding utf-16)'
 #: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
     **{kind.signature: kind.name for kind in FILE_KINDS if kind.signature},
-    b"\xd0\xcf\x11\xe0": "an old or encrypted file of Microsoft Office",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Office file; save it as .xlsx without a password",
     _GZIP: "gzip",
     b"\xff\xfe": f"UTF-16 text; {_RECODE}",
     b"\xfe\xff": f"UTF-16 text; {_RECODE}",
@@ -134,7 +134,7 @@ def locate_source(
         return place
     if not place.kind.takes_format:
         name = csv_format.given[0]
-        raise UsageError(f"`{name}` is for a file of kind {CSV.name}; {place.name} is not one: leave it out.")
+        raise UsageError(f"`{name}` is for {CSV.name} files; {place.name} is not one. Leave it out.")
     return replace(place, csv_format=csv_format)
 
 
