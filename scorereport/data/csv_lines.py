@@ -156,14 +156,14 @@ def survey_lines(file: CsvFile, separator: str) -> int:
 
 def name_lines(file: CsvFile, rows: Sequence[int]) -> RowNames:
     """Name rows by their lines; a row is a line, because a quoted field ends in its line."""
-    wanted = {int(row) + 1 for row in rows}
+    wanted = {row + 1 for row in rows}
     found = {}
     for position, (number, _) in enumerate(file.lines()):
         if position in wanted:
             found[position - 1] = number
             if len(found) == len(wanted):
                 break
-    lines = [found.get(int(row), int(row) + 2) for row in rows]
+    lines = [found.get(row, row + 2) for row in rows]
     return RowNames(first=f"line {lines[0]} of {file.name}", shown=lines, unit="lines ")
 
 

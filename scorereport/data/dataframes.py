@@ -75,7 +75,7 @@ def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames | None:
     frame = place.source
     if not isinstance(frame, pd.DataFrame) or frame.index.equals(pd.RangeIndex(len(frame))):
         return None
-    label = frame.index[[int(rows[0])]].astype(object).tolist()[0]
+    label = frame.index[[rows[0]]].astype(object).tolist()[0]
     shown = label if isinstance(label, pd.Timestamp) else repr(label)
     names = RowNames.by_position(rows)
     return replace(names, first=f"{names.first}, index {shown}")

@@ -167,18 +167,19 @@ def _refuse_cells_without_values(
     with _open_sheet(place, has_values=False) as sheet:
         for row in _iterate(sheet):
             values = known.get(row.number, (None,) * len(at))
-            for index, text, value in zip(at, _choose_cells(row, at), values, strict=True):
-                if row.number > 1 and value is None and text is not None:
-                    cell = _name_cell(index, row.number)
-                    raise DataError(
-                        f"{place.name} has a formula without a value in cell {cell}. Open the file in a "
-                        "spreadsheet program and save it, so that it stores the values."
-                    )
+            cells = zip(at, _choose_cells(row, at), values, strict=True)
+            lacking = [index for index, text, value in cells if text is not None and value is None]
+            if lacking and row.number > 1:
+                raise DataError(
+                    f"{place.name} has a formula without a value in cell "
+                    f"{_name_cell(min(lacking), row.number)}. Open the file in a spreadsheet program and "
+                    "save it, so that it stores the values."
+                )
         merged = _find_merged(sheet)
     for left, top, right, bottom in merged:
         if bottom > 1 and any(left <= index <= right for index in at):
-            cells = f"{_name_cell(left, top)}:{_name_cell(right, bottom)}"
-            raise DataError(f"{place.name} has merged cells {cells}. Unmerge them and fill each cell.")
+            area = f"{_name_cell(left, top)}:{_name_cell(right, bottom)}"
+            raise DataError(f"{place.name} has merged cells {area}. Unmerge them and fill each cell.")
 
 
 def _find_merged(sheet: Any) -> list[tuple[int, int, int, int]]:
@@ -205,7 +206,7 @@ def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames:
     with _open_sheet(place) as sheet:
         numbers = [row.number for row in _iterate(sheet) if not row.is_empty][1:]
         title = sheet.title
-    shown = [numbers[int(row)] for row in rows]
+    shown = [numbers[row] for row in rows]
     return RowNames(first=f"row {shown[0]} of sheet {title!r} in {place.files[0].name}", shown=shown)
 
 

@@ -147,7 +147,7 @@ def rows_named(source: Any, table: str | None = None, csv_format: CsvFormat | No
         if error.refused is None:
             raise
         place = locate_source(source, table, csv_format)
-        rows = error.refused.rows[:ROWS_TO_FIND]
+        rows = [int(row) for row in error.refused.rows[:ROWS_TO_FIND]]
         names = place.kind.name_rows(place, rows) if place.kind.name_rows else None
         if names is None:
             raise

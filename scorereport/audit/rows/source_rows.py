@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorereport.data import source_kind
@@ -52,7 +53,8 @@ def read_source_file(
 ) -> SourceRows:
     """Read a file, a folder of files, or a table of a database in a file."""
     labels = list_label_columns(roles, window.column)
-    with hash_while_unchanged(path) as sha256:
+    name_rows = partial(rows_named, path, table or None, csv_format)
+    with hash_while_unchanged(path) as sha256, name_rows():
         frame = read_columns(path, roles.numbers, labels, table or None, csv_format)
     return SourceRows(
         frame=frame,
@@ -60,7 +62,7 @@ def read_source_file(
         order="in the order of the file",
         find_times=lambda: frame[window.column],
         sha256=sha256,
-        name_rows=lambda: rows_named(path, table or None, csv_format),
+        name_rows=name_rows,
     )
 
 
