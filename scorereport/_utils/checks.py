@@ -372,9 +372,9 @@ def refuse_places(
 ) -> NoReturn:
     """Raise an error for invalid rows of which only the first few are known, one more than are shown.
 
-    >>> refuse_places(7.5, [1, 3], 2, 4, "`p` must lie in [0, 1]")
+    >>> refuse_places(7.5, [1, 3], 2, 4, "`p` must be below 1")
     Traceback (most recent call last):
-    scorereport.errors.DataError: `p` must lie in [0, 1]; got 7.5 at row 1 (2 of 4 rows: 1, 3).
+    scorereport._utils.row_places.InvalidRowsError: `p` must be below 1; got 7.5 at row 1 (2 of 4 rows: 1, 3).
     """
     shown = _show(first.item() if isinstance(first, np.generic) else first)
     refused = RowsRefused(

@@ -83,7 +83,7 @@ def read_predictions(
     Parameters
     ----------
     source
-        A DataFrame (pandas, polars or pyarrow), the path of a file such as .csv or .parquet, a folder or
+        A DataFrame (pandas, polars or pyarrow), the path of a .csv, .tsv, .parquet or .xlsx file, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
         address.
     {parameters}
