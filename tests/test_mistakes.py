@@ -1009,5 +1009,29 @@ def test_mistakes_on_the_command_line(tmp_path, call, content, options, sentence
     assert (code in (2, 4), error) == (True, f"scorereport: {sentence}\n")
 
 
+@pytest.mark.parametrize(
+    ("labels", "hint"),
+    [
+        (["not paid", "paid"], 'such as positive="paid" (--positive paid).'),
+        (["it's due", "paid late"], "such as positive=\"paid late\" (--positive 'paid late')."),
+        (["a" * 50, "b"], "name the one that counts as the event in `positive` (--positive)."),
+        (["a\nb", "c"], "name the one that counts as the event in `positive` (--positive)."),
+    ],
+)
+def test_hints_quote_labels_for_python_and_the_shell_and_leave_out_long_ones(labels, hint):
+    frame = pd.DataFrame({"y": labels, "m": [0.1, 0.2]})
+    assert refuse(lambda: sr.read_predictions(frame, **NAMED)).endswith(hint)
+
+
+@pytest.mark.parametrize("p", [[0, 1, 1], [0.0, 1.0, 0.0], np.array([True, False, True])])
+def test_forecasts_of_only_0_and_1_are_taken(p):
+    assert len(sr.scores.brier([0, 1, 1], p)) == 3
+
+
+def test_an_array_has_the_shorter_expression():
+    assert refuse(lambda: sr.corp(np.array([1, 2]), [0.1, 0.2])).endswith("pass y_true == 2.")
+    assert refuse(lambda: sr.corp([0, 1], np.eye(2))).endswith("such as y_prob[:, 1].")
+
+
 def test_there_are_enough_mistakes():
     assert len(ARRAYS) + len(FRAMES) + len(INDEXES) + len(FILES) + len(COMMANDS) >= 100

@@ -7,7 +7,10 @@ line.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,10 +42,12 @@ _THOUSANDS = re.compile(
 )
 _FRACTION = re.compile(r"\d+\s*/\s*\d+", re.ASCII)
 _LACKING = re.compile(r"[-–—.?*_]+|missing|unknown|not available|n\.a\.?|#[A-Z0-9/]+[!?]?", re.IGNORECASE)
-_DAY_FIRST = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})\b.*", re.ASCII)
+_DAY_FIRST = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})\b.{0,20}", re.ASCII)
 _SHORT_YEAR = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2}", re.ASCII)
 _DAY_NUMBER = re.compile(r"[2-6]\d{4}(\.\d+)?", re.ASCII)
 _MONTHS = 12
+#: The most values of which a mistake is looked for, and the most characters of a text that a hint shows.
+_MOST_READ, _LONGEST_SHOWN = 1000, 40
 #: Labels that usually mean that the event was observed.
 _EVENTS = ["1", "yes", "y", "true", "t", "positive", "event", "case", "default", "bad", "dead", "died", "2"]
 COMMA_HINT = ' Write decimals with a point; for a CSV file, pass decimal="," (--decimal ,).'
@@ -113,14 +118,22 @@ def hint_at_swap(outcome: FloatArray, forecast: object) -> str:
 
 def hint_at_coding(values: object, outcome: NDArray[np.generic], name: str) -> str:
     """How to pass an outcome of two values that are not 0 and 1, such as 1 and 2, -1 and 1, or no and yes."""
-    items = [item for item in np.unique(outcome.astype(object).astype(str)).tolist() if item != "nan"]
-    is_number = outcome.dtype.kind in "biuf"
-    if is_number and not all(float(item).is_integer() for item in items):
-        return ""
-    if len(items) != 2:
-        return _SEVERAL_HINT if len(items) > 2 else ""
-    event = shortest(max(map(float, items))) if is_number else repr(choose_event(items))
+    if outcome.dtype.kind in "biuf":
+        numbers = np.unique(outcome).tolist()
+        if not all(float(number).is_integer() for number in numbers):
+            return ""
+        labels = [shortest(number) for number in numbers]
+        event = labels[-1] if labels else ""
+    else:
+        labels = sorted({str(item) for item in outcome.tolist()})
+        event = repr(choose_event(labels))
+    if len(labels) != 2 or not _can_be_shown(labels):
+        return _SEVERAL_HINT if len(labels) > 2 else ""
     return f" If {event} is the event, pass {_name_array(values, name)} == {event}."
+
+
+def _can_be_shown(labels: Iterable[str]) -> bool:
+    return all(len(label) <= _LONGEST_SHOWN and label.isprintable() for label in labels)
 
 
 def choose_event(labels: Sequence[str]) -> str:
@@ -135,27 +148,30 @@ def hint_at_outcome(labels: Collection[str]) -> str:
     """How to name the event of a column with other labels than 0 and 1."""
     if len(labels) > 2:
         return _hint_at_forecasts(labels) or CLASSES_HINT
-    if len(labels) < 2:
+    if len(labels) < 2 or not _can_be_shown(labels):
         return POSITIVE_HINT
     first, second = sorted(labels)
     event = choose_event([first, second])
-    text = event if event.isalnum() else f'"{event}"'
-    value = event if _is_number(event) else f'"{event}"'
+    value = event if _is_number(event) else json.dumps(event, ensure_ascii=False)
     return (
         f" Its labels are {first!r} and {second!r}: name the one that counts as the event, such as "
-        f"positive={value} (--positive {text})."
+        f"positive={value} (--positive {shlex.quote(event)})."
     )
 
 
 def _hint_at_forecasts(labels: Collection[str]) -> str:
     """Many fractions are probabilities, not labels."""
-    numbers = [float(label) if _is_number(label) else -1.0 for label in labels]
+    numbers = [float(label) if _is_number(label) else -1.0 for label in islice(labels, _MOST_READ)]
     is_forecast = all(0 <= number <= 1 for number in numbers) and any(0 < number < 1 for number in numbers)
     return " If it holds forecasts, name it in `forecasts` (--forecast) instead." if is_forecast else ""
 
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is not None
+
+
+def _strip(item: object) -> str:
+    return str(item).strip()
 
 
 def hint_at_classes(labels: FloatArray, n_classes: int) -> str:
@@ -166,7 +182,7 @@ def hint_at_classes(labels: FloatArray, n_classes: int) -> str:
 
 def hint_at_numbers(items: Iterable[object]) -> str:
     """How to write texts that should be numbers: the hint for the most usual mistake among them."""
-    texts = [str(item).strip() for item in items]
+    texts = [text for text in map(_strip, islice(items, _MOST_READ)) if len(text) <= _LONGEST_SHOWN]
     for pattern, hint in (
         (_PERCENT_TEXT, " Write {0} as a number without the percent sign, divided by 100."),
         (_THOUSANDS, " Write {0} without thousands separators."),
@@ -188,7 +204,7 @@ def _is_decimal_comma(texts: Iterable[str]) -> bool:
 
 def hint_at_dates(items: Iterable[object]) -> str:
     """How to write texts that should be dates: the year first."""
-    for text in (str(item).strip() for item in items):
+    for text in map(_strip, islice(items, _MOST_READ)):
         if found := _DAY_FIRST.fullmatch(text):
             return _hint_at_order(text, *map(int, found.groups()))
         if _SHORT_YEAR.fullmatch(text):
