@@ -5,6 +5,8 @@ The tables hold the full sentence of every mistake, by the door through which th
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -622,6 +624,20 @@ FILES = [
         b"\xff\xfey\x00,\x00m\x00\n\x000\x00,\x000\x00.\x002\x005\x00\n\x00",
         {},
         ('p.csv is named like CSV but holds UTF-16 text; pass encoding="utf-16" (--encoding utf-16).'),
+    ),
+    (
+        "UTF-16 without a mark",
+        "p.csv",
+        "y,m\n0,0.25\n".encode("utf-16-be"),
+        {},
+        'p.csv is named like CSV but holds UTF-16 text; pass encoding="utf-16-be" (--encoding utf-16-be).',
+    ),
+    (
+        "UTF-16 in gzip",
+        "p.csv.gz",
+        gzip.compress("y,m\n0,0.25\n".encode("utf-16")),
+        {},
+        'p.csv.gz must be UTF-8 text; got UTF-16 text; pass encoding="utf-16" (--encoding utf-16).',
     ),
     (
         "wrong encoding",

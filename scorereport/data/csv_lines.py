@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Separators that are found without being named.
 _SEPARATORS = ",;\t"
+#: The first bytes of text in UTF-16.
+BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MOSTLY = 0.9
 #: Bytes that are decoded at a time.
 _CHUNK = 1 << 16
 
@@ -216,6 +219,8 @@ def describe_encoding(file: CsvFile) -> DataError:
             "(--encoding), or none for UTF-8."
         )
     for number, line in file.lines():
+        if number == 1 and line.startswith(BYTE_ORDER_MARKS):
+            return DataError(f"{file.name} must be UTF-8 text; got {describe_recoding('utf-16')}.")
         try:
             line.decode(UTF_8)
         except UnicodeDecodeError as error:
@@ -227,6 +232,22 @@ def describe_encoding(file: CsvFile) -> DataError:
                 f'for {shown!r}, pass encoding="{name}" (--encoding {name}).'
             )
     return DataError(f"{file.name} is not UTF-8 text.")
+
+
+def describe_recoding(encoding: str) -> str:
+    """What a file in UTF-16 holds, and how to read it."""
+    return f'UTF-16 text; pass encoding="{encoding}" (--encoding {encoding})'
+
+
+def guess_utf16(head: bytes) -> str:
+    """The encoding of text whose every second byte is 0, as in English text in UTF-16; empty if it is not."""
+    if len(head) % 2:
+        return ""
+    first, second = head[::2], head[1::2]
+    for encoding, zeros, others in (("utf-16-le", second, first), ("utf-16-be", first, second)):
+        if zeros.count(0) > _MOSTLY * len(zeros) and others.count(0) == 0:
+            return encoding
+    return ""
 
 
 def _guess_encoding(line: bytes) -> str:

@@ -14,6 +14,7 @@ from scorereport._utils.redaction import Redactor, expand_address, expand_variab
 from scorereport._utils.row_places import ROWS_TO_FIND, InvalidRowsError
 from scorereport.data.csv_files import CSV
 from scorereport.data.csv_format import CsvFormat
+from scorereport.data.csv_lines import BYTE_ORDER_MARKS, describe_recoding, guess_utf16
 from scorereport.data.dataframes import FRAME
 from scorereport.data.excel_files import EXCEL
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
@@ -36,14 +37,12 @@ DATABASE_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.takes_table for e
 #: Endings of workbooks, of which a sheet may be named.
 WORKBOOK_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.may_take_table for ending in kind.endings)
 _GZIP = b"\x1f\x8b"
-_RECODE = 'pass encoding="utf-16" (--encoding utf-16)'
 #: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
     **{kind.signature: kind.name for kind in FILE_KINDS if kind.signature},
     b"\xd0\xcf\x11\xe0": "an old or encrypted Office file; save it as .xlsx without a password",
     _GZIP: "gzip",
-    b"\xff\xfe": f"UTF-16 text; {_RECODE}",
-    b"\xfe\xff": f"UTF-16 text; {_RECODE}",
+    **{mark: describe_recoding("utf-16") for mark in BYTE_ORDER_MARKS},
 }
 #: What to save files of other programs as, by their endings.
 _INSTEAD = {
@@ -97,7 +96,10 @@ def _kind_by_content(path: Path) -> str:
     known = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
     if known == EXCEL.name and not _is_workbook(path):
         return "a zip archive"
-    return known or ("binary data" if b"\0" in head else CSV.name)
+    if known is None and b"\0" in head:
+        encoding = guess_utf16(head)
+        return describe_recoding(encoding) if encoding else "binary data"
+    return known or CSV.name
 
 
 def _is_workbook(path: Path) -> bool:
