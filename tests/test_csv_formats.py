@@ -10,6 +10,7 @@ import pytest
 from source_tools import ALL, OCTOBER, take
 
 import scorereport as sr
+from scorereport.configuration import parse_configuration
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.csv_lines import CsvFile, name_lines
 from scorereport.evaluation.dispatch import evaluate
@@ -142,6 +143,12 @@ def test_audits_name_the_lines_of_the_file(tmp_path, work, content, sentence):
     with pytest.raises(sr.DataError) as refusal:
         take(tmp_path, file="p.csv", decimal=",", work=work).evaluate(evaluate, {"resamples": 0})
     assert sentence in str(refusal.value)
+
+
+def test_a_configuration_gives_the_format_to_its_audit():
+    keys = 'outcome = "y"\nforecasts = ["m"]\nseparator = "tab"\ndecimal = ","\nencoding = "latin-1"'
+    columns = parse_configuration(f"[evaluation]\n{keys}").evaluation.columns
+    assert CsvFormat.of(columns) == CsvFormat(separator="\t", decimal=",", encoding="latin-1")
 
 
 # ---- lines ----

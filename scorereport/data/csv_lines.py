@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from scorereport._utils.row_places import RowNames
+from scorereport.data.csv_encodings import BYTE_ORDER_MARKS, RecodedFile, describe_recoding, guess_encoding
 from scorereport.data.csv_format import UTF_8, CsvFormat
 from scorereport.data.size_limits import LONGEST_LINE, check_unpacked
 from scorereport.errors import DataError
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
 
 #: Separators that are found without being named.
 _SEPARATORS = ",;\t"
-#: The first bytes of text in UTF-16.
-BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_MOSTLY = 0.9
-#: Bytes that are decoded at a time.
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class CsvFile:
     def open(self) -> IO[bytes]:
         """Open the file as bytes in UTF-8."""
         file: Any = gzip.GzipFile(self.path) if self.is_packed else self.path.open("rb")
-        return file if self.is_utf8 else io.BufferedReader(_Recoded(file, self.format.encoding))
+        return file if self.is_utf8 else io.BufferedReader(RecodedFile(file, self.format.encoding))
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines that are not empty, with their numbers from 1, up to an overlong line."""
@@ -66,35 +62,6 @@ class CsvFile:
                     number += 1
                     if part:
                         yield number, part
-
-
-class _Recoded(io.RawIOBase):
-    """Bytes in UTF-8 of a file in another encoding."""
-
-    def __init__(self, file: IO[bytes], encoding: str) -> None:
-        self._file = file
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._waiting = b""
-
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; 0 at the end."""
-        is_over = False
-        while not self._waiting and not is_over:
-            chunk = self._file.read(_CHUNK)
-            is_over = not chunk
-            self._waiting = self._decoder.decode(chunk, final=is_over).encode()
-        size = min(len(buffer), len(self._waiting))
-        buffer[:size], self._waiting = self._waiting[:size], self._waiting[size:]
-        return size
-
-    def close(self) -> None:
-        """Close the file as well."""
-        self._file.close()
-        super().close()
 
 
 def read_header(file: CsvFile) -> tuple[list[str], str]:
@@ -225,31 +192,10 @@ def describe_encoding(file: CsvFile) -> DataError:
             line.decode(UTF_8)
         except UnicodeDecodeError as error:
             byte = line[error.start]
-            name = _guess_encoding(line)
+            name = guess_encoding(line)
             shown = bytes([byte]).decode(name, errors="replace")
             return DataError(
                 f"{file.name} must be UTF-8 text; got the byte 0x{byte:02X} in line {number}. If it stands "
                 f'for {shown!r}, pass encoding="{name}" (--encoding {name}).'
             )
     return DataError(f"{file.name} is not UTF-8 text.")
-
-
-def describe_recoding(encoding: str) -> str:
-    """What a file in UTF-16 holds, and how to read it."""
-    return f'UTF-16 text; pass encoding="{encoding}" (--encoding {encoding})'
-
-
-def guess_utf16(head: bytes) -> str:
-    """The encoding of text whose every second byte is 0, as in English text in UTF-16; empty if it is not."""
-    if len(head) % 2:
-        return ""
-    first, second = head[::2], head[1::2]
-    for encoding, zeros, others in (("utf-16-le", second, first), ("utf-16-be", first, second)):
-        if zeros.count(0) > _MOSTLY * len(zeros) and others.count(0) == 0:
-            return encoding
-    return ""
-
-
-def _guess_encoding(line: bytes) -> str:
-    """Latin-1, or its extension by Windows if the line has characters of the latter."""
-    return "cp1252" if any(0x80 <= byte <= 0x9F for byte in line) else "latin-1"

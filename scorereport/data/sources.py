@@ -12,9 +12,9 @@ from zipfile import BadZipFile, ZipFile
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
 from scorereport._utils.row_places import ROWS_TO_FIND, InvalidRowsError
+from scorereport.data.csv_encodings import BYTE_ORDER_MARKS, describe_recoding, guess_utf16
 from scorereport.data.csv_files import CSV
 from scorereport.data.csv_format import CsvFormat
-from scorereport.data.csv_lines import BYTE_ORDER_MARKS, describe_recoding, guess_utf16
 from scorereport.data.dataframes import FRAME
 from scorereport.data.excel_files import EXCEL
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
