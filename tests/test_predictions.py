@@ -455,7 +455,11 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     ("source", "sentence"),
     [
         ("nowhere.csv", "nowhere.csv is not a file."),
-        ([1, 2], "Predictions must be a DataFrame or a file; got list."),
+        (
+            [1, 2],
+            "`forecasts` names columns, but the data are an array (list); pass a table that has these "
+            'columns, or arrays, as in evaluate(y, {"logit": p}).',
+        ),
     ],
 )
 def test_invalid_sources_are_refused(source, sentence):

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import pandas as pd
     import pyarrow as pa
 
     from scorereport.data.source_kind import RawBatches, SourceLocation
@@ -47,7 +46,7 @@ _WITH_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 _WRONG_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
-def read_csv(file: CsvFile, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+def read_csv(file: CsvFile, numbers: Sequence[str], labels: Sequence[str]) -> pa.Table:
     """Read columns of a file with pyarrow: numbers are exact, rows of the wrong length are refused."""
     import pyarrow as pa
 
@@ -63,7 +62,7 @@ def read_csv(file: CsvFile, numbers: Sequence[str], labels: Sequence[str]) -> pd
     if file.format.decimal == ",":
         for place, name in enumerate(numbers):
             table = table.set_column(place, name, use_points(table[name], name))
-    return table.to_pandas()
+    return table
 
 
 def _parse_csv(

@@ -19,6 +19,7 @@ from scorereport._utils.checks import (
 from scorereport._utils.declarations import document_arguments
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.machine import release_memory
+from scorereport.data.array_tables import take_arrays
 from scorereport.data.columns import (
     bounded_numbers,
     class_indices,
@@ -35,6 +36,7 @@ from scorereport.data.predictions import (
     RescaledRows,
     RowFlow,
 )
+from scorereport.data.raw_tables import RawTable
 from scorereport.data.roles import COLUMNS, Roles, check_column_arguments, columns_of_models
 from scorereport.data.sources import describe_source, hash_file, locate_source, rows_named
 from scorereport.errors import DataError
@@ -42,10 +44,10 @@ from scorereport.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.data.array_values import ArrayForecasts, ArrayGroups
     from scorereport.data.column_rules import Forecasts
     from scorereport.data.roles import Columns, OtherColumns
 
@@ -56,26 +58,26 @@ def read_columns(
     labels: Sequence[str],
     table: str | None = None,
     csv_format: CsvFormat | None = None,
-) -> pd.DataFrame:
+) -> RawTable:
     """Read the named columns of a frame, file, folder or table; labels in CSV files stay text."""
     place = locate_source(source, table, csv_format)
-    frame = place.kind.read(place, numbers, labels)
-    if frame.empty:
+    found = place.kind.read(place, numbers, labels)
+    if len(found) == 0:
         raise DataError(f"{place.name} holds no rows.")
-    return frame[[*numbers, *labels]].reset_index(drop=True)
+    return RawTable(found, (*numbers, *labels))
 
 
 def read_predictions(
     source: Any,
+    forecasts: Forecasts | ArrayForecasts | None = None,
     *,
-    outcome: str,
-    forecasts: Forecasts,
+    outcome: str | None = None,
     classes: Sequence[object] | None = None,
     ordered: bool = False,
-    weight: str | None = None,
-    groups: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    time: str | None = None,
+    weight: str | ArrayLike | None = None,
+    groups: str | Sequence[str] | ArrayGroups | None = None,
+    cluster: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     **others: Unpack[OtherColumns],
 ) -> Predictions | ClassPredictions:
     """Read outcomes and forecasts from a table: probabilities of an event or, with `classes`, of K classes.
@@ -83,9 +85,10 @@ def read_predictions(
     Parameters
     ----------
     source
-        A DataFrame (pandas, polars or pyarrow), the path of a .csv, .tsv, .parquet or .xlsx file, a folder or
+        A DataFrame (pandas, polars, pyarrow, a DuckDB relation, or any other that narwhals or the Arrow
+        protocols read), the path of a .csv, .tsv, .parquet or .xlsx file, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
-        address.
+        address. Or an array of outcomes, with arrays as `forecasts` and other columns, as in `evaluate`.
     {parameters}
 
     >>> import pandas as pd
@@ -111,7 +114,8 @@ def read_predictions(
         "cluster": cluster,
         "time": time,
     }
-    return read_checked(source, check_column_arguments({**shown, **others}, "read_predictions"))
+    table, named = take_arrays(source, {**shown, **others})
+    return read_checked(table, check_column_arguments(named, "read_predictions"))
 
 
 document_arguments(read_predictions, COLUMNS)
@@ -149,10 +153,10 @@ def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictio
 
 
 def _clean(
-    frame: pd.DataFrame, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
+    table: RawTable, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
 ) -> dict[str, NDArray[Any]]:
     """Convert all columns to arrays that satisfy their rules, except for missing values."""
-    observed = frame[roles.outcome]
+    observed = table[roles.outcome]
     columns: dict[str, NDArray[Any]] = {
         roles.outcome: outcome_values(observed, roles.outcome, positive)
         if classes is None
@@ -160,15 +164,15 @@ def _clean(
     }
     for name in roles.numbers:
         is_bounded = name != roles.weight and not normalize
-        columns[name] = bounded_numbers(frame[name], name, upper=1.0 if is_bounded else np.inf)
+        columns[name] = bounded_numbers(table[name], name, upper=1.0 if is_bounded else np.inf)
     if roles.weight is not None:
         refuse_extreme_weights(columns[roles.weight], roles.weight)
     if roles.weight is not None and roles.weight_kind == "frequency":
         refuse_fractions(columns[roles.weight], roles.weight)
     for name in roles.texts:
-        columns[name] = label_texts(frame[name], name)
+        columns[name] = label_texts(table[name], name)
     if roles.time is not None:
-        columns[roles.time] = dates(frame[roles.time], roles.time)
+        columns[roles.time] = dates(table[roles.time], roles.time)
     return columns
 
 

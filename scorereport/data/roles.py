@@ -320,5 +320,15 @@ def _name_some(columns: Sequence[str]) -> str:
 
 
 def _hint(name: str, columns: Sequence[str]) -> str:
+    labels = [
+        str(column).removeprefix(f"{name}_") for column in columns if str(column).startswith(f"{name}_")
+    ]
+    if len(labels) > 1:
+        shown = ", ".join(f'"{label}"' for label in labels)
+        return (
+            f" Columns `{name}_{labels[0]}`, `{name}_{labels[1]}`{', ...' if len(labels) > 2 else ''} look "
+            f"like those of a model of {len(labels)} classes: pass classes=[{shown}] (--classes "
+            f"{','.join(labels)}), in their order."
+        )
     meant = suggest_name(name, [str(column) for column in columns])
     return f" Did you mean `{meant}`?" if meant else ""

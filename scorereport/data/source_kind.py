@@ -15,7 +15,7 @@ from scorereport.data.database_tables import scan_parquet
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    import pandas as pd  # noqa: TC004  # the type of a field; imported only where a source is read
+    from scorereport.data.raw_tables import NativeTable  # noqa: TC004  # the type of a field
 
 #: Rows of a source in batches: the values of each column, as Arrow arrays or lists.
 RawBatches = Iterator[Mapping[str, Any]]
@@ -29,8 +29,9 @@ class SourceKind:
 
     #: Its name in messages.
     name: str
-    #: Reads columns, those of numbers and those of labels, as a frame; refuses columns that are absent.
-    read: Callable[[SourceLocation, Sequence[str], Sequence[str]], pd.DataFrame]
+    #: Reads columns, those of numbers and those of labels, as a table of Arrow or pandas, in which others may
+    #: be as well; refuses columns that are absent.
+    read: Callable[[SourceLocation, Sequence[str], Sequence[str]], NativeTable]
     #: Opens the rows in batches, for data larger than memory; the settings are for DuckDB, if it is used.
     open_batches: Callable[
         [SourceLocation, Sequence[str], Mapping[str, str | int]], AbstractContextManager[RawBatches]

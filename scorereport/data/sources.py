@@ -12,6 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
 from scorereport._utils.row_places import ROWS_TO_FIND, InvalidRowsError
+from scorereport.data.array_tables import ArrayTable
 from scorereport.data.csv_encodings import BYTE_ORDER_MARKS, describe_recoding, guess_utf16
 from scorereport.data.csv_files import CSV
 from scorereport.data.csv_format import CsvFormat
@@ -114,7 +115,7 @@ def _is_workbook(path: Path) -> bool:
 def describe_source(source: Any, table: str | None = None) -> str:
     """Return the name of a source for messages: file, folder, pattern, database and table, or "The frame"."""
     if not isinstance(source, (str, Path)):
-        return "The frame"
+        return "arrays" if isinstance(source, ArrayTable) else "The frame"
     if not is_address(source):
         return Path(source).name if table is None else f"{Path(source).name}: {table}"
     from sqlalchemy import make_url

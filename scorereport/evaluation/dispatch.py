@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.declarations import document_arguments
+from scorereport.data.array_tables import take_arrays
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_checked
@@ -40,6 +41,9 @@ from scorereport.evaluation.subgroups import check_window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import ArrayLike
+
+    from scorereport.data.array_values import ArrayForecasts, ArrayGroups
     from scorereport.data.column_rules import Forecasts
     from scorereport.data.roles import Columns
     from scorereport.evaluation.arguments import Arguments, OtherArguments
@@ -57,15 +61,15 @@ _ENGINE_SOFTWARE = {"duckdb": ("duckdb",), "spark": ("pyspark",)}
 
 def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, so that editors complete them
     data: Any,
+    forecasts: Forecasts | ArrayForecasts | None = None,
     *,
     outcome: str | None = None,
-    forecasts: Forecasts | None = None,
     classes: Sequence[object] | None = None,
     ordered: bool = False,
-    weight: str | None = None,
-    groups: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    time: str | None = None,
+    weight: str | ArrayLike | None = None,
+    groups: str | Sequence[str] | ArrayGroups | None = None,
+    cluster: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     level: float = 0.95,
     resamples: int | None = None,
     seed: int = SEED,
@@ -81,8 +85,13 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
     Parameters
     ----------
     data
-        `Predictions`, or a table that `read_predictions` takes together with its columns; a table of binary
-        models may be larger than memory, or be a Spark DataFrame.
+        `Predictions`; a table that `read_predictions` takes together with its columns, which for binary
+        models may be larger than memory, or be a Spark DataFrame; or an array of outcomes. With an array,
+        `forecasts` are arrays as well: a mapping from models to arrays, one array, or a frame with a column
+        for each model; with `classes`, each model has an array of shape (rows, classes). So are `weight`,
+        `cluster`, `time`, `grade` and `groups` (an array, or a mapping from names to arrays). Outcomes that
+        are a Categorical of pandas or an Enum of polars supply `classes` and `ordered` if `classes` are not
+        given and there are more than two categories.
     {parameters}
 
     >>> import pandas as pd
@@ -91,6 +100,11 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
             brier  log_loss  roc_auc
     model
     logit  0.0925    0.3375      1.0
+
+    >>> evaluate([0, 1, 0, 1], {"logit": [0.1, 0.6, 0.4, 0.8]}).scores[["brier", "log_loss"]].round(4)
+            brier  log_loss
+    model
+    logit  0.0925    0.3375
     """
     shown = {
         "outcome": outcome,
@@ -106,7 +120,8 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
         "seed": seed,
         "engine": engine,
     }
-    return _evaluate(data, check_evaluation_arguments({**shown, **others}))
+    table, named = take_arrays(data, {**shown, **others})
+    return _evaluate(table, check_evaluation_arguments(named))
 
 
 document_arguments(evaluate, ARGUMENTS)

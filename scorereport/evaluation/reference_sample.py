@@ -12,6 +12,7 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_probability, check_weight
 from scorereport._utils.formatting import format_counted
+from scorereport.data.array_values import is_frame
 from scorereport.data.columns import bounded_numbers
 from scorereport.data.reader import read_columns
 from scorereport.data.sources import describe_source, find_file_kind, hash_file, rows_named
@@ -91,7 +92,7 @@ def read_reference(
 
 
 def _is_table(reference: Any) -> bool:
-    return isinstance(reference, (str, Path)) or hasattr(reference, "columns")
+    return isinstance(reference, (str, Path)) or is_frame(reference)
 
 
 def _is_text(reference: Any) -> bool:

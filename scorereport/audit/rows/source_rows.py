@@ -55,7 +55,7 @@ def read_source_file(
     labels = list_label_columns(roles, window.column)
     name_rows = partial(rows_named, path, table or None, csv_format)
     with hash_while_unchanged(path) as sha256, name_rows():
-        frame = read_columns(path, roles.numbers, labels, table or None, csv_format)
+        frame = read_columns(path, roles.numbers, labels, table or None, csv_format).to_pandas()
     return SourceRows(
         frame=frame,
         source=describe_source(path, table or None),

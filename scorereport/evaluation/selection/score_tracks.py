@@ -10,7 +10,7 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import refuse_rows
 from scorereport._utils.row_places import name_some
-from scorereport.data.columns import label_texts
+from scorereport.data.columns import label_texts, read_number
 from scorereport.data.reader import read_columns
 from scorereport.data.sources import locate_source, rows_named
 from scorereport.errors import DataError, UsageError
@@ -19,8 +19,9 @@ from scorereport.scores.registry import REGISTRY, Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
+
+    from scorereport.data.raw_tables import RawColumn
 
 #: The scores of every checkpoint, in the order of tables and figures.
 CHECKPOINT_SCORES = (
@@ -152,13 +153,13 @@ def _parse_direction(name: str, text: str) -> Direction:
     return known[text]
 
 
-def _read_values(column: pd.Series[Any], name: str) -> FloatArray:
+def _read_values(column: RawColumn, name: str) -> FloatArray:
     """Read scores as numbers inside their range; they may be infinite, but not missing."""
-    import pandas as pd
-
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    values = column.numbers(name)
+    if values is None:
+        values = np.array([read_number(item) for item in column.items()], dtype=np.float64)
     if np.isnan(values).any():
-        refuse_rows(column.to_numpy(), np.isnan(values), f"`{name}` must be a number in every row")
+        refuse_rows(column.for_messages(), np.isnan(values), f"`{name}` must be a number in every row")
     if name in REGISTRY:
         score = REGISTRY[name]
         is_outside = (values < score.lower) | (values > score.upper)

@@ -11,8 +11,9 @@ from scorereport._utils.checks import LONGEST_TEXT
 from scorereport._utils.mistakes import hint_at_dates, hint_at_numbers
 from scorereport._utils.row_places import ROWS_TO_FIND
 from scorereport.data.column_rules import label_text
-from scorereport.data.columns import read_dates, read_number, refuse_nested, text_length
+from scorereport.data.columns import read_number, refuse_nested, text_length
 from scorereport.data.csv_files import MISSING_WORDS, use_points
+from scorereport.data.pandas_columns import read_dates
 from scorereport.data.size_limits import refuse_long_text
 
 if TYPE_CHECKING:
