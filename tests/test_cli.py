@@ -236,7 +236,7 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
             ExitCode.DATA_REFUSED,
             "scorereport: `g` must hold 0 and 1, or True and False; "
             "got 'n' at line 2 of p.csv (5 of 5 rows: lines 2, 3, 4, 5, 6). "
-            "Its labels are 'n' and 's': name the one that counts as the event, such as "
+            "Its labels are 'n' and 's': pass the one that is the event, such as "
             'positive="s" (--positive s).',
         ),
         (
@@ -566,7 +566,7 @@ REFUSED = {
         "y,a\n0,.1\n2,.3\n",
         [],
         "`y` must hold 0 and 1, or True and False; got '2' at line 3 of p.csv (1 of 2 rows). "
-        "Its labels are '0' and '2': name the one that counts as the event, such as positive=2 "
+        "Its labels are '0' and '2': pass the one that is the event, such as positive=2 "
         "(--positive 2).",
     ),
     "three labels": (

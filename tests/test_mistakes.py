@@ -284,7 +284,7 @@ FRAMES = [
         {},
         (
             "`y` must hold 0 and 1, or True and False; got 'Yes' at row 0 (2 of 2 rows: 0, 1). Its "
-            "labels are 'No' and 'Yes': name the one that counts as the event, such as positive=\"Yes\""
+            "labels are 'No' and 'Yes': pass the one that is the event, such as positive=\"Yes\""
             " (--positive Yes)."
         ),
     ),
@@ -294,7 +294,7 @@ FRAMES = [
         {},
         (
             "`y` must hold 0 and 1, or True and False; got 'paid' at row 0 (2 of 2 rows: 0, 1). Its "
-            "labels are 'default' and 'paid': name the one that counts as the event, such as "
+            "labels are 'default' and 'paid': pass the one that is the event, such as "
             'positive="default" (--positive default).'
         ),
     ),
@@ -304,7 +304,7 @@ FRAMES = [
         {},
         (
             "`y` must hold 0 and 1, or True and False; got 2 at row 1 (1 of 2 rows). Its labels are "
-            "'1' and '2': name the one that counts as the event, such as positive=2 (--positive 2)."
+            "'1' and '2': pass the one that is the event, such as positive=2 (--positive 2)."
         ),
     ),
     (
@@ -313,7 +313,7 @@ FRAMES = [
         {},
         (
             "`y` must hold 0 and 1, or True and False; got -1 at row 0 (1 of 2 rows). Its labels are "
-            "'-1' and '1': name the one that counts as the event, such as positive=1 (--positive 1)."
+            "'-1' and '1': pass the one that is the event, such as positive=1 (--positive 1)."
         ),
     ),
     (
@@ -717,7 +717,7 @@ FILES = [
         {},
         (
             "`y` must hold 0 and 1, or True and False; got 'no' at line 2 of p.csv (2 of 2 rows: "
-            "lines 2, 3). Its labels are 'no' and 'yes': name the one that counts as the event, such "
+            "lines 2, 3). Its labels are 'no' and 'yes': pass the one that is the event, such "
             'as positive="yes" (--positive yes).'
         ),
     ),
@@ -975,7 +975,7 @@ COMMANDS = [
         [],
         (
             "`y` must hold 0 and 1, or True and False; got 'no' at line 2 of p.csv (2 of 2 rows: "
-            "lines 2, 3). Its labels are 'no' and 'yes': name the one that counts as the event, such "
+            "lines 2, 3). Its labels are 'no' and 'yes': pass the one that is the event, such "
             'as positive="yes" (--positive yes).'
         ),
     ),

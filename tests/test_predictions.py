@@ -312,7 +312,7 @@ def test_bad_weights_are_refused(written, values, sentence):
             ["no", "yes", "no", "yes"],
             None,
             "`y` must hold 0 and 1, or True and False; got 'no' at row 0 (4 of 4 rows: 0, 1, 2, 3). "
-            "Its labels are 'no' and 'yes': name the one that counts as the event, such as "
+            "Its labels are 'no' and 'yes': pass the one that is the event, such as "
             'positive="yes" (--positive yes).',
         ),
         (

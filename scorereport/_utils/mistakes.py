@@ -154,7 +154,7 @@ def hint_at_outcome(labels: Collection[str]) -> str:
     event = choose_event([first, second])
     value = event if _is_number(event) else json.dumps(event, ensure_ascii=False)
     return (
-        f" Its labels are {first!r} and {second!r}: name the one that counts as the event, such as "
+        f" Its labels are {first!r} and {second!r}: pass the one that is the event, such as "
         f"positive={value} (--positive {shlex.quote(event)})."
     )
 
