@@ -344,8 +344,7 @@ REFUSED = {
         (np.array(["a", "b", "c"] * 20), P),
         {},
         "`outcome` must hold 0 and 1, or True and False; got 'a' at row 0 (60 of 60 rows: 0, 1, 2, 3, 4, "
-        "...). For other labels, name the one that counts as `positive`; for a model of several classes, "
-        "pass their labels as `classes`.",
+        "...). For models of several classes, name these in `classes` (--classes).",
     ),
     "probability above one": (
         (Y, {"logit": np.where(np.arange(N) == 3, 1.5, P)}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.checks import name_some
+from scorereport._utils.row_places import name_some
 from scorereport.data.array_values import (
     as_columns,
     as_series,

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from scorereport._utils.checks import LONGEST_TEXT, name_some, refuse_rows
+from scorereport._utils.checks import LONGEST_TEXT, refuse_rows
+from scorereport._utils.mistakes import (
+    hint_at_dates,
+    hint_at_numbers,
+    hint_at_outcome,
+    hint_at_scale,
+    range_of,
+)
+from scorereport._utils.row_places import InvalidRowsError, RowsRefused, name_some
 from scorereport.data.column_rules import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.size_limits import refuse_long_text
@@ -22,9 +31,7 @@ if TYPE_CHECKING:
     from scorereport.data.raw_tables import RawColumn
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
 DATE_RULE = "must hold dates such as 2026-11-15"
-COMMA_HINT = " Write decimals with a point."
 #: Texts that are outcomes without a label named as positive.
 BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
 
@@ -36,30 +43,12 @@ def outcome_values(column: RawColumn, name: str, positive: object) -> FloatArray
         is_binary = np.array([text.lower() in BINARY_TEXT for text in texts] + [True])  # -1: missing
         if not is_binary.all():
             rule = f"`{name}` must hold 0 and 1, or True and False"
-            refuse_rows(column.for_messages(), ~is_binary[codes], rule, hint_positive(texts))
+            refuse_rows(column.for_messages(), ~is_binary[codes], rule, hint_at_outcome(texts))
         values = [BINARY_TEXT[text.lower()] for text in texts]
     else:
         _check_two_labels(column, codes, texts, name, label_text(positive))
         values = [float(text == label_text(positive)) for text in texts]
     return np.array([*values, np.nan])[codes]
-
-
-def hint_positive(labels: Iterable[str]) -> str:
-    """What to do about outcomes that are not 0 and 1: of two labels, name one, with more, all of them.
-
-    >>> print(hint_positive(["Yes", "No"]))
-     Its labels are 'No' and 'Yes': pass the one that is the event, such as positive="Yes" (--positive Yes).
-    """
-    known = sorted(labels)
-    if len(known) == 2 and not any(label.lower() in BINARY_TEXT for label in known):
-        last = known[-1]
-        option = last if last.isalnum() else f"'{last}'"
-        return (
-            f" Its labels are {known[0]!r} and {last!r}: pass the one that is the event, such as "
-            f'positive="{last}" (--positive {option}).'
-        )
-    several = "; for a model of several classes, pass their labels as `classes`" if len(known) > 2 else ""
-    return f" For other labels, name the one that counts as `positive`{several}."
 
 
 def class_indices(column: RawColumn, name: str, classes: Sequence[str]) -> FloatArray:
@@ -88,7 +77,11 @@ def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tu
     """Return the labels beyond the positive one and the most frequent other, and the rule they break."""
     shown = ", ".join(repr(text) for text in sorted(counts)[:10])
     if positive not in counts:
-        raise DataError(f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.")
+        meant = next((text for text in counts if text.casefold() == positive.casefold()), "")
+        hint = f" Did you mean {meant!r}?" if meant else ""
+        raise DataError(
+            f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.{hint}"
+        )
     others = {text: n for text, n in counts.items() if text != positive}
     third = set(others) - {max(others, key=others.__getitem__, default="")}
     return third, f"`{name}` must hold two labels, not {len(counts)} ({shown})"
@@ -102,7 +95,8 @@ def bounded_numbers(column: RawColumn, name: str, *, upper: float) -> FloatArray
     is_outside = (values < 0) | (values > upper)
     if is_outside.any():
         rule = "must lie in [0, 1]" if upper == 1 else "must not be negative"
-        refuse_rows(values, is_outside, f"`{name}` {rule}")
+        hint = hint_at_scale(range_of(values)) if upper == 1 else ""
+        refuse_rows(values, is_outside, f"`{name}` {rule}", hint)
     return values
 
 
@@ -115,14 +109,9 @@ def _numbers(column: RawColumn, name: str) -> FloatArray:
     numbers = [read_number(item) for item in items]
     is_invalid = np.array([number is None for number in numbers])
     if is_invalid.any():
-        hint = COMMA_HINT if any(map(has_decimal_comma, items)) else ""
-        refuse_rows(np.array(items, dtype=object), is_invalid, f"`{name}` must be numeric", hint)
+        found = np.array(items, dtype=object)
+        refuse_rows(found, is_invalid, f"`{name}` must be numeric", hint_at_numbers(found[is_invalid]))
     return np.array(numbers, dtype=np.float64)
-
-
-def has_decimal_comma(item: object) -> bool:
-    """Whether this is a text such as 0,25."""
-    return _DECIMAL_COMMA.fullmatch(str(item).strip()) is not None
 
 
 def read_number(item: Any) -> float | None:
@@ -149,15 +138,20 @@ def _factorize(column: RawColumn, name: str, missing: tuple[str, ...]) -> tuple[
     """Return each value's position among the distinct labels, -1 where missing, and these labels as text."""
     try:
         codes, values = column.factorize()
-    except TypeError as error:
-        raise DataError(
-            f"`{name}` must hold plain labels; got {column.for_messages()[0]!r} at row 0."
-        ) from error
+    except TypeError:
+        refuse_nested(name, list(column.for_messages()))
     _check_lengths(codes, values, name)
     texts = [label_text(value) for value in values]
     labels = list(dict.fromkeys(text for text in texts if text not in missing))
     positions = {text: position for position, text in enumerate(labels)}
     return np.array([*(positions.get(text, -1) for text in texts), -1], dtype=np.intp)[codes], labels
+
+
+def refuse_nested(name: str, items: Sequence[object]) -> NoReturn:
+    """Refuse a column of lists or other values that are not labels."""
+    row = next((row for row, item in enumerate(items) if not isinstance(item, Hashable)), 0)
+    before = f"`{name}` must hold plain labels; got {items[row]!r}"
+    raise InvalidRowsError.of(RowsRefused(before=before, rows=[row], count=1, after="."))
 
 
 def _check_lengths(codes: NDArray[np.intp], values: Iterable[object], name: str) -> None:
@@ -180,5 +174,6 @@ def dates(column: RawColumn, name: str) -> NDArray[np.datetime64]:
     """Return dates and times, in UTC where a zone is given, NaT for missing."""
     dates, is_bad = column.dates()
     if is_bad.any():
-        refuse_rows(column.for_messages(), is_bad, f"`{name}` {DATE_RULE}")
+        found = column.for_messages()
+        refuse_rows(found, is_bad, f"`{name}` {DATE_RULE}", hint_at_dates(found[is_bad]))
     return dates

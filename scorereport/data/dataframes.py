@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import refuse_longdouble
+from scorereport._utils.row_places import RowNames
 from scorereport.data import source_kind
 from scorereport.data.array_tables import ArrayTable
 from scorereport.data.roles import check_columns
@@ -128,8 +130,22 @@ def _as_arrow(column: Any, name: str) -> Any:
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
+def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames | None:
+    """Name rows by the labels of the index of a pandas frame; None if these are the positions."""
+    import pandas as pd
+
+    frame = place.source
+    if not isinstance(frame, pd.DataFrame) or frame.index.equals(pd.RangeIndex(len(frame))):
+        return None
+    label = frame.index[[rows[0]]].astype(object).tolist()[0]
+    shown = label if isinstance(label, pd.Timestamp) else repr(label)
+    names = RowNames.by_position(rows)
+    return replace(names, first=f"{names.first}, index {shown}")
+
+
 FRAME = SourceKind(
     name="a frame",
+    name_rows=_name_rows,
     read=_read,
     open_batches=_open_batches,
     count_rows=lambda _: 0,  # it is in memory already

@@ -1,6 +1,7 @@
 """`read_predictions()`: read a table as checked predictions, with an account of every row.
 
-Rows are counted from 0, the first row below a header.
+Rows are counted from 0, the first row below a header; messages name them as people find them in the source:
+by the line of a CSV file, the row of a sheet, the index label of a frame.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scorereport.data.columns import (
     label_texts,
     outcome_values,
 )
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import (
     ClassPredictions,
     DroppedRows,
@@ -36,7 +38,7 @@ from scorereport.data.predictions import (
 )
 from scorereport.data.raw_tables import RawTable
 from scorereport.data.roles import COLUMNS, Roles, check_column_arguments, columns_of_models
-from scorereport.data.sources import describe_source, hash_file, locate_source
+from scorereport.data.sources import describe_source, hash_file, locate_source, rows_named
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
@@ -51,10 +53,14 @@ if TYPE_CHECKING:
 
 
 def read_columns(
-    source: Any, numbers: Sequence[str], labels: Sequence[str], table: str | None = None
+    source: Any,
+    numbers: Sequence[str],
+    labels: Sequence[str],
+    table: str | None = None,
+    csv_format: CsvFormat | None = None,
 ) -> RawTable:
     """Read the named columns of a frame, file, folder or table; labels in CSV files stay text."""
-    place = locate_source(source, table)
+    place = locate_source(source, table, csv_format)
     found = place.kind.read(place, numbers, labels)
     if len(found) == 0:
         raise DataError(f"{place.name} holds no rows.")
@@ -80,7 +86,7 @@ def read_predictions(
     ----------
     source
         A DataFrame (pandas, polars, pyarrow, a DuckDB relation, or any other that narwhals or the Arrow
-        protocols read), the path of a file such as .csv or .parquet, a folder or
+        protocols read), the path of a .csv, .tsv, .parquet or .xlsx file, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
         address. Or an array of outcomes, with arrays as `forecasts` and other columns, as in `evaluate`.
     {parameters}
@@ -116,13 +122,21 @@ document_arguments(read_predictions, COLUMNS)
 
 
 def read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
-    """Read predictions from columns that are checked."""
+    """Read predictions from columns that are checked; rows that are refused have the names of the source."""
+    with rows_named(source, columns.get("table"), CsvFormat.of(columns)):
+        return _read_checked(source, columns)
+
+
+def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
     labels, positive, table = columns.get("classes"), columns.get("positive"), columns.get("table")
     classes = None if labels is None else tuple(map(str, labels))
     columns_of = columns_of_models(columns["forecasts"], classes)
     roles = Roles.of(columns, columns_of)
     normalize = columns.get("normalize", False)
-    values = _read_clean(source, table, roles, classes, positive=positive, normalize=normalize)
+    raw = read_columns(source, roles.numbers, roles.labels, table, CsvFormat.of(columns))
+    values = _clean(raw, roles, classes, positive=positive, normalize=normalize)
+    del raw  # it is as large
+    release_memory()
     rows, row_flow = _complete_rows(values, drop=columns.get("missing") == "drop")
     if row_flow.dropped:
         values = {name: column[rows] for name, column in values.items()}
@@ -136,23 +150,6 @@ def read_checked(source: Any, columns: Columns) -> Predictions | ClassPrediction
     tables, rescaled = _make_tables(values, columns_of, rows, normalize=normalize)
     shared |= {"classes": classes, "ordered": columns.get("ordered", False), "rescaled": rescaled}
     return ClassPredictions(outcome=values[roles.outcome].astype(np.int64), forecasts=tables, **shared)
-
-
-def _read_clean(
-    source: Any,
-    table: str | None,
-    roles: Roles,
-    classes: tuple[str, ...] | None,
-    *,
-    positive: object,
-    normalize: bool,
-) -> dict[str, NDArray[Any]]:
-    """Read all columns of a source as checked arrays; the raw columns, which are as large, are released."""
-    raw = read_columns(source, roles.numbers, roles.labels, table)
-    columns = _clean(raw, roles, classes, positive=positive, normalize=normalize)
-    del raw
-    release_memory()
-    return columns
 
 
 def _clean(

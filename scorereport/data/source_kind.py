@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.choices import EngineName
+from scorereport._utils.row_places import RowNames
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.database_tables import scan_parquet
 from scorereport.errors import DataError
 
@@ -42,8 +44,14 @@ class SourceKind:
     signature: bytes = b""
     #: Whether it holds several tables, so that `table` must name one.
     takes_table: bool = False
+    #: Whether `table` may name one of its parts, such as a sheet of a workbook with several.
+    may_take_table: bool = False
     #: Whether DuckDB scans its files in place, as Parquet; others are copied in batches.
     is_scanned: bool = False
+    #: Whether it is text with a separator, a decimal sign and an encoding, which a caller may give.
+    takes_format: bool = False
+    #: Names rows, given by their positions, as people find them in the source; None for these positions.
+    name_rows: Callable[[SourceLocation, Sequence[int]], RowNames | None] | None = None
     #: The engines that read it.
     engines: tuple[EngineName, ...] = ("memory", "duckdb")
 
@@ -61,6 +69,7 @@ class SourceLocation:
     table: str = ""
     files: tuple[Path, ...] = ()
     folder: Path = Path()
+    csv_format: CsvFormat = field(default_factory=CsvFormat)
 
     @property
     def scanned(self) -> tuple[Path, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from scorereport._utils.choices import SEED
 from scorereport._utils.declarations import document_arguments
 from scorereport.data.array_tables import take_arrays
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_checked
 from scorereport.data.roles import COLUMNS, count_classes
@@ -172,7 +173,14 @@ def _read_reference(
         models, kind = list(predictions.forecasts), predictions.weight_kind
         weight = None if predictions.weight is None else predictions.weight_name
     drop = arguments.get("missing") == "drop"
-    return read_reference(arguments.get("reference"), models, weight=weight, weight_kind=kind, drop=drop)
+    return read_reference(
+        arguments.get("reference"),
+        models,
+        weight=weight,
+        weight_kind=kind,
+        drop=drop,
+        csv_format=CsvFormat.of(arguments),
+    )
 
 
 def _find_columns(data: Any, arguments: Arguments) -> Columns:
@@ -205,7 +213,12 @@ def _choose_engine(data: Any, columns: Columns, arguments: Arguments) -> str:
         return "memory"
     used = len(columns.get("forecasts", ())) + len(columns)
     return choose_engine(
-        data, engine, columns=used, memory_limit=arguments.get("memory_limit"), table=columns.get("table")
+        data,
+        engine,
+        columns=used,
+        memory_limit=arguments.get("memory_limit"),
+        table=columns.get("table"),
+        csv_format=CsvFormat.of(columns),
     )
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
-from scorereport._utils.checks import name_some, refuse_rows
+from scorereport._utils.checks import refuse_rows
+from scorereport._utils.row_places import name_some
 from scorereport.data.columns import label_texts, read_number
 from scorereport.data.reader import read_columns
-from scorereport.data.sources import locate_source
+from scorereport.data.sources import locate_source, rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import REGISTRY, Direction
 
@@ -86,10 +87,15 @@ def read_scores(
     source: Any, score: str, checkpoint: str, directions: Mapping[str, str] | None
 ) -> Checkpoints:
     """Read the columns with names of known scores, and those that `directions` names."""
-    labels = label_texts(read_columns(source, [], [str(checkpoint)])[str(checkpoint)], str(checkpoint))
-    _check_each_once(labels, str(checkpoint))
+    with rows_named(source):
+        return _read_scores(source, score, str(checkpoint), directions or {})
+
+
+def _read_scores(source: Any, score: str, checkpoint: str, directions: Mapping[str, str]) -> Checkpoints:
+    labels = label_texts(read_columns(source, [], [checkpoint])[checkpoint], checkpoint)
+    _check_each_once(labels, checkpoint)
     place = locate_source(source)
-    found = _find_scores(place.kind.list_columns(place), score, str(checkpoint), directions or {})
+    found = _find_scores(place.kind.list_columns(place), score, checkpoint, directions)
     frame = read_columns(source, list(found), [])
     ordered = order_checkpoints(labels.tolist())
     row_of = {label: row for row, label in enumerate(labels.tolist())}

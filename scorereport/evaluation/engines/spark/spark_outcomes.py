@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.checks import name_some
+from scorereport._utils.mistakes import hint_at_outcome
+from scorereport._utils.row_places import name_some
 from scorereport.data.column_rules import label_text
-from scorereport.data.columns import hint_positive
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.spark.spark_session import collect
@@ -90,7 +90,7 @@ def _classify_labels(
         odd = [(text, n) for text, _, n in known if text.lower() not in _BINARY_TEXT]
         if odd:
             rule = f"`{name}` must hold 0 and 1, or True and False"
-            refuse_values(rule, odd, rows, hint_positive(labels))
+            refuse_values(rule, odd, rows, hint_at_outcome(labels))
         return {text: _BINARY_TEXT[text.lower()] for text in labels}
     if labels:
         _check_two_labels(known, sorted(labels), name, positive, rows)
