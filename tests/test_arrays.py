@@ -360,6 +360,14 @@ def test_wrong_arrays_are_refused_with_a_sentence(case):
     assert refusal(*arguments, **named) == sentence
 
 
+def test_rows_of_series_are_named_by_their_index():
+    labels = [f"A{row}" for row in range(N)]
+    forecast = pd.Series(np.where(np.arange(N) == 3, 1.5, P), index=labels, name="logit")
+    sentence = "`logit` must lie in [0, 1]; got 1.5 at row 3, index 'A3' (1 of 60 rows)."
+    assert refusal(pd.Series(Y, index=labels), forecast) == sentence
+    assert refusal(Y, forecast) == sentence
+
+
 def test_forgotten_classes_of_a_frame_are_suggested():
     assert refusal(CLASS_FRAME, outcome="outcome", forecasts=["m"]) == (
         "The frame has no column `m`; it has `outcome`, `m_low`, `m_mid`, `m_high`. Columns `m_low`, "

@@ -10,6 +10,7 @@ from scorereport._utils.checks import refuse_longdouble
 from scorereport._utils.row_places import RowNames
 from scorereport.data import source_kind
 from scorereport.data.array_tables import ArrayTable
+from scorereport.data.array_values import index_of
 from scorereport.data.roles import check_columns
 from scorereport.data.source_kind import SourceKind
 from scorereport.errors import UsageError
@@ -131,16 +132,26 @@ def _as_arrow(column: Any, name: str) -> Any:
 
 
 def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames | None:
-    """Name rows by the labels of the index of a pandas frame; None if these are the positions."""
+    """Name rows by the labels of an index of pandas; None without one, or if these are the positions."""
+    index = _find_index(place.source)
+    if index is None:
+        return None
     import pandas as pd
 
-    frame = place.source
-    if not isinstance(frame, pd.DataFrame) or frame.index.equals(pd.RangeIndex(len(frame))):
+    if index.equals(pd.RangeIndex(len(index))):
         return None
-    label = frame.index[[rows[0]]].astype(object).tolist()[0]
+    label = index[[rows[0]]].astype(object).tolist()[0]
     shown = label if isinstance(label, pd.Timestamp) else repr(label)
     names = RowNames.by_position(rows)
     return replace(names, first=f"{names.first}, index {shown}")
+
+
+def _find_index(source: Any) -> Any:
+    """The index of a frame of pandas, or of arrays among which is a series of pandas."""
+    if isinstance(source, ArrayTable):
+        found = (index_of(values) for values in source.arrays.values())
+        return next((index for index in found if index is not None), None)
+    return source.index if _is_pandas(source) else None
 
 
 FRAME = SourceKind(
