@@ -163,16 +163,17 @@ def _order_by_row(codes: NDArray[np.intp], values: list[Any]) -> tuple[NDArray[n
     order = [place for place in first[:-1].argsort().tolist() if is_there[place]]
     new = np.full(len(values) + 1, -1, dtype=np.intp)
     new[order] = np.arange(len(order))
-    return new[codes], [_unsigned_zero(values[place]) for place in order]
+    return new[codes], _with_one_zero([values[place] for place in order])
 
 
 def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
-def _unsigned_zero(value: object) -> object:
-    """The value, but 0.0 for -0.0, which is the same number."""
-    return value + 0.0 if isinstance(value, float) else value
+def _with_one_zero(values: list[Any]) -> list[Any]:
+    """Values in which 0.0 and -0.0, the same number, are the one that comes first, as with other engines."""
+    zeros = [value for value in values if isinstance(value, float) and value == 0]
+    return [zeros[0] if zeros and isinstance(value, float) and value == 0 else value for value in values]
 
 
 def _parse_times(texts: ChunkedArray) -> ChunkedArray | None:
