@@ -29,7 +29,7 @@ def exactly(sentence):
     return f"^{re.escape(sentence)}$"
 
 
-def take(folder, *, period=OCTOBER, column="t", zone=BERLIN, expand=lambda text, _: text, **given):
+def take(folder, *, period=OCTOBER, column="t", zone=BERLIN, expand=lambda text, _: text, work=None, **given):
     source = {key: given.pop(key) for key in list(given) if key in SourceTable.__dataclass_fields__}
     return load_rows(
         SourceTable(**source),
@@ -39,6 +39,7 @@ def take(folder, *, period=OCTOBER, column="t", zone=BERLIN, expand=lambda text,
         folder=folder,
         zone=zone,
         expand=expand,
+        work=work,
     )
 
 

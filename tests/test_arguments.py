@@ -228,6 +228,9 @@ TAKEN = {
     "weight_kind": ("sampling", "sampling"),
     "positive": ("yes", "yes"),
     "missing": ("drop", "drop"),
+    "separator": (";", ";"),
+    "decimal": (",", ","),
+    "encoding": ("latin-1", "latin-1"),
     "level": (0.9, 0.9),
     "resamples": (99, 99),
     "seed": (7, 7),
@@ -308,7 +311,7 @@ def test_the_command_line_names_options_and_keys_as_they_were_given(file):
 
 def test_the_signature_shows_the_most_used_arguments():
     most_used = [
-        *("outcome", "forecasts", "classes", "ordered", "weight", "groups", "cluster", "time"),
+        *("forecasts", "outcome", "classes", "ordered", "weight", "groups", "cluster", "time"),
         *("level", "resamples", "seed", "engine"),
     ]
     assert sr.evaluate.__code__.co_varnames[: 1 + len(most_used)] == ("data", *most_used)
@@ -317,7 +320,8 @@ def test_the_signature_shows_the_most_used_arguments():
     assert set(shown) - {"data"} == set(NAMES)
     for name in NAMES:
         assert shown[name].default == ARGUMENTS[name].default, name
-        assert shown[name].kind is inspect.Parameter.KEYWORD_ONLY
+        either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        assert shown[name].kind is (either if name == "forecasts" else inspect.Parameter.KEYWORD_ONLY)
     columns = inspect.signature(read_predictions).parameters
     assert set(columns) - {"source"} == {name for name in COLUMNS if not COLUMNS[name].alias_of}
     for name in list(columns)[3:]:

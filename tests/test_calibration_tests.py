@@ -136,7 +136,12 @@ def test_clusters_of_one_row_are_weighted_rows(name):
 @pytest.mark.parametrize(
     ("y", "p", "sentence"),
     [
-        ([0, 2], [0.1, 0.2], "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows)."),
+        (
+            [0, 2],
+            [0.1, 0.2],
+            "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows). "
+            "If 2 is the event, pass np.asarray(y_true) == 2.",
+        ),
         ([0, 1], [0.1, 1.5], "`y_prob` must lie in [0, 1]; got 1.5 at row 1 (1 of 2 rows)."),
         ([0, 1, 1], [0.1, 0.5], "`y_true` (3) and `y_prob` (2) must have the same length."),
     ],

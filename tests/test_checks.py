@@ -67,7 +67,12 @@ def test_missing_outcomes_are_refused(missing):
 @pytest.mark.parametrize(
     ("y", "p", "sentence"),
     [
-        ([0, 2], [0.1, 0.2], "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows)."),
+        (
+            [0, 2],
+            [0.1, 0.2],
+            "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows). "
+            "If 2 is the event, pass np.asarray(y_true) == 2.",
+        ),
         ([-1, 1, 0.5], [0.1] * 3, "`y_true` must be 0 or 1; got -1.0 at row 0 (2 of 3 rows: 0, 2)."),
         ([0, np.inf], [0.1, 0.2], "`y_true` must be 0 or 1; got inf at row 1 (1 of 2 rows)."),
         ([0, 1], [0.1, 1.03], "`y_prob` must lie in [0, 1]; got 1.03 at row 1 (1 of 2 rows)."),
@@ -87,9 +92,23 @@ def test_missing_outcomes_are_refused(missing):
         ([0, 1], [0.1, 0.2, 0.3], "`y_true` (2) and `y_prob` (3) must have the same length."),
         ([], [], "`y_true` is empty."),
         ([0], [], "`y_prob` is empty."),
-        (1, 0.5, "`y_true` must be one-dimensional; got shape ()."),
-        ([0, 1], [[0.1, 0.9], [0.5, 0.5]], "`y_prob` must be one-dimensional; got shape (2, 2)."),
-        ([[0], [1]], [0.1, 0.2], "`y_true` must be one-dimensional; got shape (2, 1)."),
+        (
+            1,
+            0.5,
+            "`y_true` must be one-dimensional; got shape (). Pass one value per case, in a list or an array.",
+        ),
+        (
+            [0, 1],
+            [[0.1, 0.9], [0.5, 0.5]],
+            "`y_prob` must be one-dimensional; got shape (2, 2). Pass the column of the event, such as "
+            "np.asarray(y_prob)[:, 1].",
+        ),
+        (
+            [[0], [1]],
+            [0.1, 0.2],
+            "`y_true` must be one-dimensional; got shape (2, 1). "
+            "Pass its only column, np.asarray(y_true)[:, 0].",
+        ),
     ],
 )
 def test_values_and_shapes_are_checked(y, p, sentence):
@@ -99,7 +118,11 @@ def test_values_and_shapes_are_checked(y, p, sentence):
 @pytest.mark.parametrize(
     ("p", "sentence"),
     [
-        (["0.1", "0.2"], "`y_prob` must be numeric; got '0.1' at row 0 (2 of 2 rows: 0, 1)."),
+        (
+            ["0.1", "0.2"],
+            "`y_prob` must be numeric; got '0.1' at row 0 (2 of 2 rows: 0, 1). "
+            "Convert texts to numbers first.",
+        ),
         ([0.1, "high"], "`y_prob` must be numeric; got '0.1' at row 0 (2 of 2 rows: 0, 1)."),
         (
             np.array([0.1, "high"], dtype=object),
@@ -244,7 +267,8 @@ def test_weights_of_means_are_checked_under_their_own_name():
         (
             [0, 1],
             [[0.5, 0.5], [0.2, 0.7]],
-            "Each row of `y_prob` must sum to 1 within 1e-06; got 0.8999999999999999 at row 1 (1 of 2 rows).",
+            "Each row of `y_prob` must sum to 1 within 1e-06; got 0.8999999999999999 at row 1 (1 of 2 rows). "
+            "Divide each row by its sum.",
         ),
         (
             [0, 2],
@@ -266,7 +290,12 @@ def test_weights_of_means_are_checked_under_their_own_name():
             [[0.5, 0.5]] * 2,
             "`y_true` must not be missing; got nan at row 1 (1 of 2 rows). Drop these rows first.",
         ),
-        (["a", "b"], [[0.5, 0.5]] * 2, "`y_true` must be numeric; got 'a' at row 0 (2 of 2 rows: 0, 1)."),
+        (
+            ["a", "b"],
+            [[0.5, 0.5]] * 2,
+            "`y_true` must hold class indices 0 to 1; got 'a' at row 0 (2 of 2 rows: 0, 1). "
+            "Pass the index of each label among the classes.",
+        ),
         ([0, 1, 0], [[0.5, 0.5]] * 2, "`y_true` (3) and `y_prob` (2) must have the same length."),
     ],
 )
@@ -343,7 +372,8 @@ def test_rows_may_miss_one_by_a_millionth(miss):
         (
             sr.DataError,
             lambda: sr.scores.entropy_probability([0.5, 0.25]),
-            "Each row of `p` must sum to 1 within 1e-06; got 0.75 at row 0 (1 of 1 rows).",
+            "Each row of `p` must sum to 1 within 1e-06; got 0.75 at row 0 (1 of 1 rows). "
+            "Divide each row by its sum.",
         ),
     ],
 )

@@ -235,13 +235,15 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
             ["--outcome", "g", "--forecast", "a"],
             ExitCode.DATA_REFUSED,
             "scorereport: `g` must hold 0 and 1, or True and False; "
-            "got 'n' at row 0 (5 of 5 rows: 0, 1, 2, 3, 4). "
-            "For other labels, name the one that counts as `positive`.",
+            "got 'n' at line 2 of p.csv (5 of 5 rows: lines 2, 3, 4, 5, 6). "
+            "Its labels are 'n' and 's': pass the one that is the event, such as "
+            'positive="s" (--positive s).',
         ),
         (
             ["--outcome", "y", "--forecast", "g"],
             ExitCode.DATA_REFUSED,
-            "scorereport: `g` must be numeric; got 'n' at row 0 (5 of 5 rows: 0, 1, 2, 3, 4).",
+            "scorereport: `g` must be numeric; got 'n' at line 2 of p.csv "
+            "(5 of 5 rows: lines 2, 3, 4, 5, 6).",
         ),
         (
             ["--outcome", "y", "--forecast", "a", "--missing", "keep"],
@@ -420,7 +422,7 @@ def test_labels_may_be_numbers(call, tmp_path):
         (
             ["--forecast", "m", "--classes", "low,mid"],
             ExitCode.DATA_REFUSED,
-            "`grade` must hold one of the 2 classes ('low', 'mid'); got 'high' at row ",
+            "`grade` must hold one of the 2 classes ('low', 'mid'); got 'high' at line ",
         ),
         (
             ["--forecast", "z", *GRADES[2:]],
@@ -546,23 +548,33 @@ REFUSED = {
     "missing": (
         "y,a\n0,.1\n1,\n",
         [],
-        "`a` must not be missing; got nan at row 1 (1 of 2 rows). "
+        "`a` must not be missing; got nan at line 3 of p.csv (1 of 2 rows). "
         'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.',
     ),
-    "above one": ("y,a\n0,.1\n1,1.03\n", [], "`a` must lie in [0, 1]; got 1.03 at row 1 (1 of 2 rows)."),
-    "below zero": ("y,a\n0,-.1\n1,.3\n", [], "`a` must lie in [0, 1]; got -0.1 at row 0 (1 of 2 rows)."),
-    "infinite": ("y,a\n0,.1\n1,inf\n", [], "`a` must be finite; got inf at row 1 (1 of 2 rows)."),
-    "text": ("y,a\n0,high\n1,.3\n", [], "`a` must be numeric; got 'high' at row 0 (1 of 2 rows)."),
+    "above one": (
+        "y,a\n0,.1\n1,1.03\n",
+        [],
+        "`a` must lie in [0, 1]; got 1.03 at line 3 of p.csv (1 of 2 rows).",
+    ),
+    "below zero": (
+        "y,a\n0,-.1\n1,.3\n",
+        [],
+        "`a` must lie in [0, 1]; got -0.1 at line 2 of p.csv (1 of 2 rows).",
+    ),
+    "infinite": ("y,a\n0,.1\n1,inf\n", [], "`a` must be finite; got inf at line 3 of p.csv (1 of 2 rows)."),
+    "text": ("y,a\n0,high\n1,.3\n", [], "`a` must be numeric; got 'high' at line 2 of p.csv (1 of 2 rows)."),
     "not binary": (
         "y,a\n0,.1\n2,.3\n",
         [],
-        "`y` must hold 0 and 1, or True and False; got '2' at row 1 (1 of 2 rows). "
-        "For other labels, name the one that counts as `positive`.",
+        "`y` must hold 0 and 1, or True and False; got '2' at line 3 of p.csv (1 of 2 rows). "
+        "Its labels are '0' and '2': pass the one that is the event, such as positive=2 "
+        "(--positive 2).",
     ),
     "three labels": (
         "y,a\nno,.1\nyes,.3\nmaybe,.2\n",
         ["--positive", "yes"],
-        "`y` must hold two labels, not 3 ('maybe', 'no', 'yes'); got 'maybe' at row 2 (1 of 3 rows).",
+        "`y` must hold two labels, not 3 ('maybe', 'no', 'yes'); got 'maybe' at line 4 of p.csv "
+        "(1 of 3 rows).",
     ),
     "empty file": ("", [], "p.csv is empty."),
     "no rows": ("y,a\n", [], "p.csv holds no rows."),
@@ -571,7 +583,7 @@ REFUSED = {
     "negative weight": (
         "y,a,w\n0,.1,-1\n1,.3,2\n",
         ["--weight", "w"],
-        "`w` must not be negative; got -1.0 at row 0 (1 of 2 rows).",
+        "`w` must not be negative; got -1.0 at line 2 of p.csv (1 of 2 rows).",
     ),
     "no weight": (
         "y,a,w\n0,.1,0\n1,.3,0\n",

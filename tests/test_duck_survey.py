@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from row_tools import named_in
 
 import scorereport as sr
 from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
@@ -73,14 +74,15 @@ def assert_refused_alike(source, **columns):
         ([0.1, None, -np.inf, 7.0], "must be finite; got -inf at row 2"),
         ([0.1, None, 0.5, 7.0], "must lie in [0, 1]; got 7.0 at row 3"),
         (["0.1", "high", "0.4", "low"], "must be numeric; got 'high' at row 1"),
-        (["0,1", "0,6", "0,4", "0,2"], "Write decimals with a point."),
+        (["0,1", "0,6", "0,4", "0,2"], "Write decimals with a point; for a CSV file, pass"),
         (["0.1", "45%", None, "0.2"], "must be numeric; got '45%'"),
         (["0.1", "1e400", "0.4", "0.2"], "must be finite; got inf"),
         ([0.1, None, 0.4, None], "must not be missing; got nan at row 1 (2 of 4 rows: 1, 3)."),
     ],
 )
 def test_forecasts_are_refused_in_the_same_words(written, values, part):
-    assert part in assert_refused_alike(written(with_values("a", values)))
+    source = written(with_values("a", values))
+    assert named_in(source, part) in assert_refused_alike(source)
 
 
 @pytest.mark.sweep(after=3)
@@ -94,7 +96,8 @@ def test_forecasts_are_refused_in_the_same_words(written, values, part):
     ],
 )
 def test_weights_are_refused_in_the_same_words(written, values, part):
-    assert part in assert_refused_alike(written(with_values("w", values)), weight="w")
+    source = written(with_values("w", values))
+    assert named_in(source, part) in assert_refused_alike(source, weight="w")
 
 
 @pytest.mark.sweep(after=4)
@@ -112,7 +115,8 @@ def test_weights_are_refused_in_the_same_words(written, values, part):
     ],
 )
 def test_outcomes_are_refused_in_the_same_words(written, values, positive, part):
-    assert part in assert_refused_alike(written(with_values("y", values)), positive=positive)
+    source = written(with_values("y", values))
+    assert named_in(source, part) in assert_refused_alike(source, positive=positive)
 
 
 @pytest.mark.sweep(after=1)
@@ -138,7 +142,8 @@ def test_unknown_columns_and_options_are_refused_in_the_same_words(written):
 
 def test_many_bad_rows_are_counted_and_some_are_named(written):
     frame = pd.concat([FRAME] * 5, ignore_index=True).assign(a=1.5)
-    assert "(20 of 20 rows: 0, 1, 2, 3, 4, ...)" in assert_refused_alike(written(frame))
+    part = named_in(source := written(frame), "(20 of 20 rows: 0, 1, 2, 3, 4, ...)")
+    assert part in assert_refused_alike(source)
 
 
 @pytest.mark.parametrize(
@@ -241,9 +246,10 @@ def test_weights_whose_squares_cannot_be_summed_are_refused(written, size):
         f"`w` must be 0 or lie between 1e-100 and 1e+100; got {size!r} at row 2 (2 of 4 rows: 2, 3). "
         "Divide all weights by one of them."
     )
+    source = written(frame)
     for read in (open_duckdb, sr.read_predictions):
-        with pytest.raises(sr.DataError, match=exactly(sentence)):
-            read(written(frame), **NAMED, weight="w")
+        with pytest.raises(sr.DataError, match=exactly(named_in(source, sentence))):
+            read(source, **NAMED, weight="w")
 
 
 def test_frequencies_must_be_whole_numbers(written):
@@ -252,9 +258,10 @@ def test_frequencies_must_be_whole_numbers(written):
         '`w` must be whole numbers where `weight_kind` is "frequency"; got 2.5 at row 1 (1 of 4 rows). '
         'Weights of other kinds are "sampling" weights.'
     )
+    source = written(frame)
     for read in (open_duckdb, sr.read_predictions):
-        with pytest.raises(sr.DataError, match=exactly(sentence)):
-            read(written(frame), **NAMED, weight="w", weight_kind="frequency")
+        with pytest.raises(sr.DataError, match=exactly(named_in(source, sentence))):
+            read(source, **NAMED, weight="w", weight_kind="frequency")
 
 
 @pytest.mark.parametrize(("largest", "counted"), [(2.0**53 - 8, True), (2.0**53 - 7, False)])

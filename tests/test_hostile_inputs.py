@@ -19,7 +19,7 @@ import sqlalchemy as sa
 import scorereport as sr
 from scorereport._utils import machine
 from scorereport.configuration import parse_configuration
-from scorereport.data import csv_files, size_limits
+from scorereport.data import csv_lines, size_limits
 from scorereport.evaluation.engines.engine_choice import choose_engine, estimate_rows
 
 NAMED = {"outcome": "y", "forecasts": ["p"], "groups": "g"}
@@ -259,11 +259,11 @@ def packed(path, content):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_compressed_file_is_refused_while_it_expands(tmp_path, engine, monkeypatch):
     monkeypatch.setattr(size_limits, "_FREE", 1 << 16)
-    monkeypatch.setattr(csv_files, "LONGEST_LINE", 1 << 12)
+    monkeypatch.setattr(csv_lines, "LONGEST_LINE", 1 << 12)
     path = packed(tmp_path / "p.csv.gz", b"y,p,g\n" + b"0,0.5,a\n1,0.5,a\n" * 20_000)
     read = []
     count = size_limits.check_unpacked
-    monkeypatch.setattr(csv_files, "check_unpacked", lambda *args: (read.append(args[2]), count(*args)))
+    monkeypatch.setattr(csv_lines, "check_unpacked", lambda *args: (read.append(args[2]), count(*args)))
     size = path.stat().st_size
     sentence = (
         f"p.csv.gz must not expand to more than 250 times its {size:,} bytes; got more than 0.0 GB. "

@@ -523,7 +523,8 @@ def test_options_are_checked(call, sentence):
         ),
         (
             lambda: murphy_difference([0, 2], [0.1, 0.2], [0.2, 0.3]),
-            "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows).",
+            "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows). "
+            "If 2 is the event, pass np.asarray(y_true) == 2.",
         ),
         (
             lambda: cochran_q([0.1, 0.2, 0.3], [0.1, 0.0, -1]),

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from row_tools import named_in
 
 import scorereport as sr
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
@@ -139,16 +140,18 @@ def test_spaces_and_missing_words_in_csv_files(tmp_path, text):
 
 def test_missing_values_are_not_counted_as_text(tmp_path):
     path = csv_file(tmp_path, "y,a\n0,x\n1,\n0,NA\n1,0.2\n")
-    with pytest.raises(sr.DataError, match=exactly("`a` must be numeric; got 'x' at row 0 (1 of 4 rows).")):
+    with pytest.raises(
+        sr.DataError, match=exactly("`a` must be numeric; got 'x' at line 2 of p.csv (1 of 4 rows).")
+    ):
         read(path, missing="drop")
 
 
 @pytest.mark.parametrize("cell", ["0_1", "true", "٠.٥", "1e", "."])
 def test_what_only_looks_like_a_number_is_refused(tmp_path, cell):
     path = csv_file(tmp_path, f"y,a\n0,{cell}\n")
-    with pytest.raises(
-        sr.DataError, match=exactly(f"`a` must be numeric; got {cell!r} at row 0 (1 of 1 rows).")
-    ):
+    hint = " If '.' stands for a missing value, leave it empty." if cell == "." else ""
+    sentence = f"`a` must be numeric; got {cell!r} at line 2 of p.csv (1 of 1 rows).{hint}"
+    with pytest.raises(sr.DataError, match=exactly(sentence)):
         read(path)
 
 
@@ -209,8 +212,8 @@ def test_missing_values_are_refused_by_column_and_row(written):
         "`a` must not be missing; got nan at row 1 (2 of 4 rows: 1, 3). "
         'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
     )
-    with pytest.raises(sr.DataError, match=exactly(sentence)):
-        read(written(frame))
+    with pytest.raises(sr.DataError, match=exactly(named_in(source := written(frame), sentence))):
+        read(source)
 
 
 def test_dropped_rows_are_counted_once_with_the_reason(written):
@@ -264,16 +267,22 @@ NUMBERS_REFUSED = [
     (["0.1", "high", "0.4", "low"], "`a` must be numeric; got 'high' at row 1 (2 of 4 rows: 1, 3)."),
     (
         ["0,1", "0,6", "0,4", "0,2"],
-        "`a` must be numeric; got '0,1' at row 0 (4 of 4 rows: 0, 1, 2, 3). Write decimals with a point.",
+        "`a` must be numeric; got '0,1' at row 0 (4 of 4 rows: 0, 1, 2, 3). Write decimals with a point; for "
+        'a CSV file, pass decimal="," (--decimal ,).',
     ),
-    (["0.1", "45%", "0.4", "0.2"], "`a` must be numeric; got '45%' at row 1 (1 of 4 rows)."),
+    (
+        ["0.1", "45%", "0.4", "0.2"],
+        "`a` must be numeric; got '45%' at row 1 (1 of 4 rows). Write '45%' as a number without the percent "
+        "sign, divided by 100.",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("values", "sentence"), NUMBERS_REFUSED)
 def test_bad_forecasts_are_refused_from_every_source(written, values, sentence):
-    with pytest.raises(sr.DataError, match=exactly(sentence)):
-        read(written(with_values("a", values)))
+    source = written(with_values("a", values))
+    with pytest.raises(sr.DataError, match=exactly(named_in(source, sentence))):
+        read(source)
 
 
 @pytest.mark.parametrize(
@@ -285,8 +294,9 @@ def test_bad_forecasts_are_refused_from_every_source(written, values, sentence):
     ],
 )
 def test_bad_weights_are_refused(written, values, sentence):
-    with pytest.raises(sr.DataError, match=exactly(sentence)):
-        read(written(with_values("w", values)), weight="w")
+    source = written(with_values("w", values))
+    with pytest.raises(sr.DataError, match=exactly(named_in(source, sentence))):
+        read(source, weight="w")
 
 
 @pytest.mark.parametrize(
@@ -296,13 +306,14 @@ def test_bad_weights_are_refused(written, values, sentence):
             [0, 1, 2, 1],
             None,
             "`y` must hold 0 and 1, or True and False; got {2} at row 2 (1 of 4 rows). "
-            "For other labels, name the one that counts as `positive`.",
+            "For models of several classes, name these in `classes` (--classes).",
         ),
         (
             ["no", "yes", "no", "yes"],
             None,
             "`y` must hold 0 and 1, or True and False; got 'no' at row 0 (4 of 4 rows: 0, 1, 2, 3). "
-            "For other labels, name the one that counts as `positive`.",
+            "Its labels are 'no' and 'yes': pass the one that is the event, such as "
+            'positive="yes" (--positive yes).',
         ),
         (
             ["no", "yes", "maybe", "no"],
@@ -312,22 +323,25 @@ def test_bad_weights_are_refused(written, values, sentence):
         (
             ["no", "yes", "no", "yes"],
             "Yes",
-            "`y` has no label 'Yes' to count as positive; its labels are 'no', 'yes'.",
+            "`y` has no label 'Yes' to count as positive; its labels are 'no', 'yes'. Did you mean 'yes'?",
         ),
     ],
 )
 def test_outcomes_that_are_not_binary_are_refused(written, values, positive, sentence):
     source = written(with_values("y", values))
     shown = "'2'" if str(source).endswith(("csv", "csv.gz")) else "2"
-    with pytest.raises(sr.DataError, match=exactly(sentence.replace("{2}", shown))):
+    with pytest.raises(sr.DataError, match=exactly(named_in(source, sentence).replace("{2}", shown))):
         read(source, positive=positive)
 
 
 def test_invalid_dates_are_refused(written):
     frame = with_values("when", ["2026-01-01", "31/12/2025", "2026-01-02", "2026-01-03"])
-    sentence = "`when` must hold dates such as 2026-11-15; got '31/12/2025' at row 1 (1 of 4 rows)."
-    with pytest.raises(sr.DataError, match=exactly(sentence)):
-        read(written(frame), time="when")
+    sentence = (
+        "`when` must hold dates such as 2026-11-15; got '31/12/2025' at row 1 (1 of 4 rows). "
+        "Write the year first: '31/12/2025' is 2025-12-31."
+    )
+    with pytest.raises(sr.DataError, match=exactly(named_in(source := written(frame), sentence))):
+        read(source, time="when")
 
 
 def test_dates_are_not_forecasts():
@@ -376,13 +390,13 @@ def test_a_column_has_one_role():
         ("p.parquet", b"", "p.parquet is empty."),
         ("p.csv", b"y,a\n", "p.csv holds no rows."),
         ("p.csv", b"PAR1 and so on", "p.csv is named like CSV but holds Parquet."),
-        ("p.csv", b"PK\x03\x04sheet", "p.csv is named like CSV but holds a zip archive or spreadsheet."),
+        ("p.csv", b"PK\x03\x04sheet", "p.csv is named like CSV but holds a zip archive."),
         ("p.csv", gzip.compress(b"y,a\n0,.1\n", mtime=0), "p.csv is named like CSV but holds gzip."),
         ("p.csv", b"y\0a", "p.csv is named like CSV but holds binary data."),
         (
             "p.csv",
             "y,a\n0,.1\n".encode("utf-16"),
-            "p.csv is named like CSV but holds UTF-16 text; save it as UTF-8.",
+            'p.csv is named like CSV but holds UTF-16 text; pass encoding="utf-16" (--encoding utf-16).',
         ),
         ("p.csv.gz", b"y,a\n0,.1\n", "p.csv.gz is named like CSV but holds no gzip data."),
         (
@@ -404,12 +418,23 @@ def test_a_column_has_one_role():
             "there. Close it, or write a quote that is part of a text twice.",
         ),
         ("p.parquet", b"y,a\n0,.1\n", "p.parquet is named like Parquet but holds CSV."),
-        ("p.csv", b"y,a\n0,.1\xff\n", "p.csv is not UTF-8 text."),
-        ("p.csv", b"y,a\n" + 30_000 * b"0,.1\n" + b"0\xff,.1\n", "p.csv is not UTF-8 text."),
+        (
+            "p.csv",
+            b"y,a\n0,.1\xff\n",
+            "p.csv must be UTF-8 text; got the byte 0xFF in line 2. If it stands for 'ÿ', pass "
+            'encoding="latin-1" (--encoding latin-1).',
+        ),
+        (
+            "p.csv",
+            b"y,a\n" + 30_000 * b"0,.1\n" + b"0\x80,.1\n",
+            "p.csv must be UTF-8 text; got the byte 0x80 in line 30002. If it stands for '€', pass "
+            'encoding="cp1252" (--encoding cp1252).',
+        ),
         (
             "p.csv",
             b"y,a\n0,.1\n1,.2,.3\n",
-            "p.csv cannot be read as CSV: Row #3: Expected 2 columns, got 3: 1,.2,.3.",
+            "Each line of p.csv must have as many values as its header, 2; got 3 in line 3. If "
+            'decimals have commas, separate columns by semicolons and pass decimal="," (--decimal ,).',
         ),
     ],
 )
@@ -430,7 +455,11 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     ("source", "sentence"),
     [
         ("nowhere.csv", "nowhere.csv is not a file."),
-        ([1, 2], "Predictions must be a DataFrame or a file; got list."),
+        (
+            [1, 2],
+            "`forecasts` names columns, but the data are an array (list); pass a table that has these "
+            'columns, or arrays, as in evaluate(y, {"logit": p}).',
+        ),
     ],
 )
 def test_invalid_sources_are_refused(source, sentence):
@@ -439,8 +468,8 @@ def test_invalid_sources_are_refused(source, sentence):
 
 
 def test_unknown_endings_are_refused(tmp_path):
-    with pytest.raises(sr.UsageError, match=exactly(f"p.xlsx must end in {', '.join(TABLE_ENDINGS)}.")):
-        read(csv_file(tmp_path, "x", "p.xlsx"))
+    with pytest.raises(sr.UsageError, match=exactly(f"p.pdf must end in {', '.join(TABLE_ENDINGS)}.")):
+        read(csv_file(tmp_path, "x", "p.pdf"))
 
 
 def test_an_empty_frame_is_refused():

@@ -334,20 +334,23 @@ def test_rows_outside_of_the_window_may_hold_anything(tmp_path):
 
 def test_a_refusal_states_among_which_rows_it_counts(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(m=[0.1, 0.6, 1.4, 0.8, 0.3]))
+    FRAME.assign(m=[0.1, 0.6, 1.4, 0.8, 0.3]).to_parquet(tmp_path / "p.parquet")
     message = (
         "`m` must lie in [0, 1]; got 1.4 at row 1 (1 of 3 rows). Rows are counted from 0 among the 3 rows of "
         "2026-10-01 to 2026-10-31, in the order of the file."
     )
     with pytest.raises(DataError, match=exactly(message)):
+        take(tmp_path, file="p.parquet")
+    with pytest.raises(DataError, match=r"got 1\.4 at line 4 of p\.csv \(1 of 3 rows\)\.$"):
         take(tmp_path, file="p.csv")
-    with pytest.raises(DataError, match=r"got 1\.4 at row 2 \(1 of 5 rows\)\.$"):
+    with pytest.raises(DataError, match=r"got 1\.4 at line 4 of p\.csv \(1 of 5 rows\)\.$"):
         take(tmp_path, file="p.csv", column="")
 
 
 def test_missing_times_are_refused_or_dropped(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "", "NA", "2026-10-31", "2026-11-01"]))
     message = (
-        "`t` must not be missing; got nan at row 1 (2 of 5 rows: 1, 2). "
+        "`t` must not be missing; got nan at line 3 of p.csv (2 of 5 rows: lines 3, 4). "
         'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
     )
     with pytest.raises(DataError, match=exactly(message)):
@@ -400,7 +403,10 @@ def test_a_month_counts_as_its_first_day_as_in_an_evaluation(tmp_path):
 
 def test_values_that_are_not_times_are_refused(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "31.10.2026", "soon", "2026-10-31", "2026-11-01"]))
-    message = "`t` must hold dates such as 2026-11-15; got '31.10.2026' at row 1 (2 of 5 rows: 1, 2)."
+    message = (
+        "`t` must hold dates such as 2026-11-15; got '31.10.2026' at line 3 of p.csv "
+        "(2 of 5 rows: lines 3, 4). Write the year first: '31.10.2026' is 2026-10-31."
+    )
     with pytest.raises(DataError, match=exactly(message)):
         take(tmp_path, file="p.csv")
 

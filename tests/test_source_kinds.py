@@ -17,7 +17,9 @@ from scorereport.configuration import configuration_schema
 from scorereport.data.csv_files import CSV
 from scorereport.data.database_sessions import create_reader, hide_login
 from scorereport.data.dataframes import FRAME
+from scorereport.data.excel_files import EXCEL
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
+from scorereport.data.raw_tables import RawTable
 from scorereport.data.sources import (
     DATABASE_ENDINGS,
     FILE_KINDS,
@@ -38,6 +40,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ROWS.to_csv("t.csv", index=False)
     ROWS.to_csv("t.csv.gz", index=False)
+    ROWS.to_csv("t.tsv", index=False, sep="\t")
+    ROWS.to_excel("t.xlsx", index=False)
     (tmp_path / "parts" / "r=1").mkdir(parents=True)
     for name in ("t.parquet", "parts/r=1/a.parquet"):
         ROWS.to_parquet(name)
@@ -51,7 +55,10 @@ def folder(tmp_path, monkeypatch):
 CASES = [
     ("t.csv", None, CSV),
     ("t.csv.gz", None, CSV),
+    ("t.tsv", None, CSV),
     ("t.parquet", None, PARQUET),
+    ("t.xlsx", None, EXCEL),
+    ("t.xlsx", "Sheet1", EXCEL),
     ("parts", None, PARQUET_FILES),
     ("parts/*/*.parquet", None, PARQUET_FILES),
     ("t.duckdb", "rows", DUCKDB),
@@ -67,7 +74,7 @@ def test_the_readers_of_a_kind_agree(source, table, kind):
     assert place.kind is kind
     assert [name for name in kind.list_columns(place) if name != "r"] == ["y", "m", "g"]
     assert kind.count_rows(place) in ((0,) if kind is FRAME else (1, 2, 3) if kind is CSV else (3,))
-    frame = kind.read(place, ["m"], ["g"])
+    frame = RawTable(kind.read(place, ["m"], ["g"]), ("m", "g")).to_pandas()
     with kind.open_batches(place, ["g", "m"], {}) as batches:
         rows = [row for batch in batches for row in zip(*map(list, batch.values()), strict=True)]
     assert [(str(label), float(str(number))) for label, number in rows] == list(
@@ -109,7 +116,7 @@ def test_spark_refuses_a_kind_that_it_does_not_read(folder):
 
 
 def test_a_table_that_does_not_fit_its_kind_is_refused(folder):
-    with pytest.raises(UsageError, match=r"^`table` is for a database file \(\.duckdb, \.ddb\) or"):
+    with pytest.raises(UsageError, match=r"^`table` is for a database file \(\.duckdb, \.ddb\), the address"):
         locate_source(folder / "t.csv", "rows")
     with pytest.raises(UsageError, match=r"^`table` must name the table or view"):
         locate_source(folder / "t.duckdb")

@@ -1,8 +1,9 @@
 """Checks of arguments and data: each returns checked values or raises an error of one clear sentence.
 
 Kernels do not check again. A message names the argument, the rule, the value found, its rows, and
-how to fix it. Rows are counted from 0. No check has a tolerance, except the sum of class
-probabilities, which floating point cannot keep exactly; its message states the tolerance.
+how to fix it. Rows are counted from 0 here; readers of files and frames give them the names that
+people look for (`row_places`). No check has a tolerance, except the sum of class probabilities,
+which floating point cannot keep exactly; its message states the tolerance.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ import numpy as np
 
 from scorereport._utils.choices import WEIGHT_KINDS
 from scorereport._utils.formatting import explain_percent, format_plain, shortest
+from scorereport._utils.mistakes import (
+    hint_at_classes,
+    hint_at_coding,
+    hint_at_numbers,
+    hint_at_scale,
+    hint_at_shape,
+    hint_at_swap,
+    range_of,
+)
 from scorereport._utils.representation import short_repr
+from scorereport._utils.row_places import InvalidRowsError, RowsRefused
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -31,11 +42,8 @@ SUM_TOLERANCE = 1e-6
 WEIGHT_RANGE = (1e-100, 1e100)
 #: The most characters of a label, a date or another text of a row.
 LONGEST_TEXT = 1000
-_ROWS_SHOWN = 5
 #: The most characters of a text that a message shows.
 _LONGEST_SHOWN = 100
-#: How many rows that break a rule must be found: one more than are shown.
-ROWS_TO_FIND = _ROWS_SHOWN + 1
 
 
 class CheckedCases(NamedTuple):
@@ -56,7 +64,7 @@ def check_binary(
     weight_kind: str = "sampling",
 ) -> CheckedCases:
     """Check binary outcomes, their forecast probabilities and, if given, their weights."""
-    outcome, forecast = check_outcome(y_true), check_probability(y_prob)
+    outcome, forecast = check_outcome(y_true, forecast=y_prob), check_probability(y_prob)
     check_same_length(("y_true", outcome), ("y_prob", forecast))
     return CheckedCases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
 
@@ -83,19 +91,32 @@ def check_classes(
     return label, forecast, check_weight(sample_weight, len(label))
 
 
-def check_outcome(values: ArrayLike, name: str = "y_true") -> FloatArray:
-    """Check outcomes, which must be 0 or 1."""
-    vector = _vector(values, name)
+def check_outcome(
+    values: ArrayLike, name: str = "y_true", *, forecast: ArrayLike | None = None
+) -> FloatArray:
+    """Check outcomes, which must be 0 or 1; a message says so if they and the forecasts look swapped."""
+    array = _plain_array(values, name)
+    if array.ndim == 1 and array.dtype.kind in "OUST":
+        _refuse_texts(array, f"`{name}` must be 0 or 1", hint_at_coding(values, array, name))
+    vector = _vector(array, name, hint_at_shape(values, array.shape, name))
     is_binary = (vector == 0) | (vector == 1)
     if not is_binary.all():
         _refuse_missing(vector, name)
-        refuse_rows(vector, ~is_binary, f"`{name}` must be 0 or 1")
+        hint = hint_at_swap(vector, forecast) or hint_at_coding(values, vector, name)
+        refuse_rows(vector, ~is_binary, f"`{name}` must be 0 or 1", hint)
     return vector
+
+
+def _refuse_texts(array: NDArray[Any], rule: str, hint: str) -> None:
+    is_text = np.array([isinstance(item, (str, bytes)) for item in array.tolist()], dtype=bool)
+    if is_text.any():
+        refuse_rows(array, is_text, rule, hint)
 
 
 def check_probability(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     """Check probabilities, which must be numbers in [0, 1]."""
-    return _check_unit_interval(_vector(values, name), name)
+    array = _plain_array(values, name)
+    return _check_unit_interval(_vector(array, name, hint_at_shape(values, array.shape, name)), name)
 
 
 def check_finite(values: ArrayLike, name: str) -> FloatArray:
@@ -170,16 +191,20 @@ def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     total = table.sum(axis=1)
     is_off = np.abs(total - 1) > SUM_TOLERANCE
     if is_off.any():
-        refuse_rows(total, is_off, f"Each row of `{name}` must sum to 1 within {format_plain(SUM_TOLERANCE)}")
+        rule = f"Each row of `{name}` must sum to 1 within {format_plain(SUM_TOLERANCE)}"
+        refuse_rows(total, is_off, rule, " Divide each row by its sum.")
     return table
 
 
 def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
     """Check class indices 0..n_classes-1."""
-    vector = check_finite(values, name)
+    array, rule = _plain_array(values, name), f"`{name}` must hold class indices 0 to {n_classes - 1}"
+    if array.ndim == 1 and array.dtype.kind in "OUST":
+        _refuse_texts(array, rule, " Pass the index of each label among the classes.")
+    vector = check_finite(array, name)
     is_off = (vector < 0) | (vector >= n_classes) | (vector != np.floor(vector))
     if is_off.any():
-        refuse_rows(vector, is_off, f"`{name}` must hold class indices 0 to {n_classes - 1}")
+        refuse_rows(vector, is_off, rule, hint_at_classes(vector, n_classes))
     return vector.astype(np.int64)
 
 
@@ -263,11 +288,11 @@ def _quoted(words: Collection[str]) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
-def _vector(values: ArrayLike, name: str) -> FloatArray:
-    """A vector of at least one number."""
+def _vector(values: ArrayLike, name: str, hint: str = "") -> FloatArray:
+    """A vector of at least one number; the hint is for an array of another shape."""
     array = _plain_array(values, name)
     if array.ndim != 1:
-        raise DataError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
+        raise DataError(f"`{name}` must be one-dimensional; got shape {array.shape}.{hint}")
     return _numbers(array, name)
 
 
@@ -310,7 +335,8 @@ def _numbers_of_objects(array: NDArray[Any], name: str) -> FloatArray:
     items: Sequence[object] = array.ravel().tolist()
     is_number = np.array([isinstance(item, (Real, Decimal)) or _is_missing(item) for item in items])
     if not is_number.all():
-        refuse_rows(array, ~is_number.reshape(array.shape), f"`{name}` must be numeric")
+        hint = hint_at_numbers(array.ravel()[~is_number])
+        refuse_rows(array, ~is_number.reshape(array.shape), f"`{name}` must be numeric", hint)
     numbers = [np.nan if _is_missing(item) else item for item in items]
     return np.array(numbers, dtype=np.float64).reshape(array.shape)
 
@@ -322,7 +348,8 @@ def _is_missing(item: object) -> bool:
 def _check_unit_interval(numbers: FloatArray, name: str) -> FloatArray:
     if not (numbers.min() >= 0 and numbers.max() <= 1):  # false for NaN as well
         _refuse_not_finite(numbers, name)
-        refuse_rows(numbers, (numbers < 0) | (numbers > 1), f"`{name}` must lie in [0, 1]")
+        hint = hint_at_scale(range_of(numbers), are_classes=numbers.ndim > 1)
+        refuse_rows(numbers, (numbers < 0) | (numbers > 1), f"`{name}` must lie in [0, 1]", hint)
     return numbers
 
 
@@ -339,36 +366,25 @@ def _refuse_missing(vector: FloatArray, name: str) -> None:
 
 
 def refuse_rows(values: NDArray[Any], is_bad: NDArray[np.bool_], rule: str, hint: str = "") -> NoReturn:
-    """Raise a `DataError` for the rows marked bad: the rule, the rows and a hint."""
-    raise DataError(f"{rule}; got {describe_rows(values, is_bad)}.{hint}")
-
-
-def name_some(items: Sequence[object] | NDArray[Any]) -> str:
-    """Format the first few rows or labels as a list."""
-    return ", ".join(str(item) for item in items[:_ROWS_SHOWN]) + (
-        ", ..." if len(items) > _ROWS_SHOWN else ""
-    )
-
-
-def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
-    """Describe the first invalid value, its row, the number of invalid rows and the first of them.
-
-    >>> describe_rows(np.array([0.2, 1.03, 0.5, 7.0]), np.array([False, True, False, True]))
-    '1.03 at row 1 (2 of 4 rows: 1, 3)'
-    """
+    """Raise an error for the rows marked bad: the rule, the first bad value, the rows and a hint."""
     rows = np.flatnonzero(is_bad if is_bad.ndim == 1 else is_bad.any(axis=1))
-    return describe_places(values[is_bad][0], rows, len(rows), len(values))
+    refuse_places(values[is_bad][0], rows, len(rows), len(values), rule, hint)
 
 
-def describe_places(first: object, rows: Sequence[int] | NDArray[Any], count: int, total: int) -> str:
-    """Describe invalid rows of which only the first few are known, one more than are shown.
+def refuse_places(
+    first: object, rows: Sequence[int] | NDArray[Any], count: int, total: int, rule: str, hint: str = ""
+) -> NoReturn:
+    """Raise an error for invalid rows of which only the first few are known, one more than are shown.
 
-    >>> describe_places(1.03, [1, 3], 2, 4)
-    '1.03 at row 1 (2 of 4 rows: 1, 3)'
+    >>> refuse_places(7.5, [1, 3], 2, 4, "`p` must be below 1")
+    Traceback (most recent call last):
+    scorereport._utils.row_places.InvalidRowsError: `p` must be below 1; got 7.5 at row 1 (2 of 4 rows: 1, 3).
     """
     shown = _show(first.item() if isinstance(first, np.generic) else first)
-    which = f": {name_some(rows)}" if count > 1 else ""
-    return f"{shown} at row {rows[0]} ({count} of {total} rows{which})"
+    refused = RowsRefused(
+        before=f"{rule}; got {shown}", rows=rows, count=count, total=total, after=f".{hint}"
+    )
+    raise InvalidRowsError.of(refused)
 
 
 def _show(value: object) -> str:

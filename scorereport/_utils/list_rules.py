@@ -30,8 +30,17 @@ class NumberList:
         numbers = list_items(value)
         arranged = self.arrange(numbers) if numbers is not None and all(map(is_number, numbers)) else None
         if arranged is None:
-            raise UsageError(f"`{name}` must be {self.rule}; got {show_value(value)}.")
+            hint = self._hint(numbers or [])
+            raise UsageError(f"`{name}` must be {self.rule}; got {show_value(value)}.{hint}")
         return arranged
+
+    def _hint(self, numbers: list[Any]) -> str:
+        """Whether the numbers would be right as percentages."""
+        from scorereport._utils.mistakes import hint_at_percentages
+
+        if not all(map(is_number, numbers)) or self.arrange([number / 100 for number in numbers]) is None:
+            return ""
+        return hint_at_percentages(numbers)
 
     def read(self, text: str) -> Any:
         """Read one of the numbers."""

@@ -20,7 +20,7 @@ from scorereport.configuration.audit_tables import (
 from scorereport.configuration.messages import find_failure, join_key
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
-from scorereport.data.sources import DATABASE_ENDINGS
+from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
 
 def _check_source(source: SourceTable) -> Iterator[str]:
     """Check that rows have a single source, and that a query or table has a database."""
-    if source.file.lower().endswith(DATABASE_ENDINGS):
+    name = source.file.lower()
+    if name.endswith(DATABASE_ENDINGS) or (source.table and name.endswith(WORKBOOK_ENDINGS)):
         yield from _check_stored(source)
         return
     used = [key for key in ("file", "query", "table") if getattr(source, key)]

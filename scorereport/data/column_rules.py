@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
 
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
 _FEWEST_CLASSES = 2
+#: Characters that have another meaning in a text file.
+_NO_SEPARATORS = '"\n\r\0.+-_'
 
 
 def label_text(label: Any) -> str:
@@ -169,3 +172,53 @@ class ClassLabels(TextRule):
     def schema(self) -> dict[str, Any]:
         """A list of labels."""
         return {"type": "array", "items": Label().schema(), "minItems": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separator(TextRule):
+    """The character between the columns of a text file."""
+
+    metavar: str = "CHARACTER"
+
+    def check(self, value: Any, name: str) -> str:
+        """Return the character; "tab" is one of them."""
+        sign = "\t" if value in ("tab", "\\t") else value
+        is_sign = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
+        if not is_sign or sign.isalnum() or sign in _NO_SEPARATORS:
+            raise UsageError(
+                f'`{name}` must be one character, such as ";", or "tab"; got {show_value(value)}.'
+            )
+        return str(sign)
+
+    def schema(self) -> dict[str, Any]:
+        """A text."""
+        return {"type": "string", "minLength": 1, "maxLength": 3}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding(TextRule):
+    """The name of an encoding of text, as Python knows it."""
+
+    metavar: str = "NAME"
+
+    def check(self, value: Any, name: str) -> str:
+        """Return the name."""
+        if not isinstance(value, str) or not _is_encoding(value):
+            raise UsageError(
+                f'`{name}` must be an encoding, such as "utf-8", "latin-1", "cp1252" or "utf-16"; '
+                f"got {show_value(value)}."
+            )
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """A text."""
+        return {"type": "string", "minLength": 1}
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether this is an encoding of characters; Python has codecs of other things, such as "hex"."""
+    try:
+        "a".encode(name)
+        return codecs.getincrementaldecoder(name) is not None
+    except (LookupError, ValueError, TypeError):
+        return False

@@ -85,10 +85,10 @@ def _explain(error: Exception) -> str:
     return _OUTSIDE if line.startswith("Permission Error") else line
 
 
-def read_relation(relation: str, files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
-    """Read columns of a relation that scans these files as one frame."""
+def read_relation(relation: str, files: Sequence[Path], columns: Sequence[str]) -> pa.Table:
+    """Read columns of a relation that scans these files as one table."""
     with connect_duckdb(files=scannable(files)) as connection:
-        return _select(connection, relation, columns).to_pandas()
+        return _select(connection, relation, columns)
 
 
 def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str]) -> pa.Table:
@@ -136,10 +136,10 @@ def _find_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -
     return f"{quote_name(schema)}.{quote_name(name)}"
 
 
-def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Read columns of a table of a DuckDB file as a frame."""
+def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pa.Table:
+    """Read columns of a table of a DuckDB file."""
     with open_duckdb_table(path, table, name) as (connection, relation), explain_read_errors(name, "a table"):
-        return _select(connection, relation, columns).to_pandas()
+        return _select(connection, relation, columns)
 
 
 def count_duckdb_rows(path: Path, table: str, name: str) -> int:

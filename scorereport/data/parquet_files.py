@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from scorereport.data.source_kind import RawBatches, SourceLocation
 
 
-def read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Read columns of a file as a frame."""
+def read_parquet(path: Path, columns: list[str]) -> pa.Table:
+    """Read columns of a file."""
     import pyarrow.parquet as pq
 
     with explain_parquet_errors(path):
         check_columns(columns, pq.read_schema(path).names, path.name)
         rows = check_footers([path], columns, path.name)
         check_memory(path.name, rows, len(columns), check_parquet_texts(path, columns))
-        return pq.read_table(path, columns=columns).to_pandas(ignore_metadata=True)
+        with pq.ParquetFile(path) as file:  # `read_table` loads pandas
+            return file.read(columns=columns)
 
 
 @contextmanager
@@ -107,8 +107,8 @@ def _is_plain(kind: pa.DataType) -> bool:
     return any(check(kind) for check in checks)
 
 
-def read_parquet_files(place: SourceLocation, columns: Sequence[str]) -> pd.DataFrame:
-    """Read columns of several files as one frame."""
+def read_parquet_files(place: SourceLocation, columns: Sequence[str]) -> pa.Table:
+    """Read columns of several files as one table."""
     check_parquet_files(place, columns)
     rows = check_footers(place.files, columns, place.name)
     with explain_read_errors(place.name, "Parquet"):

@@ -1,6 +1,7 @@
 """`read_predictions()`: read a table as checked predictions, with an account of every row.
 
-Rows are counted from 0, the first row below a header.
+Rows are counted from 0, the first row below a header; messages name them as people find them in the source:
+by the line of a CSV file, the row of a sheet, the index label of a frame.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scorereport._utils.checks import (
 from scorereport._utils.declarations import document_arguments
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.machine import release_memory
+from scorereport.data.array_tables import take_arrays
 from scorereport.data.columns import (
     bounded_numbers,
     class_indices,
@@ -25,6 +27,7 @@ from scorereport.data.columns import (
     label_texts,
     outcome_values,
 )
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import (
     ClassPredictions,
     DroppedRows,
@@ -33,43 +36,48 @@ from scorereport.data.predictions import (
     RescaledRows,
     RowFlow,
 )
+from scorereport.data.raw_tables import RawTable
 from scorereport.data.roles import COLUMNS, Roles, check_column_arguments, columns_of_models
-from scorereport.data.sources import describe_source, hash_file, locate_source
+from scorereport.data.sources import describe_source, hash_file, locate_source, rows_named
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.data.array_values import ArrayForecasts, ArrayGroups
     from scorereport.data.column_rules import Forecasts
     from scorereport.data.roles import Columns, OtherColumns
 
 
 def read_columns(
-    source: Any, numbers: Sequence[str], labels: Sequence[str], table: str | None = None
-) -> pd.DataFrame:
+    source: Any,
+    numbers: Sequence[str],
+    labels: Sequence[str],
+    table: str | None = None,
+    csv_format: CsvFormat | None = None,
+) -> RawTable:
     """Read the named columns of a frame, file, folder or table; labels in CSV files stay text."""
-    place = locate_source(source, table)
-    frame = place.kind.read(place, numbers, labels)
-    if frame.empty:
+    place = locate_source(source, table, csv_format)
+    found = place.kind.read(place, numbers, labels)
+    if len(found) == 0:
         raise DataError(f"{place.name} holds no rows.")
-    return frame[[*numbers, *labels]].reset_index(drop=True)
+    return RawTable(found, (*numbers, *labels))
 
 
 def read_predictions(
     source: Any,
+    forecasts: Forecasts | ArrayForecasts | None = None,
     *,
-    outcome: str,
-    forecasts: Forecasts,
+    outcome: str | None = None,
     classes: Sequence[object] | None = None,
     ordered: bool = False,
-    weight: str | None = None,
-    groups: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    time: str | None = None,
+    weight: str | ArrayLike | None = None,
+    groups: str | Sequence[str] | ArrayGroups | None = None,
+    cluster: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     **others: Unpack[OtherColumns],
 ) -> Predictions | ClassPredictions:
     """Read outcomes and forecasts from a table: probabilities of an event or, with `classes`, of K classes.
@@ -77,9 +85,10 @@ def read_predictions(
     Parameters
     ----------
     source
-        A DataFrame (pandas, polars or pyarrow), the path of a file such as .csv or .parquet, a folder or
+        A DataFrame (pandas, polars, pyarrow, a DuckDB relation, or any other that narwhals or the Arrow
+        protocols read), the path of a .csv, .tsv, .parquet or .xlsx file, a folder or
         pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
-        address.
+        address. Or an array of outcomes, with arrays as `forecasts` and other columns, as in `evaluate`.
     {parameters}
 
     >>> import pandas as pd
@@ -105,20 +114,29 @@ def read_predictions(
         "cluster": cluster,
         "time": time,
     }
-    return read_checked(source, check_column_arguments({**shown, **others}, "read_predictions"))
+    table, named = take_arrays(source, {**shown, **others})
+    return read_checked(table, check_column_arguments(named, "read_predictions"))
 
 
 document_arguments(read_predictions, COLUMNS)
 
 
 def read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
-    """Read predictions from columns that are checked."""
+    """Read predictions from columns that are checked; rows that are refused have the names of the source."""
+    with rows_named(source, columns.get("table"), CsvFormat.of(columns)):
+        return _read_checked(source, columns)
+
+
+def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
     labels, positive, table = columns.get("classes"), columns.get("positive"), columns.get("table")
     classes = None if labels is None else tuple(map(str, labels))
     columns_of = columns_of_models(columns["forecasts"], classes)
     roles = Roles.of(columns, columns_of)
     normalize = columns.get("normalize", False)
-    values = _read_clean(source, table, roles, classes, positive=positive, normalize=normalize)
+    raw = read_columns(source, roles.numbers, roles.labels, table, CsvFormat.of(columns))
+    values = _clean(raw, roles, classes, positive=positive, normalize=normalize)
+    del raw  # it is as large
+    release_memory()
     rows, row_flow = _complete_rows(values, drop=columns.get("missing") == "drop")
     if row_flow.dropped:
         values = {name: column[rows] for name, column in values.items()}
@@ -134,28 +152,11 @@ def read_checked(source: Any, columns: Columns) -> Predictions | ClassPrediction
     return ClassPredictions(outcome=values[roles.outcome].astype(np.int64), forecasts=tables, **shared)
 
 
-def _read_clean(
-    source: Any,
-    table: str | None,
-    roles: Roles,
-    classes: tuple[str, ...] | None,
-    *,
-    positive: object,
-    normalize: bool,
-) -> dict[str, NDArray[Any]]:
-    """Read all columns of a source as checked arrays; the raw columns, which are as large, are released."""
-    raw = read_columns(source, roles.numbers, roles.labels, table)
-    columns = _clean(raw, roles, classes, positive=positive, normalize=normalize)
-    del raw
-    release_memory()
-    return columns
-
-
 def _clean(
-    frame: pd.DataFrame, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
+    table: RawTable, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
 ) -> dict[str, NDArray[Any]]:
     """Convert all columns to arrays that satisfy their rules, except for missing values."""
-    observed = frame[roles.outcome]
+    observed = table[roles.outcome]
     columns: dict[str, NDArray[Any]] = {
         roles.outcome: outcome_values(observed, roles.outcome, positive)
         if classes is None
@@ -163,15 +164,15 @@ def _clean(
     }
     for name in roles.numbers:
         is_bounded = name != roles.weight and not normalize
-        columns[name] = bounded_numbers(frame[name], name, upper=1.0 if is_bounded else np.inf)
+        columns[name] = bounded_numbers(table[name], name, upper=1.0 if is_bounded else np.inf)
     if roles.weight is not None:
         refuse_extreme_weights(columns[roles.weight], roles.weight)
     if roles.weight is not None and roles.weight_kind == "frequency":
         refuse_fractions(columns[roles.weight], roles.weight)
     for name in roles.texts:
-        columns[name] = label_texts(frame[name], name)
+        columns[name] = label_texts(table[name], name)
     if roles.time is not None:
-        columns[roles.time] = dates(frame[roles.time], roles.time)
+        columns[roles.time] = dates(table[roles.time], roles.time)
     return columns
 
 

@@ -13,7 +13,16 @@ from scorereport._utils.choices import MISSING_ROWS, WEIGHT_KINDS
 from scorereport._utils.declarations import Declared, check_arguments, read_declarations
 from scorereport._utils.rules import Flag, OneOf
 from scorereport._utils.suggestions import suggest_name
-from scorereport.data.column_rules import ClassLabels, Column, ColumnList, Forecasts, Label, Models
+from scorereport.data.column_rules import (
+    ClassLabels,
+    Column,
+    ColumnList,
+    Encoding,
+    Forecasts,
+    Label,
+    Models,
+    Separator,
+)
 from scorereport.errors import DataError, UsageError
 
 #: Columns that a message lists.
@@ -111,11 +120,35 @@ class OtherColumns(TypedDict, total=False):
             default="refuse",
         ),
     ]
+    separator: Annotated[
+        str | None,
+        Declared(
+            help='The character between the columns of a CSV file, such as ";" or "tab".',
+            rule=Separator(),
+            unless_given="the most frequent of comma, semicolon and tab in the header",
+        ),
+    ]
+    decimal: Annotated[
+        str,
+        Declared(
+            help='The decimal sign of the numbers of a CSV file: "." or ",".',
+            rule=OneOf((".", ",")),
+            default=".",
+        ),
+    ]
+    encoding: Annotated[
+        str,
+        Declared(
+            help='The encoding of a CSV file, such as "latin-1", "cp1252" or "utf-16".',
+            rule=Encoding(),
+            default="utf-8",
+        ),
+    ]
     table: Annotated[
         str | None,
         # an audit names the table with its source, and a report with its file
         Declared(
-            help="The table or view, if the data are in a database.",
+            help="The table or view, if the data are in a database; the sheet, if a workbook has several.",
             rule=Column(metavar="TABLE"),
             in_files=False,
         ),
@@ -287,5 +320,15 @@ def _name_some(columns: Sequence[str]) -> str:
 
 
 def _hint(name: str, columns: Sequence[str]) -> str:
+    labels = [
+        str(column).removeprefix(f"{name}_") for column in columns if str(column).startswith(f"{name}_")
+    ]
+    if len(labels) > 1:
+        shown = ", ".join(f'"{label}"' for label in labels)
+        return (
+            f" Columns `{name}_{labels[0]}`, `{name}_{labels[1]}`{', ...' if len(labels) > 2 else ''} look "
+            f"like those of a model of {len(labels)} classes: pass classes=[{shown}] (--classes "
+            f"{','.join(labels)}), in their order."
+        )
     meant = suggest_name(name, [str(column) for column in columns])
     return f" Did you mean `{meant}`?" if meant else ""

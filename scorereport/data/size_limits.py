@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from scorereport._utils import machine
 from scorereport._utils.checks import LONGEST_TEXT
 from scorereport._utils.formatting import format_gigabytes
+from scorereport._utils.row_places import InvalidRowsError, RowsRefused
 from scorereport.data.database_tables import columns_of, quote_name
 from scorereport.errors import DataError
 
@@ -28,6 +29,8 @@ LONGEST_LINE = 1 << 20
 _FREE = 1 << 30
 #: Beyond that, a packed CSV file and a Parquet file may expand to this many times their size.
 _PACKED_CSV, _PACKED_PARQUET = 250, 10_000
+#: A workbook is parsed by Python, in many times its size.
+_FREE_WORKBOOK, _PACKED_WORKBOOK = 1 << 27, 50
 #: Bytes of a cell, and the fewest copies of a column that are in memory while it is read.
 _CELL, _COPIES = 8, 2
 #: The most bytes of a character.
@@ -37,10 +40,10 @@ _NESTED = ("STRUCT", "MAP", "UNION", "LIST", "VARIANT")
 
 def refuse_long_text(name: str, length: int, row: int) -> NoReturn:
     """Refuse a text that is longer than a label may be."""
-    raise DataError(
-        f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; "
-        f"got one of {length:,} characters at row {row}."
+    before = (
+        f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; got one of {length:,} characters"
     )
+    raise InvalidRowsError.of(RowsRefused(before=before, rows=[row], count=1, after="."))
 
 
 def check_unpacked(name: str, packed: int, expanded: int) -> None:
@@ -49,6 +52,15 @@ def check_unpacked(name: str, packed: int, expanded: int) -> None:
         raise DataError(
             f"{name} must not expand to more than {_PACKED_CSV} times its {packed:,} bytes; "
             f"got more than {format_gigabytes(expanded)}. If the file is right, unpack it first."
+        )
+
+
+def check_workbook(name: str, packed: int, expanded: int) -> None:
+    """Refuse a workbook, which is a zip archive, if its parts expand out of proportion to its size."""
+    if expanded > max(_FREE_WORKBOOK, _PACKED_WORKBOOK * packed):
+        raise DataError(
+            f"{name} must not expand to more than {_PACKED_WORKBOOK} times its {packed:,} bytes; "
+            f"got {format_gigabytes(expanded)}. If the file is right, save it as .csv."
         )
 
 

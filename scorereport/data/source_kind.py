@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.choices import EngineName
+from scorereport._utils.row_places import RowNames
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.database_tables import scan_parquet
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    import pandas as pd  # noqa: TC004  # the type of a field; imported only where a source is read
+    from scorereport.data.raw_tables import NativeTable  # noqa: TC004  # the type of a field
 
 #: Rows of a source in batches: the values of each column, as Arrow arrays or lists.
 RawBatches = Iterator[Mapping[str, Any]]
@@ -27,8 +29,9 @@ class SourceKind:
 
     #: Its name in messages.
     name: str
-    #: Reads columns, those of numbers and those of labels, as a frame; refuses columns that are absent.
-    read: Callable[[SourceLocation, Sequence[str], Sequence[str]], pd.DataFrame]
+    #: Reads columns, those of numbers and those of labels, as a table of Arrow or pandas, in which others may
+    #: be as well; refuses columns that are absent.
+    read: Callable[[SourceLocation, Sequence[str], Sequence[str]], NativeTable]
     #: Opens the rows in batches, for data larger than memory; the settings are for DuckDB, if it is used.
     open_batches: Callable[
         [SourceLocation, Sequence[str], Mapping[str, str | int]], AbstractContextManager[RawBatches]
@@ -41,8 +44,14 @@ class SourceKind:
     signature: bytes = b""
     #: Whether it holds several tables, so that `table` must name one.
     takes_table: bool = False
+    #: Whether `table` may name one of its parts, such as a sheet of a workbook with several.
+    may_take_table: bool = False
     #: Whether DuckDB scans its files in place, as Parquet; others are copied in batches.
     is_scanned: bool = False
+    #: Whether it is text with a separator, a decimal sign and an encoding, which a caller may give.
+    takes_format: bool = False
+    #: Names rows, given by their positions, as people find them in the source; None for these positions.
+    name_rows: Callable[[SourceLocation, Sequence[int]], RowNames | None] | None = None
     #: The engines that read it.
     engines: tuple[EngineName, ...] = ("memory", "duckdb")
 
@@ -60,6 +69,7 @@ class SourceLocation:
     table: str = ""
     files: tuple[Path, ...] = ()
     folder: Path = Path()
+    csv_format: CsvFormat = field(default_factory=CsvFormat)
 
     @property
     def scanned(self) -> tuple[Path, ...]:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
+from scorereport._utils.row_places import ROWS_TO_FIND, InvalidRowsError
+from scorereport.data.array_tables import ArrayTable
+from scorereport.data.csv_encodings import BYTE_ORDER_MARKS, describe_recoding, guess_utf16
 from scorereport.data.csv_files import CSV
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.dataframes import FRAME
+from scorereport.data.excel_files import EXCEL
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
 from scorereport.data.source_kind import SourceLocation
 from scorereport.data.stored_tables import DUCKDB, SQL
@@ -24,19 +31,28 @@ if TYPE_CHECKING:
 
 #: Kinds of sources that are a single file. A new kind is added here; frames, several Parquet files and the
 #: addresses of databases are recognised by other means than an ending.
-FILE_KINDS = (CSV, PARQUET, DUCKDB)
+FILE_KINDS = (CSV, PARQUET, EXCEL, DUCKDB)
 #: Endings of files that are one table, and of databases, of which a table is read.
 TABLE_ENDINGS = tuple(ending for kind in FILE_KINDS if not kind.takes_table for ending in kind.endings)
 DATABASE_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.takes_table for ending in kind.endings)
+#: Endings of workbooks, of which a sheet may be named.
+WORKBOOK_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.may_take_table for ending in kind.endings)
 _GZIP = b"\x1f\x8b"
 #: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
     **{kind.signature: kind.name for kind in FILE_KINDS if kind.signature},
-    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Office file; save it as .xlsx without a password",
     _GZIP: "gzip",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    **{mark: describe_recoding("utf-16") for mark in BYTE_ORDER_MARKS},
 }
+#: What to save files of other programs as, by their endings.
+_INSTEAD = {
+    **dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods", ".numbers"), ".xlsx or .csv"),
+    **dict.fromkeys((".sas7bdat", ".sav", ".dta", ".rdata", ".feather", ".pkl"), ".csv or .parquet"),
+    **dict.fromkeys((".txt", ".dat"), ".csv"),
+}
+#: A part of every workbook, which is a zip archive.
+_OFFICE = "[Content_Types].xml"
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 #: A text that begins like an address, or takes all of it from the environment.
 _COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
@@ -46,7 +62,7 @@ _WILD = re.compile(r"[*?\[]")
 _CHUNK = 1 << 20
 
 
-def check_table_file(path: Path) -> SourceKind:
+def check_table_file(path: Path, csv_format: CsvFormat | None = None) -> SourceKind:
     """Return the kind of a table file; refuse one that is absent, empty, or not what its ending says."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
@@ -54,10 +70,17 @@ def check_table_file(path: Path) -> SourceKind:
         raise DataError(f"{path.name} is empty.")
     kind, found = find_file_kind(path), _kind_by_content(path)
     if kind is None or kind.takes_table:
-        raise UsageError(f"{path.name} must end in {', '.join(TABLE_ENDINGS)}.")
-    if kind.name != found:
+        raise UsageError(f"{path.name} must end in {', '.join(TABLE_ENDINGS)}.{_hint_at_ending(path)}")
+    is_recoded = kind.takes_format and csv_format is not None and "encoding" in csv_format.given
+    if kind.name != found and not is_recoded:
         raise DataError(f"{path.name} is named like {kind.name} but holds {found}.")
     return kind
+
+
+def _hint_at_ending(path: Path) -> str:
+    """What to do with a file that other programs write."""
+    other = path.suffix.lower()
+    return f" Save it as {_INSTEAD[other]}." if other in _INSTEAD else ""
 
 
 def find_file_kind(path: str | Path) -> SourceKind | None:
@@ -72,13 +95,27 @@ def _kind_by_content(path: Path) -> str:
     if path.name.lower().endswith(".gz"):
         return CSV.name if head.startswith(_GZIP) else "no gzip data"
     known = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
-    return known or ("binary data" if b"\0" in head else CSV.name)
+    if known == EXCEL.name and not _is_workbook(path):
+        return "a zip archive"
+    if known is None and b"\0" in head:
+        encoding = guess_utf16(head)
+        return describe_recoding(encoding) if encoding else "binary data"
+    return known or CSV.name
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether a zip archive is a workbook, or another file of an office program."""
+    try:
+        with ZipFile(path) as parts:
+            return _OFFICE in parts.namelist()
+    except (BadZipFile, OSError):
+        return False
 
 
 def describe_source(source: Any, table: str | None = None) -> str:
     """Return the name of a source for messages: file, folder, pattern, database and table, or "The frame"."""
     if not isinstance(source, (str, Path)):
-        return "The frame"
+        return "arrays" if isinstance(source, ArrayTable) else "The frame"
     if not is_address(source):
         return Path(source).name if table is None else f"{Path(source).name}: {table}"
     from sqlalchemy import make_url
@@ -91,18 +128,46 @@ def is_address(source: Any) -> bool:
     return isinstance(source, str) and _ADDRESS.match(source) is not None
 
 
-def locate_source(source: Any, table: str | None = None) -> SourceLocation:
+def locate_source(
+    source: Any, table: str | None = None, csv_format: CsvFormat | None = None
+) -> SourceLocation:
     """Return the kind, name and files of a source, which must exist."""
+    place = _locate(source, table, csv_format or CsvFormat())
+    if csv_format is None or not csv_format.given:
+        return place
+    if not place.kind.takes_format:
+        name = csv_format.given[0]
+        raise UsageError(f"`{name}` is for {CSV.name} files; {place.name} is not one. Leave it out.")
+    return replace(place, csv_format=csv_format)
+
+
+@contextmanager
+def rows_named(source: Any, table: str | None = None, csv_format: CsvFormat | None = None) -> Iterator[None]:
+    """Name rows that are refused in the block as people find them in the source, such as by lines."""
+    try:
+        yield
+    except InvalidRowsError as error:
+        if error.refused is None:
+            raise
+        place = locate_source(source, table, csv_format)
+        rows = [int(row) for row in error.refused.rows[:ROWS_TO_FIND]]
+        names = place.kind.name_rows(place, rows) if place.kind.name_rows else None
+        if names is None:
+            raise
+        raise error.named(names) from error
+
+
+def _locate(source: Any, table: str | None, csv_format: CsvFormat) -> SourceLocation:
     is_path = isinstance(source, (str, Path))
     if isinstance(source, str) and not source.strip():
         raise UsageError(f"Predictions must be a DataFrame or a file; got {source!r}.")
     kind = SQL if is_address(source) else find_file_kind(source) if is_path else FRAME
     if kind is not None and kind.takes_table:
         return _locate_database(source, table, kind)
-    if table is not None:
+    if table is not None and not (kind is not None and kind.may_take_table):
         raise UsageError(
-            f"`table` is for a database file ({', '.join(DATABASE_ENDINGS)}) or the address of a database; "
-            f"{describe_source(source)} is neither."
+            f"`table` is for a database file ({', '.join(DATABASE_ENDINGS)}), the address of a database or a "
+            f"workbook ({', '.join(WORKBOOK_ENDINGS)}); {describe_source(source)} is none of them."
         )
     if not is_path:
         return SourceLocation(kind=FRAME, name=describe_source(source), source=source)
@@ -113,7 +178,12 @@ def locate_source(source: Any, table: str | None = None) -> SourceLocation:
     if _WILD.search(str(path)) and not path.exists():
         return _locate_pattern(path)
     return SourceLocation(
-        kind=check_table_file(path), name=path.name, source=source, files=(path,), folder=path.parent
+        kind=check_table_file(path, csv_format),
+        name=describe_source(source, table),
+        source=source,
+        table=table or "",
+        files=(path,),
+        folder=path.parent,
     )
 
 

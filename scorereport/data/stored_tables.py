@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
+    import pyarrow as pa
 
     from scorereport.data.source_kind import RawBatches, SourceLocation
 
@@ -48,7 +49,7 @@ def _open_checked(
         yield connection, relation, text_bytes
 
 
-def _read_duckdb(place: SourceLocation, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+def _read_duckdb(place: SourceLocation, numbers: Sequence[str], labels: Sequence[str]) -> pa.Table:
     columns = [*numbers, *labels]
     with _open_checked(place, columns) as (connection, relation, text_bytes):
         with explain_read_errors(place.name, _TABLE):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.declarations import document_arguments
+from scorereport.data.array_tables import take_arrays
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_checked
 from scorereport.data.roles import COLUMNS, count_classes
@@ -39,6 +41,9 @@ from scorereport.evaluation.subgroups import check_window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import ArrayLike
+
+    from scorereport.data.array_values import ArrayForecasts, ArrayGroups
     from scorereport.data.column_rules import Forecasts
     from scorereport.data.roles import Columns
     from scorereport.evaluation.arguments import Arguments, OtherArguments
@@ -56,15 +61,15 @@ _ENGINE_SOFTWARE = {"duckdb": ("duckdb",), "spark": ("pyspark",)}
 
 def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, so that editors complete them
     data: Any,
+    forecasts: Forecasts | ArrayForecasts | None = None,
     *,
     outcome: str | None = None,
-    forecasts: Forecasts | None = None,
     classes: Sequence[object] | None = None,
     ordered: bool = False,
-    weight: str | None = None,
-    groups: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    time: str | None = None,
+    weight: str | ArrayLike | None = None,
+    groups: str | Sequence[str] | ArrayGroups | None = None,
+    cluster: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     level: float = 0.95,
     resamples: int | None = None,
     seed: int = SEED,
@@ -80,8 +85,13 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
     Parameters
     ----------
     data
-        `Predictions`, or a table that `read_predictions` takes together with its columns; a table of binary
-        models may be larger than memory, or be a Spark DataFrame.
+        `Predictions`; a table that `read_predictions` takes together with its columns, which for binary
+        models may be larger than memory, or be a Spark DataFrame; or an array of outcomes. With an array,
+        `forecasts` are arrays as well: a mapping from models to arrays, one array, or a frame with a column
+        for each model; with `classes`, each model has an array of shape (rows, classes). So are `weight`,
+        `cluster`, `time`, `grade` and `groups` (an array, or a mapping from names to arrays). Outcomes that
+        are a Categorical of pandas or an Enum of polars supply `classes` and `ordered` if `classes` are not
+        given and there are more than two categories.
     {parameters}
 
     >>> import pandas as pd
@@ -90,6 +100,11 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
             brier  log_loss  roc_auc
     model
     logit  0.0925    0.3375      1.0
+
+    >>> evaluate([0, 1, 0, 1], {"logit": [0.1, 0.6, 0.4, 0.8]}).scores[["brier", "log_loss"]].round(4)
+            brier  log_loss
+    model
+    logit  0.0925    0.3375
     """
     shown = {
         "outcome": outcome,
@@ -105,7 +120,8 @@ def evaluate(  # noqa: PLR0913  # the most used arguments are in the signature, 
         "seed": seed,
         "engine": engine,
     }
-    return _evaluate(data, check_evaluation_arguments({**shown, **others}))
+    table, named = take_arrays(data, {**shown, **others})
+    return _evaluate(table, check_evaluation_arguments(named))
 
 
 document_arguments(evaluate, ARGUMENTS)
@@ -157,7 +173,14 @@ def _read_reference(
         models, kind = list(predictions.forecasts), predictions.weight_kind
         weight = None if predictions.weight is None else predictions.weight_name
     drop = arguments.get("missing") == "drop"
-    return read_reference(arguments.get("reference"), models, weight=weight, weight_kind=kind, drop=drop)
+    return read_reference(
+        arguments.get("reference"),
+        models,
+        weight=weight,
+        weight_kind=kind,
+        drop=drop,
+        csv_format=CsvFormat.of(arguments),
+    )
 
 
 def _find_columns(data: Any, arguments: Arguments) -> Columns:
@@ -190,7 +213,12 @@ def _choose_engine(data: Any, columns: Columns, arguments: Arguments) -> str:
         return "memory"
     used = len(columns.get("forecasts", ())) + len(columns)
     return choose_engine(
-        data, engine, columns=used, memory_limit=arguments.get("memory_limit"), table=columns.get("table")
+        data,
+        engine,
+        columns=used,
+        memory_limit=arguments.get("memory_limit"),
+        table=columns.get("table"),
+        csv_format=CsvFormat.of(columns),
     )
 
 

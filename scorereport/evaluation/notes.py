@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.checks import SUM_TOLERANCE, name_some
+from scorereport._utils.checks import SUM_TOLERANCE
 from scorereport._utils.formatting import format_count, format_counted, format_plain
+from scorereport._utils.row_places import name_some
 from scorereport.data.predictions import ClassPredictions
 from scorereport.evaluation.subgroups import (
     MOST_GROUPS_WITH_INTERVALS,

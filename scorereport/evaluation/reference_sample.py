@@ -12,9 +12,10 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_probability, check_weight
 from scorereport._utils.formatting import format_counted
+from scorereport.data.array_values import is_frame
 from scorereport.data.columns import bounded_numbers
 from scorereport.data.reader import read_columns
-from scorereport.data.sources import describe_source, hash_file
+from scorereport.data.sources import describe_source, find_file_kind, hash_file, rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.engines.scans import count_at
 from scorereport.evaluation.prediction_panels import panel_of
@@ -25,6 +26,7 @@ from scorereport.reliability.sampling import SamplingUnits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scorereport.data.csv_format import CsvFormat
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.evaluation.engines.protocol import Engine
 
@@ -47,6 +49,7 @@ def read_reference(
     weight: str | None = None,
     weight_kind: str = "sampling",
     drop: bool = False,
+    csv_format: CsvFormat | None = None,
 ) -> ReferenceSample | None:
     """Read the forecasts of a reference sample, if there is one; outcomes are not needed.
 
@@ -57,12 +60,15 @@ def read_reference(
     models : the names of the models
     weight, weight_kind : the column or key of the weights, and their kind
     drop : whether rows of a table with missing values are dropped; otherwise they are refused
+    csv_format : how the table is written, if it is a CSV file
     """
     if reference is None:
         return None
     weights: Any
     if _is_table(reference):
-        forecasts, weights = _read_columns(reference, models, weight, drop=drop)
+        used = csv_format if _is_text(reference) else None
+        with rows_named(reference, csv_format=used):
+            forecasts, weights = _read_columns(reference, models, weight, used, drop=drop)
     else:
         names = [*models, *([] if weight is None else [weight])]
         absent = [name for name in names if name not in reference]
@@ -86,14 +92,20 @@ def read_reference(
 
 
 def _is_table(reference: Any) -> bool:
-    return isinstance(reference, (str, Path)) or hasattr(reference, "columns")
+    return isinstance(reference, (str, Path)) or is_frame(reference)
+
+
+def _is_text(reference: Any) -> bool:
+    """Whether this is a file that has a separator, a decimal sign and an encoding."""
+    kind = find_file_kind(reference) if isinstance(reference, (str, Path)) else None
+    return kind is not None and kind.takes_format
 
 
 def _read_columns(
-    reference: Any, models: Sequence[str], weight: str | None, *, drop: bool
+    reference: Any, models: Sequence[str], weight: str | None, csv_format: CsvFormat | None, *, drop: bool
 ) -> tuple[dict[str, FloatArray], FloatArray | None]:
     names = [*models, *([] if weight is None else [weight])]
-    frame = read_columns(reference, list(dict.fromkeys(names)), [])
+    frame = read_columns(reference, list(dict.fromkeys(names)), [], csv_format=csv_format)
     columns = {
         name: bounded_numbers(frame[name], name, upper=np.inf if name == weight else 1) for name in names
     }

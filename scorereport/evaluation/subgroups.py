@@ -20,6 +20,7 @@ from scorereport.results.model_records import GroupResult, Heterogeneity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
 
     from numpy.typing import NDArray
 
@@ -236,9 +237,10 @@ def _is_known(interval: Estimate) -> bool:
 
 def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
     """Each label, in ascending order, with its rows; a single pass for any number of labels."""
-    import pandas as pd
-
-    codes, names = pd.factorize(labels, sort=True)
+    texts = labels.tolist()
+    names = sorted(set(texts))
+    places = {name: place for place, name in enumerate(names)}
+    codes = np.fromiter((places[text] for text in texts), dtype=np.intp, count=len(texts))
     rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     return zip(names, rows, strict=True)
 
@@ -259,12 +261,13 @@ def label_windows(time: NDArray[np.datetime64], window: str | None) -> NDArray[A
 
 
 def _label(time: NDArray[np.datetime64], window: str) -> NDArray[Any]:
-    import pandas as pd
-
-    stamps = pd.Series(time).dt
+    days, places = np.unique(time.astype("datetime64[D]"), return_inverse=True)
+    dates: list[date] = days.tolist()
     if window == "quarter":
-        return (stamps.year.astype(str) + "-Q" + stamps.quarter.astype(str)).to_numpy(dtype=object)
-    return stamps.strftime(WINDOWS[window]).to_numpy(dtype=object)
+        texts = [f"{day.year}-Q{(day.month + 2) // 3}" for day in dates]
+    else:
+        texts = [day.strftime(WINDOWS[window]) for day in dates]
+    return np.array(texts, dtype=object)[places]
 
 
 def check_window(window: str | None, columns: Cases | Roles) -> None:

@@ -23,10 +23,10 @@ from scorereport._utils.checks import (
     check_finite,
     check_outcome,
     check_same_length,
-    name_some,
     refuse_rows,
 )
 from scorereport._utils.formatting import format_fixed, format_plain
+from scorereport._utils.row_places import name_some
 from scorereport.errors import UsageError
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.likelihood import combine, log_likelihood, sum_over_draws

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport.audit.databases.database_rows import find_source_database
-from scorereport.audit.rows.period_rows import check_period_rows
+from scorereport.audit.rows.period_rows import check_period_rows, without_format
 from scorereport.audit.rows.period_window import choose_period_rows
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.audit.rows.source_reference import (
@@ -17,9 +17,10 @@ from scorereport.audit.rows.source_reference import (
     copy_file_rows,
 )
 from scorereport.audit.rows.source_rows import read_source_database, read_source_file
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.roles import Roles, columns_of_models
-from scorereport.data.sources import DATABASE_ENDINGS, describe_source, hash_file
+from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS, describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 
@@ -89,7 +90,7 @@ def load_rows(
         path = find_source_file(source.file, period, folder, newest=source.newest, table=source.table)
         if _find_engine(path, source.table, columns, work) != MEMORY:
             return _reference_file(path, source.table, choice, columns, work)
-        read = read_source_file(path, source.table, window, roles)
+        read = read_source_file(path, source.table, window, roles, CsvFormat.of(columns))
     else:
         database = find_source_database(source, folder=folder, zone=zone, expand=expand)
         if work.get("engine", AUTO) not in (AUTO, MEMORY):
@@ -97,7 +98,8 @@ def load_rows(
             return _reference_copy(copy, database.source, "", columns, work)
         read = read_source_database(database, window, period, roles)
     is_time = window.column == roles.time
-    chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
+    with read.name_rows():
+        chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
     predictions = check_period_rows(chosen, read, window.column, period, columns, roles)
     return LoadedRows(predictions=predictions, source=read.source, source_sha256=read.sha256)
 
@@ -108,7 +110,9 @@ def _reference_file(
     """Return a reference to the file itself, or, with a column of times, to a copy of the period's rows."""
     name = describe_source(path, table or None)
     if choice.column:
-        copy, sha256 = copy_file_rows(path, table, choice, work.get("temporary_folder"))
+        copy, sha256 = copy_file_rows(
+            path, table, choice, work.get("temporary_folder"), CsvFormat.of(columns)
+        )
         return _reference_copy(copy, name, sha256, columns, work)
     return SourceReference(
         path=path,
@@ -125,8 +129,8 @@ def _reference_copy(
     """Return a reference to copied rows; those of one period may fit into memory if the source does not."""
     return SourceReference(
         path=copy.path,
-        arguments={**columns, **work},
-        engine=_find_engine(copy.path, "", columns, work),
+        arguments={**without_format(columns), **work},
+        engine=_find_engine(copy.path, "", without_format(columns), work),
         source=source,
         source_sha256=sha256,
         copy=copy,
@@ -143,7 +147,9 @@ def _find_engine(path: Path, table: str, columns: Columns, work: Arguments) -> s
     roles = _find_roles(columns)
     used = len(roles.numbers) + len(roles.labels)
     limit = work.get("memory_limit")
-    return choose_engine(path, columns=used, memory_limit=limit, table=table or None)
+    return choose_engine(
+        path, columns=used, memory_limit=limit, table=table or None, csv_format=CsvFormat.of(columns)
+    )
 
 
 def _check_source(source: SourceTable) -> None:
@@ -154,7 +160,9 @@ def _check_source(source: SourceTable) -> None:
         raise UsageError("`audit.source.database` needs either a `query` or a `table`, and not both.")
     if source.file and source.query:
         raise UsageError("`audit.source.file` has no `query`, which needs a `database`.")
-    if source.file and bool(source.table) != source.file.lower().endswith(DATABASE_ENDINGS):
+    name = source.file.lower()
+    is_wrong = bool(source.table) != name.endswith(DATABASE_ENDINGS) and not name.endswith(WORKBOOK_ENDINGS)
+    if source.file and is_wrong:
         raise UsageError(
             "`audit.source.table` is for a `database`, or for a `file` that ends in "
             f"{' or '.join(DATABASE_ENDINGS)}, which needs one."

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport._utils.checks import ROWS_TO_FIND, describe_places
+from scorereport._utils.checks import refuse_places
 from scorereport._utils.formatting import format_counted
+from scorereport._utils.mistakes import hint_at_dates
 from scorereport._utils.progress import report_progress
+from scorereport._utils.row_places import ROWS_TO_FIND, names_positions, positions_restored
 from scorereport.audit.rows.period_window import (
-    DATE_RULE,
     MISSING_TIME_ADVICE,
     describe_empty_period,
     is_in_period,
@@ -23,6 +24,8 @@ from scorereport.audit.rows.period_window import (
 )
 from scorereport.audit.rows.source_rows import list_label_columns
 from scorereport.configuration.periods import Period
+from scorereport.data.columns import DATE_RULE
+from scorereport.data.csv_format import FORMAT_ARGUMENTS
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 from scorereport.data.reader import read_checked
 from scorereport.errors import DataError
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
     from scorereport.audit.rows.source_rows import SourceRows
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.data.roles import Columns, Roles
+
+
+#: The column of positions in the source; no table of a user has such a name.
+SOURCE_ROWS = "row of the source, counted from 0"
 
 
 class SpoolCounts(NamedTuple):
@@ -64,16 +71,15 @@ class _RuleViolations:
 
     def refuse(self, rule: str, total: int, advice: str = "") -> None:
         if self.count:
-            raise DataError(
-                f"{rule}; got {describe_places(self.first, self.rows, self.count, total)}.{advice}"
-            )
+            refuse_places(self.first, self.rows, self.count, total, rule, advice)
 
 
 @dataclass(slots=True, kw_only=True)
 class RowSpool:
     """Selects the rows of a period, by a column of times if there is one, and writes them to a file.
 
-    If the column is also that of `evaluation.time`, its local times are written.
+    If the column is also that of `evaluation.time`, its local times are written. With `keeps_rows`, a column
+    has the positions of the rows in the source.
     """
 
     source: str
@@ -84,6 +90,7 @@ class RowSpool:
     is_time: bool
     drop: bool
     counts_others: bool = True
+    keeps_rows: bool = False
     find_edges: Callable[[], NDArray[np.datetime64]] | None = None
     _read: int = 0
     _written: int = 0
@@ -121,7 +128,14 @@ class RowSpool:
         self._remember(times[~np.isnat(times)])
         is_in = is_in_period(times, self.period)
         self._written += int(is_in.sum())
-        return self._with_times(batch, times).filter(is_in)
+        return self._with_rows(self._with_times(batch, times), before).filter(is_in)
+
+    def _with_rows(self, batch: pa.Table, before: int) -> pa.Table:
+        import pyarrow as pa
+
+        if not self.keeps_rows:
+            return batch
+        return batch.append_column(SOURCE_ROWS, pa.array(np.arange(before, before + len(batch))))
 
     def _with_times(self, batch: pa.Table, times: NDArray[np.datetime64]) -> pa.Table:
         import pyarrow as pa
@@ -136,7 +150,7 @@ class RowSpool:
             self._edges = [known.min(), known.max()]
 
     def _count(self) -> SpoolCounts:
-        self._bad.refuse(f"`{self.column}` {DATE_RULE}", self._read)
+        self._bad.refuse(f"`{self.column}` {DATE_RULE}", self._read, hint_at_dates([self._bad.first]))
         if not self.drop:
             self._missing.refuse(f"`{self.column}` must not be missing", self._read, MISSING_TIME_ADVICE)
         if not self._written:
@@ -179,14 +193,21 @@ def _check_chosen_rows(
 ) -> Predictions | ClassPredictions:
     """Check the rows of the period; an error that names rows also states how they are counted."""
     try:
-        return read_checked(chosen.frame, columns)
+        with read.name_rows(), positions_restored(lambda rows: chosen.rows[rows].tolist()):
+            return read_checked(chosen.frame, without_format(columns))
     except DataError as error:
         is_file_order = len(chosen.frame) == chosen.read and read.sha256
-        if " at row " not in str(error) or is_file_order:
+        if not names_positions(error) or is_file_order:
             raise
         raise DataError(
             f"{error} {describe_row_counting(len(chosen.frame), chosen.read, period, read.order)}"
         ) from error
+
+
+def without_format(columns: Columns) -> Columns:
+    """The columns without the format of a CSV file, which the source has and its rows do not."""
+    kept = {name: value for name, value in columns.items() if name not in FORMAT_ARGUMENTS}
+    return cast("Columns", kept)
 
 
 def describe_row_counting(rows: int, read: int, period: Period, order: str) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.checks import refuse_rows
+from scorereport._utils.mistakes import hint_at_dates
 from scorereport.data.column_rules import label_text
+from scorereport.data.columns import DATE_RULE
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
 
 
-#: The rule for a column of times.
-DATE_RULE = "must hold dates such as 2026-11-15"
 #: Advice for rows without a time.
 MISSING_TIME_ADVICE = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
 #: A month without a day, which counts as its first day, as a time of an evaluation does.
@@ -36,7 +36,7 @@ def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np
     """Return local times of the zone; times without a zone are kept, missing ones are NaT."""
     times, is_bad = parse_times(column, zone)
     if is_bad.any():
-        refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
+        refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}", hint_at_dates(column[is_bad]))
     return times
 
 

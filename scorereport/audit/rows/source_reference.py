@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,18 +12,26 @@ from zoneinfo import ZoneInfo
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.processes import signals_deferred
+from scorereport._utils.row_places import names_positions, positions_restored
 from scorereport.audit.databases.database_rows import read_batches
-from scorereport.audit.rows.period_rows import RowSpool, SpoolCounts, describe_row_counting, extend_row_flow
+from scorereport.audit.rows.period_rows import (
+    SOURCE_ROWS,
+    RowSpool,
+    SpoolCounts,
+    describe_row_counting,
+    extend_row_flow,
+)
 from scorereport.audit.rows.period_window import local_times
 from scorereport.audit.rows.source_rows import hash_while_unchanged, list_label_columns, open_batches
 from scorereport.configuration.periods import Period
+from scorereport.data.csv_files import use_points
 from scorereport.data.roles import Roles
-from scorereport.data.sources import describe_source
+from scorereport.data.sources import describe_source, locate_source, rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.arguments import Arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
 
     from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.audit.databases.table_query import TableName
+    from scorereport.data.csv_format import CsvFormat
     from scorereport.data.predictions import RowFlow
     from scorereport.results.evaluation import Evaluation
 
@@ -58,6 +68,8 @@ class SourceCopy:
     choice: RowSelection
     spooled: SpoolCounts
     order: str
+    #: Names rows by their positions in the source as people find them there, if the copy keeps these.
+    name_rows: Callable[[], AbstractContextManager[None]] | None = field(default=None, repr=False)
 
     @property
     def path(self) -> Path:
@@ -71,14 +83,24 @@ class SourceCopy:
 
     @contextmanager
     def row_counting_explained(self) -> Iterator[None]:
-        """Add how rows are counted to errors in the block that name rows."""
+        """Name rows in errors of the block as in the source, or add how they are counted."""
         try:
-            yield
+            with self.name_rows() if self.name_rows else nullcontext(), self._positions_restored():
+                yield
         except DataError as error:
-            if " at row " not in str(error):
+            if not names_positions(error):
                 raise
             how = describe_row_counting(self.spooled.rows, self.spooled.read, self.choice.period, self.order)
             raise DataError(f"{error} {how}") from error
+
+    def _positions_restored(self) -> AbstractContextManager[None]:
+        return positions_restored(self._find_source_rows) if self.name_rows else nullcontext()
+
+    def _find_source_rows(self, rows: Sequence[int]) -> list[int]:
+        import pyarrow.parquet as pq
+
+        (column,) = pq.read_table(self.path, columns=[SOURCE_ROWS]).columns
+        return [int(column[row].as_py()) for row in rows]
 
     def remove(self) -> None:
         """Remove the file and its folder."""
@@ -87,18 +109,45 @@ class SourceCopy:
 
 
 def copy_file_rows(
-    path: Path, table: str, choice: RowSelection, temporary_folder: str | Path | None
+    path: Path,
+    table: str,
+    choice: RowSelection,
+    temporary_folder: str | Path | None,
+    csv_format: CsvFormat | None = None,
 ) -> tuple[SourceCopy, str]:
     """Copy rows of a file, a folder of files or a table of a database file; also return the source's hash."""
     name, copy = describe_source(path, table or None), None
+    name_rows = partial(rows_named, path, table or None, csv_format)
+    is_named = locate_source(path, table or None, csv_format).kind.name_rows is not None
     try:
-        with hash_while_unchanged(path) as sha256, open_batches(path, table, choice.columns) as batches:
-            copy = _copy_batches(batches, choice, temporary_folder, name, "in the order of the file")
+        with (
+            hash_while_unchanged(path) as sha256,
+            name_rows(),
+            open_batches(path, table, choice.columns, csv_format) as batches,
+        ):
+            numbers = choice.roles.numbers if csv_format and csv_format.decimal == "," else []
+            rows = _use_points(batches, numbers)
+            copy = _copy_batches(
+                rows, choice, temporary_folder, name, "in the order of the file", keeps_rows=is_named
+            )
+            copy = replace(copy, name_rows=name_rows) if is_named else copy
     except BaseException:
         if copy is not None:
             copy.remove()
         raise
     return copy, sha256
+
+
+def _use_points(batches: Iterable[pa.Table], numbers: Sequence[str]) -> Iterator[pa.Table]:
+    """Write the decimal commas of numbers as points; the copy has no format of its own."""
+    before = 0
+    for batch in batches:
+        changed = batch
+        for name in numbers:
+            place = batch.column_names.index(name)
+            changed = changed.set_column(place, name, use_points(batch[name], name, before))
+        before += len(batch)
+        yield changed
 
 
 def copy_database_rows(

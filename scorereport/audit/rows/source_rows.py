@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorereport.data import source_kind
@@ -11,11 +12,12 @@ from scorereport.data.database_tables import explain_read_errors, scannable, sel
 from scorereport.data.parquet_files import check_footers, check_parquet_files
 from scorereport.data.reader import read_columns
 from scorereport.data.size_limits import check_relation
-from scorereport.data.sources import describe_source, hash_file, locate_source
+from scorereport.data.sources import describe_source, hash_file, locate_source, rows_named
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import pandas as pd
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.configuration.audit_tables import WindowTable
     from scorereport.configuration.periods import Period
+    from scorereport.data.csv_format import CsvFormat
     from scorereport.data.roles import Roles
     from scorereport.data.source_kind import RawBatches, SourceLocation
 
@@ -32,7 +35,8 @@ class SourceRows(NamedTuple):
     """Columns as they were read, and their source.
 
     `order` describes the order of the rows, `find_times` returns times of the source, of any day.
-    `counts_others` states whether rows of other days were read as well.
+    `counts_others` states whether rows of other days were read as well; `name_rows` names rows that are
+    refused as people find them in the source, if it is a file.
     """
 
     frame: pd.DataFrame
@@ -41,19 +45,24 @@ class SourceRows(NamedTuple):
     find_times: Callable[[], pd.Series[Any]]
     sha256: str = ""
     counts_others: bool = True
+    name_rows: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
-def read_source_file(path: Path, table: str, window: WindowTable, roles: Roles) -> SourceRows:
+def read_source_file(
+    path: Path, table: str, window: WindowTable, roles: Roles, csv_format: CsvFormat | None = None
+) -> SourceRows:
     """Read a file, a folder of files, or a table of a database in a file."""
     labels = list_label_columns(roles, window.column)
-    with hash_while_unchanged(path) as sha256:
-        frame = read_columns(path, roles.numbers, labels, table or None)
+    name_rows = partial(rows_named, path, table or None, csv_format)
+    with hash_while_unchanged(path) as sha256, name_rows():
+        frame = read_columns(path, roles.numbers, labels, table or None, csv_format).to_pandas()
     return SourceRows(
         frame=frame,
         source=describe_source(path, table or None),
         order="in the order of the file",
         find_times=lambda: frame[window.column],
         sha256=sha256,
+        name_rows=name_rows,
     )
 
 
@@ -101,9 +110,11 @@ def list_label_columns(roles: Roles, column: str) -> list[str]:
 
 
 @contextmanager
-def open_batches(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
+def open_batches(
+    path: Path, table: str, columns: Sequence[str], csv_format: CsvFormat | None = None
+) -> Iterator[Iterator[pa.Table]]:
     """Yield batches of the rows in their order, with values as they are stored; those of CSV are texts."""
-    place = locate_source(path, table or None)
+    place = locate_source(path, table or None, csv_format)
     if place.kind.is_scanned:
         with _scan_batches(place, columns) as batches:
             yield map(_make_table, batches)

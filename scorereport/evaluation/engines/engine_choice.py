@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.checks import check_option
 from scorereport._utils.choices import ENGINES
 from scorereport._utils.machine import physical_memory
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.sources import locate_source
 from scorereport.errors import UsageError
 from scorereport.evaluation.setting_checks import check_memory_limit
@@ -33,6 +34,7 @@ def choose_engine(
     columns: int = 2,
     memory_limit: str | None = None,
     table: str | None = None,
+    csv_format: CsvFormat | None = None,
 ) -> str:
     """Return the engine to use: "memory", "duckdb" or "spark".
 
@@ -45,6 +47,7 @@ def choose_engine(
     columns : the number of columns that are used
     memory_limit : as `evaluate` takes it
     table : the table of a database
+    csv_format : how a CSV file is written
     """
     check_option(engine, "engine", ENGINES)
     limit = physical_memory() // 2 if memory_limit is None else check_memory_limit(memory_limit)
@@ -52,7 +55,7 @@ def choose_engine(
         return engine
     if is_spark(source):
         return "spark"
-    return "duckdb" if estimate_memory(source, columns, table) > limit else "memory"
+    return "duckdb" if estimate_memory(source, columns, table, csv_format) > limit else "memory"
 
 
 def is_spark(source: Any) -> bool:
@@ -60,17 +63,19 @@ def is_spark(source: Any) -> bool:
     return any(kind.__module__.startswith("pyspark.") for kind in type(source).__mro__)
 
 
-def estimate_memory(source: Any, columns: int, table: str | None = None) -> int:
+def estimate_memory(
+    source: Any, columns: int, table: str | None = None, csv_format: CsvFormat | None = None
+) -> int:
     """Bytes that an evaluation in memory would need; 0 for data that are in memory already."""
     if not isinstance(source, str) and not hasattr(source, "__fspath__"):
         return 0
-    rows = estimate_rows(source, table)
+    rows = estimate_rows(source, table, csv_format)
     return rows * _NUMBER * (columns * _COPIES + _WORK)
 
 
-def estimate_rows(source: Any, table: str | None = None) -> int:
+def estimate_rows(source: Any, table: str | None = None, csv_format: CsvFormat | None = None) -> int:
     """The number of rows of a file, folder or table; for CSV files an estimate."""
-    place = locate_source(source, table)
+    place = locate_source(source, table, csv_format)
     return place.kind.count_rows(place)
 
 
@@ -91,6 +96,7 @@ def open_engine(
                 f"`table` is for databases, which Spark does not read here; got {columns['table']!r}. Choose "
                 f'engine "memory" or "duckdb", or pass a Spark DataFrame of the table.'
             )
+        _refuse_format(columns)
         return open_spark(data, window=settings.window, temporary_folder=temporary_folder, **columns)
     from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 
@@ -101,3 +107,12 @@ def open_engine(
         temporary_folder=temporary_folder,
         **columns,
     )
+
+
+def _refuse_format(columns: Columns) -> None:
+    """Refuse arguments on the format of a CSV file, which Spark reads by its own rules."""
+    for name in CsvFormat.of(columns).given:
+        raise UsageError(
+            f"`{name}` is not for Spark, which reads CSV files in UTF-8 with decimal points; choose engine "
+            '"memory" or "duckdb".'
+        )

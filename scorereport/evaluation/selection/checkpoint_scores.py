@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from scorereport._utils.checks import name_some
 from scorereport._utils.formatting import format_counted, format_number, join_words
+from scorereport._utils.row_places import name_some
 from scorereport.data.column_rules import check_class_names, label_text
 from scorereport.data.columns import class_indices
 from scorereport.data.predictions import ClassPredictions
 from scorereport.data.reader import read_columns, read_predictions
+from scorereport.data.sources import rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.selection.score_tracks import (
     CHECKPOINT_SCORES,
@@ -113,7 +114,9 @@ def _read_cases(
             raise UsageError("`normalize` is for a column for each class; there is one column of an event.")
         predictions = read_predictions(source, forecasts=columns, positive=positive, **shared)
         if classes is not None:
-            class_indices(read_columns(source, [], [outcome])[outcome], outcome, check_class_names(classes))
+            with rows_named(source):
+                labels = read_columns(source, [], [outcome])[outcome]
+                class_indices(labels, outcome, check_class_names(classes))
     elif classes is None or not columns:
         raise UsageError(
             "`forecasts` must list the columns of probabilities, and `classes` their classes in the same "

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
-from scorereport._utils.checks import name_some, refuse_rows
+from scorereport._utils.checks import refuse_rows
 from scorereport._utils.representation import short_repr
-from scorereport.data.columns import label_texts
+from scorereport._utils.row_places import name_some
+from scorereport.data.columns import label_texts, read_number
 from scorereport.data.reader import read_columns
-from scorereport.data.sources import locate_source
+from scorereport.data.sources import locate_source, rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import REGISTRY, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
+
+    from scorereport.data.raw_tables import RawColumn
 
 #: The scores of every checkpoint, in the order of tables and figures.
 CHECKPOINT_SCORES = (
@@ -88,10 +90,15 @@ def read_scores(
     source: Any, score: str, checkpoint: str, directions: Mapping[str, str] | None
 ) -> Checkpoints:
     """Read the columns with names of known scores, and those that `directions` names."""
-    labels = label_texts(read_columns(source, [], [str(checkpoint)])[str(checkpoint)], str(checkpoint))
-    _check_each_once(labels, str(checkpoint))
+    with rows_named(source):
+        return _read_scores(source, score, str(checkpoint), directions or {})
+
+
+def _read_scores(source: Any, score: str, checkpoint: str, directions: Mapping[str, str]) -> Checkpoints:
+    labels = label_texts(read_columns(source, [], [checkpoint])[checkpoint], checkpoint)
+    _check_each_once(labels, checkpoint)
     place = locate_source(source)
-    found = _find_scores(place.kind.list_columns(place), score, str(checkpoint), directions or {})
+    found = _find_scores(place.kind.list_columns(place), score, checkpoint, directions)
     frame = read_columns(source, list(found), [])
     ordered = order_checkpoints(labels.tolist())
     row_of = {label: row for row, label in enumerate(labels.tolist())}
@@ -149,13 +156,13 @@ def _parse_direction(name: str, text: str) -> Direction:
     return known[text]
 
 
-def _read_values(column: pd.Series[Any], name: str) -> FloatArray:
+def _read_values(column: RawColumn, name: str) -> FloatArray:
     """Read scores as numbers inside their range; they may be infinite, but not missing."""
-    import pandas as pd
-
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    values = column.numbers(name)
+    if values is None:
+        values = np.array([read_number(item) for item in column.items()], dtype=np.float64)
     if np.isnan(values).any():
-        refuse_rows(column.to_numpy(), np.isnan(values), f"`{name}` must be a number in every row")
+        refuse_rows(column.for_messages(), np.isnan(values), f"`{name}` must be a number in every row")
     if name in REGISTRY:
         score = REGISTRY[name]
         is_outside = (values < score.lower) | (values > score.upper)

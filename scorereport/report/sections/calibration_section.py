@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport._utils.checks import name_some
 from scorereport._utils.formatting import (
     common_decimals,
     format_level,
@@ -14,6 +13,7 @@ from scorereport._utils.formatting import (
     format_percent,
     join_words,
 )
+from scorereport._utils.row_places import name_some
 from scorereport.configuration.judgement import find_alpha
 from scorereport.inference.estimates import holm
 from scorereport.plots.class_reliability import (

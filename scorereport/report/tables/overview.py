@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.checks import name_some
 from scorereport._utils.formatting import (
     format_count,
     format_counted,
@@ -15,6 +14,7 @@ from scorereport._utils.formatting import (
     format_percent,
     join_words,
 )
+from scorereport._utils.row_places import name_some
 from scorereport.inference.bootstrap_results import FROM_INFLUENCE
 from scorereport.inference.rare_cases import WIDENED
 from scorereport.report.tables.calibration_tables import calibration_tables

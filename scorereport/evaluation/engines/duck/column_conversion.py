@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import LONGEST_TEXT, ROWS_TO_FIND
+from scorereport._utils.checks import LONGEST_TEXT
+from scorereport._utils.mistakes import hint_at_dates, hint_at_numbers
+from scorereport._utils.row_places import ROWS_TO_FIND
 from scorereport.data.column_rules import label_text
-from scorereport.data.columns import has_decimal_comma, read_dates, read_number, text_length
-from scorereport.data.csv_files import MISSING_WORDS
+from scorereport.data.columns import read_number, refuse_nested, text_length
+from scorereport.data.csv_files import MISSING_WORDS, use_points
+from scorereport.data.pandas_columns import read_dates
 from scorereport.data.size_limits import refuse_long_text
-from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
     import pyarrow as pa
@@ -28,25 +30,26 @@ _MOST_SHOWN = 1000
 
 @dataclass(slots=True, kw_only=True)
 class InvalidValues:
-    """Values that break a rule: the first value, the first rows, and how many there are."""
+    """Values that break a rule: the first value, the first rows, how many there are, and a hint."""
 
     first: object
     rows: list[int] = field(default_factory=list)
     count: int = 0
-    has_comma: bool = False
+    hint: str = ""
 
-    def add(self, rows: Iterable[int], values: Sequence[object]) -> None:
+    def add(self, rows: Iterable[int], values: Sequence[object], hint_at: Callable[..., str]) -> None:
         """Add invalid values of later rows."""
         self.rows = [*self.rows, *rows][:ROWS_TO_FIND]
         self.count += len(values)
-        self.has_comma = self.has_comma or any(map(has_decimal_comma, values))
+        self.hint = self.hint or hint_at(values)
 
 
 class Converter:
     """Converts batches of raw columns to clean ones, in the order of rows."""
 
-    def __init__(self, roles: Roles) -> None:
+    def __init__(self, roles: Roles, decimal: str = ".") -> None:
         self._roles = roles
+        self._decimal = decimal
         self.rows = 0
         self.bad: dict[str, InvalidValues] = {}
         self.shown: dict[str, object] = {}
@@ -70,12 +73,14 @@ class Converter:
     def _numbers(self, name: str, values: Any) -> pa.Array:
         import pyarrow as pa
 
+        if self._decimal == ",":
+            values = use_points(values, name, before=self.rows)
         quick = _quick_numbers(values)
         if quick is not None:
             return quick
         items = _items(values)
         numbers = [read_number(item) for item in items]
-        self._remember(name, items, [number is None for number in numbers])
+        self._remember(name, items, [number is None for number in numbers], hint_at_numbers)
         return pa.array(numbers, type=pa.float64(), from_pandas=True)
 
     def _dates(self, name: str, values: Any) -> pa.Array:
@@ -83,7 +88,7 @@ class Converter:
 
         column = _series(values)
         dates, is_bad = read_dates(column)
-        self._remember(name, column.tolist(), is_bad.tolist())
+        self._remember(name, column.tolist(), is_bad.tolist(), hint_at_dates)
         return pa.array(dates, type=pa.timestamp("us"))
 
     def _labels(self, name: str, values: Any) -> pa.Array:
@@ -108,12 +113,14 @@ class Converter:
         is_zero = isinstance(value, (float, np.floating)) and value == 0
         return self._zeros.setdefault(name, text) if is_zero else text
 
-    def _remember(self, name: str, items: Sequence[object], is_bad: Sequence[bool]) -> None:
+    def _remember(
+        self, name: str, items: Sequence[object], is_bad: Sequence[bool], hint_at: Callable[..., str]
+    ) -> None:
         places = np.flatnonzero(is_bad).tolist()
         if places:
             found = [items[place] for place in places]
             bad = self.bad.setdefault(name, InvalidValues(first=found[0]))
-            bad.add([place + self.rows for place in places[:ROWS_TO_FIND]], found)
+            bad.add([place + self.rows for place in places[:ROWS_TO_FIND]], found, hint_at)
 
 
 def columns_in_order(roles: Roles) -> list[str]:
@@ -155,6 +162,6 @@ def _items(values: Any) -> list[Any]:
 def _distinct(values: Any, name: str) -> tuple[np.ndarray[Any, Any], list[Any]]:
     try:
         codes, raw = _series(values).factorize()
-    except TypeError as error:
-        raise DataError(f"`{name}` must hold plain labels; got {_items(values)[0]!r} at row 0.") from error
+    except TypeError:
+        refuse_nested(name, _items(values))
     return codes, list(raw)

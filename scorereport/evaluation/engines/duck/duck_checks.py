@@ -6,21 +6,11 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.checks import (
-    ROWS_TO_FIND,
-    WEIGHT_RANGE,
-    describe_places,
-    extreme_weight_rule,
-    fraction_rule,
-)
+from scorereport._utils.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule, refuse_places
+from scorereport._utils.mistakes import NumberRange, hint_at_outcome, hint_at_scale
+from scorereport._utils.row_places import ROWS_TO_FIND
 from scorereport.data.column_rules import label_text
-from scorereport.data.columns import (
-    BINARY_TEXT,
-    COMMA_HINT,
-    DATE_RULE,
-    POSITIVE_HINT,
-    find_third_labels,
-)
+from scorereport.data.columns import BINARY_TEXT, DATE_RULE, find_third_labels
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 from scorereport.errors import DataError
@@ -41,8 +31,7 @@ _MOST_LABELS = 10_000
 
 def refuse_invalid_rows(rows: ScannableRows, bad: InvalidValues, rule: str, way_out: str = "") -> NoReturn:
     """Raise an error that names a rule and the first rows that break it."""
-    places = describe_places(bad.first, bad.rows, bad.count, rows.count)
-    raise DataError(f"{rule}; got {places}.{way_out}")
+    refuse_places(bad.first, bad.rows, bad.count, rows.count, rule, way_out)
 
 
 def find_invalid_rows(workspace: Workspace, rows: ScannableRows, condition: str, value: str) -> InvalidValues:
@@ -83,7 +72,8 @@ def check_rows(
     if roles.weight is not None:
         _check_weight(workspace, rows, roles)
     if roles.time is not None and roles.time in rows.bad:
-        refuse_invalid_rows(rows, rows.bad[roles.time], f"`{roles.time}` {DATE_RULE}")
+        bad = rows.bad[roles.time]
+        refuse_invalid_rows(rows, bad, f"`{roles.time}` {DATE_RULE}", bad.hint)
     missing = {name: int(found[f"missing{at}"]) for at, name in enumerate(columns_in_order(roles))}
     conditions = tuple(f"NOT ({is_missing[name]})" for name, count in missing.items() if count)
     flow = _flow(workspace, rows, is_missing, missing, drop=drop)
@@ -121,7 +111,8 @@ def _check_outcome(
     there = [(value, text) for value, text in texts if text not in MISSING_WORDS]
     if positive is None:
         is_event = {text: BINARY_TEXT.get(text.lower()) for _, text in there}
-        rule, way_out = f"`{name}` must hold 0 and 1, or True and False", POSITIVE_HINT
+        rule = f"`{name}` must hold 0 and 1, or True and False"
+        way_out = hint_at_outcome(is_event.keys())
     else:
         counts: dict[str, int] = {}
         for (_, text), (_, n) in zip(texts, values, strict=True):
@@ -177,7 +168,7 @@ def _check_number(
     """
     if name in rows.bad:
         bad = rows.bad[name]
-        refuse_invalid_rows(rows, bad, f"`{name}` must be numeric", COMMA_HINT if bad.has_comma else "")
+        refuse_invalid_rows(rows, bad, f"`{name}` must be numeric", bad.hint)
     lowest, highest = found[f"min{place}"], found[f"max{place}"]
     if lowest is None or (lowest >= 0 and highest <= 1) or (is_weight and lowest >= 0 and isfinite(highest)):
         return
@@ -186,7 +177,24 @@ def _check_number(
         _refuse_any(workspace, rows, f"isinf({value})", value, f"`{name}` must be finite")
     is_outside = f"{value} < 0" if is_weight else f"({value} < 0 OR {value} > 1) AND NOT isnan({value})"
     rule = "must not be negative" if is_weight else "must lie in [0, 1]"
-    _refuse_any(workspace, rows, is_outside, value, f"`{name}` {rule}")
+    hint = "" if is_weight else hint_at_scale(_find_range(workspace, rows, value, is_outside))
+    _refuse_any(workspace, rows, is_outside, value, f"`{name}` {rule}", hint)
+
+
+def _find_range(workspace: Workspace, rows: ScannableRows, value: str, is_outside: str) -> NumberRange:
+    """The range of a column of which some numbers are outside [0, 1], for a hint."""
+    found = workspace.row(
+        f"SELECT min({value}) AS lowest, max({value}) AS highest, count(*) AS n, "
+        f"count(*) FILTER ({is_outside}) AS n_outside, "
+        f"min({value}) FILTER ({is_outside}) AS first, max({value}) FILTER ({is_outside}) AS last "
+        f"FROM {rows.relation} WHERE {value} IS NOT NULL AND NOT isnan({value})"
+    )
+    return NumberRange(
+        lowest=found["lowest"],
+        highest=found["highest"],
+        share_outside=found["n_outside"] / found["n"],
+        only_outside=found["first"] if found["first"] == found["last"] else None,
+    )
 
 
 def _check_weight(workspace: Workspace, rows: ScannableRows, roles: Roles) -> None:

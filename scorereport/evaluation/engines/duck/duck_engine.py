@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
-from scorereport._utils.checks import ROWS_TO_FIND
 from scorereport._utils.progress import report_start
+from scorereport._utils.row_places import ROWS_TO_FIND
 from scorereport.data.column_rules import label_text
+from scorereport.data.csv_format import CsvFormat
 from scorereport.data.roles import Roles, check_column_arguments
-from scorereport.data.sources import hash_file, locate_source
+from scorereport.data.sources import hash_file, locate_source, rows_named
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
 from scorereport.evaluation.engines.duck.duck_checks import check_rows
@@ -253,14 +254,16 @@ def open_duckdb(
     roles, drop = Roles.of(named), named.get("missing") == "drop"
     check_window(window, roles)
     table = named.get("table")
-    place = locate_source(source, table)
+    csv_format = CsvFormat.of(named)
+    place = locate_source(source, table, csv_format)
     workspace, is_over = Workspace(memory_limit, temporary_folder, place.scanned), Event()
     try:
-        rows = open_rows(workspace, place, roles)
-        wait_for_hash = _begin_hash(source, table, is_over)
-        layout, survey = survey_rows(
-            workspace, rows, roles, positive=named.get("positive"), drop=drop, window=window
-        )
+        with rows_named(source, table, csv_format):
+            rows = open_rows(workspace, place, roles)
+            wait_for_hash = _begin_hash(source, table, is_over)
+            layout, survey = survey_rows(
+                workspace, rows, roles, positive=named.get("positive"), drop=drop, window=window
+            )
         return DuckEngine(workspace, layout, replace(survey, file_sha256=wait_for_hash()))
     except BaseException:
         is_over.set()

@@ -144,7 +144,7 @@ def _short_names(roles: Roles) -> dict[str, str]:
 
 def _copy(workspace: Workspace, place: SourceLocation, roles: Roles) -> ScannableRows:
     """Copy the cleaned columns into a table of the workspace; its row identifiers count rows from 0."""
-    converter, columns = Converter(roles), _short_names(roles)
+    converter, columns = Converter(roles, place.csv_format.decimal), _short_names(roles)
     kinds = dict.fromkeys(columns, "VARCHAR") | dict.fromkeys(roles.numbers, "DOUBLE")
     types = kinds if roles.time is None else kinds | {roles.time: "TIMESTAMP"}
     fields = ", ".join(f"{short} {types[name]}" for name, short in columns.items())

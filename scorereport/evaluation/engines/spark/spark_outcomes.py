@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.checks import name_some
+from scorereport._utils.mistakes import hint_at_outcome
+from scorereport._utils.row_places import name_some
 from scorereport.data.column_rules import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
@@ -88,8 +89,8 @@ def _classify_labels(
     if positive is None:
         odd = [(text, n) for text, _, n in known if text.lower() not in _BINARY_TEXT]
         if odd:
-            way_out = " For other labels, name the one that counts as `positive`."
-            refuse_values(f"`{name}` must hold 0 and 1, or True and False", odd, rows, way_out)
+            rule = f"`{name}` must hold 0 and 1, or True and False"
+            refuse_values(rule, odd, rows, hint_at_outcome(labels))
         return {text: _BINARY_TEXT[text.lower()] for text in labels}
     if labels:
         _check_two_labels(known, sorted(labels), name, positive, rows)
