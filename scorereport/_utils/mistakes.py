@@ -222,8 +222,8 @@ def _hint_at_order(text: str, first: int, second: int, year: int) -> str:
 
 
 def hint_at_percentages(numbers: Sequence[float]) -> str:
-    """How to write numbers inside (0, 1) that were given as percentages."""
-    if not all(0 < number < _PERCENT for number in numbers) or not any(number > 1 for number in numbers):
+    """How to write numbers inside (0, 1) that were given as percentages; a small one among them is not."""
+    if not all(1 <= number < _PERCENT for number in numbers) or not any(number > 1 for number in numbers):
         return ""
     shares = ", ".join(shortest(number / _PERCENT) for number in numbers)
     return f" If they are percentages, divide them by 100: {shares}."

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 
 class ShownFigure(Figure):
-    """A figure that pyplot shows at the end of a cell, and that a notebook does not show again as its value.
-
-    As the value of a later cell, when pyplot has closed it, it is shown as a picture.
-    """
+    """A figure that a notebook shows once: as the value of a cell or, by pyplot, at the end of the cell."""
 
     def _ipython_display_(self) -> None:
-        if not plt.fignum_exists(self.number):
-            from IPython import display
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
 
-            display.display(display.Image(_as_png(self)))  # type: ignore[no-untyped-call]
+        display(_render(self, get_ipython()), raw=True)  # type: ignore[no-untyped-call]
+        plt.close(self)  # pyplot would show it again
+
+
+def _render(figure: Figure, shell: Any) -> dict[str, Any]:
+    """Render a figure in the formats that the notebook has for figures; PNG if it has none."""
+    formatters = {} if shell is None else shell.display_formatter.formatters
+    found: dict[str, Any] = {}
+    for kind, formatter in formatters.items():
+        if kind.startswith("image/") and formatter.enabled and Figure in formatter.type_printers:
+            data = formatter.type_printers[Figure](figure)
+            found[kind] = data[0] if isinstance(data, tuple) else data
+    return {"text/plain": repr(figure), **(found or {"image/png": _as_png(figure)})}
 
 
 def _as_png(figure: Figure) -> bytes:

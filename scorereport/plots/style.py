@@ -116,14 +116,28 @@ def lighten(colour: str, share: float) -> str:
 
 
 @contextmanager
-def report_style() -> Iterator[None]:
-    """Draw in the style of the report; settings are restored afterwards."""
+def _changed_settings(settings: dict[Any, Any]) -> Iterator[None]:
+    """Change settings of Matplotlib, and restore these.
+
+    `rc_context` would restore all settings, also those that the first figure of a notebook changes for good.
+    """
     import matplotlib as mpl
 
+    before = {name: mpl.rcParams[name] for name in settings}
+    mpl.rcParams.update(settings)
+    try:
+        yield
+    finally:
+        mpl.rcParams.update(before)
+
+
+@contextmanager
+def report_style() -> Iterator[None]:
+    """Draw in the style of the report; settings are restored afterwards."""
     _register_fonts()
     token = _families.set(FAMILIES)
     try:
-        with _LOCK, mpl.rc_context(_settings()):
+        with _LOCK, _changed_settings(_settings()):
             yield
     finally:
         _families.reset(token)
@@ -147,7 +161,7 @@ def user_style() -> Iterator[None]:
     _register_fonts()
     token = _families.set(tuple(mpl.rcParams["font.family"]))
     try:
-        with _LOCK, mpl.rc_context(_NEEDED):
+        with _LOCK, _changed_settings(_NEEDED):
             yield
     finally:
         _families.reset(token)
