@@ -30,7 +30,13 @@ def binary_evaluation():
     frame["region"] = np.array(["north", "south", "west"])[np.arange(N) % 3]
     frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(N) // 6, unit="D")
     return sr.evaluate(
-        frame, outcome="y", forecasts=list(forecasts), groups="region", time="day", cost_interval=(0.2, 0.5)
+        frame,
+        outcome="y",
+        forecasts=list(forecasts),
+        groups="region",
+        time="day",
+        cost_interval=(0.2, 0.5),
+        resamples=200,
     )
 
 
@@ -43,7 +49,13 @@ def class_evaluation():
     frame["grade"] = np.array(["low", "mid", "high"])[outcome]
     frame["branch"] = np.array(["a", "b"])[np.arange(900) % 2]
     return sr.evaluate(
-        frame, outcome="grade", forecasts=["m"], classes=["low", "mid", "high"], ordered=True, groups="branch"
+        frame,
+        outcome="grade",
+        forecasts=["m"],
+        classes=["low", "mid", "high"],
+        ordered=True,
+        groups="branch",
+        resamples=100,
     )
 
 

@@ -294,6 +294,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.sweep
 def test_files_are_evaluated_and_reported_without_pandas(files):
     arguments = [str(files / "p.parquet"), str(files / "p.csv"), str(files / "r.html")]
     run = subprocess.run(
