@@ -38,7 +38,7 @@ def test_the_tour_runs_from_beginning_to_end(tmp_path):
     assert outputs(notebook, "fit = ")[0].startswith("Corp: isotonic fit of 2,524 rows\n")
     assert "miscalibration=" in outputs(notebook, "fit.decompose")[0]
     assert "Evaluation of 2 binary models" in outputs(notebook, "plan = ")[0]
-    assert "has the lowest Brier score" in outputs(notebook, "for sentence")[0]
+    assert "has the lowest Brier score" in outputs(notebook, "list(evaluation.findings)")[0]
     assert "fail" in outputs(notebook, "limits = ")[0]
     assert "test_brier" in outputs(notebook, "results = ")[0]
     assert "logisticregression__C" in outputs(notebook, "search = ")[0]

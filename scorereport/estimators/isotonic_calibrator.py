@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from scorereport.errors import UsageError
+from scorereport.errors import DataError, UsageError
 from scorereport.reliability.fit import corp
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ class IsotonicCalibrator(*_find_bases()):  # type: ignore[misc]
     `Corp.recalibrate`. Fit it to cases that the model was not trained on.
 
     Forecasts may be probabilities or other numbers that rank the cases, such as log-odds; outcomes are 0 or
-    1, or real numbers, whose mean is then estimated. One-dimensional forecasts give one-dimensional results.
+    1, or real numbers, whose mean is then estimated. Probabilities of outcomes 0 and 1 may be
+    one-dimensional, and give one-dimensional results.
 
     Attributes
     ----------
@@ -70,7 +71,10 @@ class IsotonicCalibrator(*_find_bases()):  # type: ignore[misc]
         """
         from sklearn.utils.validation import validate_data
 
-        columns, outcome = validate_data(self, _as_column(X), y, dtype=np.float64, y_numeric=True)
+        given = _as_column(X)
+        columns, outcome = validate_data(self, given, y, dtype=np.float64, y_numeric=True)
+        if given is not X:
+            _require_probabilities(columns, outcome)
         self.fits_ = tuple(_fit_column(outcome, forecast, sample_weight) for forecast in columns.T)
         return self
 
@@ -108,9 +112,21 @@ class IsotonicCalibrator(*_find_bases()):  # type: ignore[misc]
 
 def _fit_column(y: FloatArray, forecast: FloatArray, sample_weight: ArrayLike | None) -> Corp:
     """Fit probabilities, or else the mean: the recalibrated values are the same where both are defined."""
-    are_probabilities = (forecast >= 0).all() and (forecast <= 1).all() and np.isin(y, (0, 1)).all()
-    functional = "probability" if are_probabilities else "mean"
+    functional = "probability" if _are_probabilities(forecast, y) else "mean"
     return corp(y, forecast, sample_weight, functional=functional)
+
+
+def _are_probabilities(forecast: FloatArray, y: FloatArray) -> bool:
+    return bool((forecast >= 0).all() and (forecast <= 1).all() and np.isin(y, (0, 1)).all())
+
+
+def _require_probabilities(forecast: FloatArray, y: FloatArray) -> None:
+    """Refuse one-dimensional input that may be one feature of a table, as scikit-learn asks for."""
+    if not _are_probabilities(forecast, y):
+        raise DataError(
+            "One-dimensional forecasts must be probabilities, with outcomes 0 and 1; "
+            "pass other numbers as a column, such as X.reshape(-1, 1)."
+        )
 
 
 def _as_column(forecasts: Any) -> Any:
