@@ -193,6 +193,21 @@ def test_several_models_share_given_axes_or_have_panels_of_their_own():
     assert axes.get_aspect() == 1
 
 
+@pytest.mark.parametrize("name", CURVES)
+def test_labels_without_room_in_small_axes_are_left_out(name):
+    small = plt.figure(figsize=(1.4, 1.2)).add_subplot()
+    getattr(sr.plots, name)(*make_forecasts(), ax=small)
+    figure = small.get_figure(root=True)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in small.texts if text.get_text() in {"logit", "boost"}]
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    numbers = {"MCB", "DSC", "UNC"}
+    fit_of("logit").plot(ax=small)
+    assert not numbers & {text.get_text() for text in small.texts}
+    large = fit_of("logit").plot(ax=plt.figure().add_subplot())
+    assert numbers <= {text.get_text() for text in large.texts}
+
+
 def test_a_figure_can_be_stored_and_read_again():
     figure = fit_of("logit").plot("roc").get_figure(root=True)
     again = pickle.loads(pickle.dumps(figure))

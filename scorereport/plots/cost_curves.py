@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.plots.canvas import WIDTH, Canvas
 from scorereport.plots.geometry import simplify
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import MUTED, MUTED_STYLE
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from scorereport.plots.style import LineStyles
 
     Line = tuple[FloatArray, FloatArray]
+
+_LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
+
+
+def open_wide() -> SizedAxes:
+    """Open a panel as wide as a page."""
+    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT))
 
 
 def name_curves(models: Sequence[PlottedModel], styles: LineStyles) -> list[CurveLabel]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
 from scorereport._utils.list_rules import COST_INTERVAL
-from scorereport.plots.canvas import WIDTH, Canvas, fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves
+from scorereport.plots.canvas import fill_outline, set_axis
+from scorereport.plots.cost_curves import draw_curves, name_curves, open_wide
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Interval = tuple[float, float] | None
     Line = tuple[FloatArray, FloatArray]
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
 _SHADE = "#eef1f4"
 #: Opacity of bands, low enough for those of several models to overlap.
 _VEIL = 0.13
@@ -65,7 +64,7 @@ def regret(
     models = find_models(source, y_prob, sample_weight)
     lines = line_styles(len(models), keywords, labels=labels)
     interval = _find_interval(source, cost_interval)
-    with open_panel(ax, _open_wide, lines.chosen) as panel:
+    with open_panel(ax, open_wide, lines.chosen) as panel:
         _draw_regret(panel, models, interval, lines)
     return panel.axes
 
@@ -91,7 +90,7 @@ def decision_curve(
     models = find_models(source, y_prob, sample_weight)
     lines = line_styles(len(models), keywords, labels=labels)
     interval = _find_interval(source, cost_interval)
-    with open_panel(ax, _open_wide, lines.chosen) as panel:
+    with open_panel(ax, open_wide, lines.chosen) as panel:
         _draw_decision(panel, models, interval, lines)
     return panel.axes
 
@@ -106,7 +105,7 @@ def _find_interval(source: Any, given: Any) -> Interval:
 def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
     """Draw the mean regret of each model, and of the prevalence forecast, at every cost."""
     with report_style():
-        panel = _open_wide()
+        panel = open_wide()
         _draw_regret(panel, models, cost_interval, line_styles(len(models)))
         return panel.figure
 
@@ -114,14 +113,9 @@ def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figur
 def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
     """Draw the net benefit of each model, of treating all and of treating none."""
     with report_style():
-        panel = _open_wide()
+        panel = open_wide()
         _draw_decision(panel, models, cost_interval, line_styles(len(models)))
         return panel.figure
-
-
-def _open_wide() -> SizedAxes:
-    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT))
 
 
 def _draw_regret(

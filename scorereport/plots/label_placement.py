@@ -28,6 +28,8 @@ _GAP = 3.5
 #: Additional distance of the label of a point, for its marker.
 _MARKER = 2.5
 _CLEARANCE = 2.0
+#: Width of a panel from which on each curve has its label, even if it overlaps with others.
+_SMALLEST = 150.0
 #: Distance from other curves beyond which more is not better.
 _FAR = 20.0
 #: Distance from other curves beyond which a place clearly belongs to its own curve.
@@ -109,8 +111,10 @@ def label_curves(
         if len(places[number]):
             foreign = [*places[:number], *places[number + 1 :], *others]
             gap = _GAP if label.has_line else _GAP + _MARKER
-            boxes.append(_choose_box(panel, (places[number], foreign), _size(label), boxes, gap))
-            _write(panel, label, boxes[-1])
+            box = _choose_box(panel, (places[number], foreign), _size(label), boxes, gap)
+            if box is not None:
+                boxes.append(box)
+                _write(panel, label, box)
 
 
 def _size(label: CurveLabel) -> tuple[float, float]:
@@ -125,8 +129,11 @@ def _choose_box(
     size: tuple[float, float],
     taken: list[_Box],
     gap: float,
-) -> _Box:
-    """Return the box beside the curve with the most room, or else the nearest free box anywhere."""
+) -> _Box | None:
+    """Return the box beside the curve with the most room, or else the nearest free box anywhere.
+
+    A small panel may have no room; a legend can name its curves.
+    """
     own, elsewhere = lines[0], np.concatenate([*lines[1], np.empty((0, 2))])
     anchors = own[:: max(len(own) // 30, 1)]
     corner = _beside(anchors, size, gap)
@@ -142,6 +149,8 @@ def _choose_box(
         _distance(corner, size, own),
         np.inf,
     )
+    if panel.width < _SMALLEST and not np.isfinite(away).any():
+        return None
     x, y = corner[int(away.argmin())]
     end = own[int(np.hypot(*(own - (x + size[0] / 2, y + size[1] / 2)).T).argmin())]
     return _Box(float(x), float(y), *size, (float(end[0]), float(end[1])))

@@ -9,7 +9,7 @@ import numpy as np
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves
+from scorereport.plots.cost_curves import draw_curves, name_curves, open_wide
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
 _SMALL_LEFT, _RIGHT, _GAP, _SMALL_HEIGHT, _HEADING = 15.0, 3.0, 11.0, 38.0, 9.0
 _ROW = _HEADING + _SMALL_HEIGHT + 7.0
 _MOST_PANELS = 6
@@ -54,7 +53,7 @@ def murphy(
     """
     models = find_models(source, y_prob, sample_weight)
     lines = line_styles(len(models), keywords, labels=labels)
-    with open_panel(ax, _open_wide, lines.chosen) as panel:
+    with open_panel(ax, open_wide, lines.chosen) as panel:
         _draw_murphy(panel, models, lines)
     return panel.axes
 
@@ -62,14 +61,9 @@ def murphy(
 def plot_murphy(models: Sequence[ModelResult]) -> Figure:
     """Draw the mean elementary score of each model, and of the prevalence forecast, at every cost."""
     with report_style():
-        panel = _open_wide()
+        panel = open_wide()
         _draw_murphy(panel, models, line_styles(len(models)))
         return panel.figure
-
-
-def _open_wide() -> SizedAxes:
-    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT))
 
 
 def _draw_murphy(panel: SizedAxes, models: Sequence[PlottedModel], styles: LineStyles) -> None:

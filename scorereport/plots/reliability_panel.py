@@ -48,6 +48,8 @@ _LARGE = 250.0
 _BARS = 0.13
 #: Width and height of the numbers in a panel, in points.
 _BOX = (56.0, 33.0)
+#: Panels with a shorter side have no room for the numbers.
+_LEAST_FOR_NUMBERS = 2 * _BOX[0]
 
 
 class HasCurves(Protocol):
@@ -126,7 +128,7 @@ class ReliabilityPanel(NamedTuple):
         self._draw_histogram()
         self.draw_references()
         self.draw_curve()
-        if with_numbers:
+        if with_numbers and self.side >= _LEAST_FOR_NUMBERS:
             self._write_numbers()
         self._write_share_beyond()
 
