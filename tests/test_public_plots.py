@@ -112,6 +112,20 @@ def test_keywords_of_matplotlib_reach_the_curves(name):
     assert {line.get_linewidth() for line in lines} == {3.5}
 
 
+@pytest.mark.parametrize(("name", "label"), [("trend", "logit"), ("groups", "logit"), ("retention", "RPS")])
+@pytest.mark.parametrize("is_given", [True, False])
+def test_keywords_reach_lines_and_points_of_other_plots(name, label, is_given):
+    axes = plt.figure().add_subplot() if is_given else None
+    drawn = sr.plots.draw_kind(source_of(name), name, ax=axes, color="crimson", alpha=0.5)
+    line = line_of(drawn.axes[0] if isinstance(drawn, Figure) else drawn, label)
+    assert (to_hex(line.get_color()), line.get_alpha()) == (to_hex("crimson"), 0.5)
+    difference = binary_evaluation().plot("murphy_difference", ax=axes, color="crimson", lw=4)
+    widths = {
+        one.get_linewidth() for one in difference.get_lines() if to_hex(one.get_color()) == to_hex("crimson")
+    }
+    assert 4 in widths
+
+
 @pytest.mark.parametrize("name", CURVES)
 def test_names_are_written_beside_the_curves_or_left_to_a_legend(name):
     y, forecasts = make_forecasts()

@@ -107,7 +107,8 @@ def _draw_rows(axes: Axes, rows: _Rows, limits: tuple[float, float], styles: Lin
     for place, name in enumerate(rows.models):
         y = np.arange(len(rows.values), dtype=np.float64) + (place - (len(rows.models) - 1) / 2) * step
         found = [_numbers(values.get(name)) for values in rows.values]
-        _draw_model(axes, np.array(found), y, styles.looks[place], size, name)
+        points = {"markersize": size, "label": name, **styles.keywords}
+        _draw_model(axes, np.array(found), y, styles.looks[place], points)
 
 
 def _numbers(value: MeasureValue | None) -> tuple[float, float, float]:
@@ -115,7 +116,7 @@ def _numbers(value: MeasureValue | None) -> tuple[float, float, float]:
 
 
 def _draw_model(
-    axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, size: float, name: str
+    axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, points: dict[str, Any]
 ) -> None:
     """Draw points and intervals of one model; an arrow where an interval extends beyond the axis."""
     first, last = axes.get_xlim()
@@ -125,17 +126,9 @@ def _draw_model(
     for end, is_cut, marker in ((first, lower < first, "<"), (last, upper > last, ">")):
         if is_cut.any():  # an empty line that is not clipped would count in the layout of a figure
             axes.plot(np.full(is_cut.sum(), end), y[is_cut], marker=marker, markersize=2.5, mew=0, **style)
-    axes.plot(
-        point,
-        y,
-        marker=look.marker,
-        markersize=size,
-        mec=PAPER,
-        mew=0.3 if size > 4 else 0,
-        zorder=4,
-        label=name,
-        **style,
-    )
+    edge = 0.3 if points["markersize"] > 4 else 0
+    own = {"marker": look.marker, "markeredgecolor": PAPER, "markeredgewidth": edge, "zorder": 4}
+    axes.plot(point, y, **{**style, **own, **points})
 
 
 def _write_rows(canvas: Canvas, rows: _Rows, top: float) -> None:
@@ -161,7 +154,7 @@ def groups(
     measure: str | None = None,
     column: str | None = None,
     ax: Axes | None = None,
-    color: Any = None,
+    **keywords: Any,
 ) -> Axes:
     """Draw a forest plot: a measure of all models in each group, with intervals; return the Axes.
 
@@ -176,13 +169,13 @@ def groups(
         The column whose groups are drawn; all columns unless given.
     ax
         The Axes to draw into, which keep their style; without it, a new figure in the style of the report.
-    color
-        The colour of the intervals, for all models or one for each.
+    keywords
+        Keywords of Matplotlib for the points, such as `color` (for all models, or a list) or `markersize`.
     """
     found = _find_groups(source, column)
     measure = measure or main_measure(found)
     measure_label(measure, found)
-    styles = line_styles(len(model_names(found)), {} if color is None else {"color": color})
+    styles = line_styles(len(model_names(found)), keywords)
     if ax is None:
         return draw_figure(lambda: _draw_forest(found, measure, styles), styles.chosen).axes[0]
     with open_axes(ax, styles.chosen) as panel:

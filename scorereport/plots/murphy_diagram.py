@@ -14,7 +14,7 @@ from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes, open_panel, public_plot
-from scorereport.plots.style import HEAVY, INK, MUTED, SIZE, lighten, line_styles, model_style, report_style
+from scorereport.plots.style import HEAVY, INK, MUTED, SIZE, lighten, line_styles, report_style
 from scorereport.plots.text import format_probability, join_sentences, shorten_text, wrap
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
 
 
 def murphy_difference(
-    source: Any, *, pair: tuple[str, str] | None = None, ax: Axes | None = None
+    source: Any, *, pair: tuple[str, str] | None = None, ax: Axes | None = None, **keywords: Any
 ) -> Axes | Figure:
     """Draw the differences of Murphy curves between models, with pointwise and simultaneous bands.
 
@@ -127,18 +127,21 @@ def murphy_difference(
         The names of both models of one pair, in any order; all pairs unless given.
     ax
         The Axes to draw into, for one pair.
+    keywords
+        Keywords of Matplotlib for the line, such as `color` or `linewidth`.
     """
     differences = _find_differences(source, pair)
+    style = line_styles(1, keywords)
     if ax is None:
-        figure = draw_figure(lambda: plot_murphy_differences(differences))
+        figure = draw_figure(lambda: _draw_pairs(differences, style), style.chosen)
         return figure.axes[0] if len(differences) == 1 else figure
     if len(differences) > 1:
         raise UsageError(f"One Axes shows one pair; got {len(differences)}. Name it by `pair`.")
-    with open_axes(ax) as panel:
+    with open_axes(ax, style.chosen) as panel:
         reach = _reach(differences)
         set_axis(ax, "x", UNIT, list(window_ticks(UNIT)), "Cost ratio θ")
         set_axis(ax, "y", (-reach, reach), list(even_ticks(-reach, reach, 4)), "Difference")
-        _draw_difference(panel, differences[0])
+        _draw_difference(panel, differences[0], style)
     return ax
 
 
@@ -159,27 +162,31 @@ def _find_differences(source: Any, pair: Sequence[str] | None) -> Sequence[Murph
 
 def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
     """Draw the Murphy differences of up to six pairs of models with their bands."""
+    with report_style():
+        return _draw_pairs(differences, line_styles(1))
+
+
+def _draw_pairs(differences: Sequence[MurphyDifference], style: LineStyles) -> Figure:
     shown = differences[:_MOST_PANELS]
     columns = min(len(shown), 2)
     width = (WIDTH - _SMALL_LEFT - _RIGHT - (columns - 1) * _GAP) / columns
-    with report_style():
-        canvas = Canvas.of(WIDTH, -(-len(shown) // columns) * _ROW + 5.0)
-        reach = _reach(shown)
-        for place, difference in enumerate(shown):
-            row, column = divmod(place, columns)
-            left, top = _SMALL_LEFT + column * (width + _GAP), row * _ROW + _HEADING
-            axes = canvas.panel(left, top, width, _SMALL_HEIGHT)
-            is_lowest = place + columns >= len(shown)
-            set_axis(axes, "x", UNIT, list(window_ticks(UNIT)), "Cost ratio θ" if is_lowest else "")
-            ticks = list(even_ticks(-reach, reach, 4))
-            set_axis(axes, "y", (-reach, reach), ticks, "" if column else "Difference")
-            if column:
-                axes.set_yticklabels([])
-            _draw_difference(
-                SizedAxes(axes, width * POINTS_PER_MM, _SMALL_HEIGHT * POINTS_PER_MM), difference
-            )
-            canvas.write(left, top - 1.5, _pair(difference, width), va="bottom", size=SIZE, weight=HEAVY)
-        return canvas.figure
+    canvas = Canvas.of(WIDTH, -(-len(shown) // columns) * _ROW + 5.0)
+    reach = _reach(shown)
+    for place, difference in enumerate(shown):
+        row, column = divmod(place, columns)
+        left, top = _SMALL_LEFT + column * (width + _GAP), row * _ROW + _HEADING
+        axes = canvas.panel(left, top, width, _SMALL_HEIGHT)
+        is_lowest = place + columns >= len(shown)
+        set_axis(axes, "x", UNIT, list(window_ticks(UNIT)), "Cost ratio θ" if is_lowest else "")
+        ticks = list(even_ticks(-reach, reach, 4))
+        set_axis(axes, "y", (-reach, reach), ticks, "" if column else "Difference")
+        if column:
+            axes.set_yticklabels([])
+        _draw_difference(
+            SizedAxes(axes, width * POINTS_PER_MM, _SMALL_HEIGHT * POINTS_PER_MM), difference, style
+        )
+        canvas.write(left, top - 1.5, _pair(difference, width), va="bottom", size=SIZE, weight=HEAVY)
+    return canvas.figure
 
 
 def _pair(difference: MurphyDifference, width: float) -> str:
@@ -200,9 +207,9 @@ def _reach(differences: Sequence[MurphyDifference]) -> float:
     return 1.3 * largest or 1.0
 
 
-def _draw_difference(panel: SizedAxes, difference: MurphyDifference) -> None:
+def _draw_difference(panel: SizedAxes, difference: MurphyDifference, style: LineStyles) -> None:
     axes, scale = panel.axes, panel.scale
-    theta, look = difference.theta, model_style(0)
+    theta, look = difference.theta, style.looks[0]
     for lower, upper, colour in (
         (difference.simultaneous_lower, difference.simultaneous_upper, lighten(look.colour, 0.13)),
         (difference.lower, difference.upper, lighten(look.colour, 0.3)),
@@ -211,7 +218,7 @@ def _draw_difference(panel: SizedAxes, difference: MurphyDifference) -> None:
             x, y = simplify(np.append(theta, theta[::-1]), np.append(lower, upper[::-1]), scale)
             fill_outline(axes, x, y, color=colour, linewidth=0)
     axes.plot(UNIT, (0, 0), color=INK, linewidth=0.5)
-    axes.plot(*simplify(theta, difference.difference, scale), color=look.colour, linewidth=1.2)
+    axes.plot(*simplify(theta, difference.difference, scale), **style.of(0, 1.2))
     place, ha = (0.01, "left") if _has_room_left(difference) else (0.99, "right")
     for name, height, side in ((difference.second, 0.97, "top"), (difference.first, 0.03, "bottom")):
         text = f"{shorten_text(name, 0.6 * panel.width, size=7.5)} better"

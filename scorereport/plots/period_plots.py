@@ -40,7 +40,7 @@ _LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT = 15.0, 2.0, 142.0, 66.0
 
 
 def trend(
-    source: Any, *, measure: str | None = None, ax: Axes | None = None, color: Any = None
+    source: Any, *, measure: str | None = None, ax: Axes | None = None, **keywords: Any
 ) -> Axes | Figure:
     """Draw a measure of all models over time, with intervals; return the Axes.
 
@@ -55,14 +55,14 @@ def trend(
         As in `groups`.
     ax
         The Axes to draw into, which keep their style; without it, a new figure in the style of the report.
-    color
-        The colour of the lines, for all models or one for each.
+    keywords
+        Keywords of Matplotlib for the lines, such as `color` (for all models, or a list) or `linewidth`.
     """
     if _is_trend(source):
         return draw_figure(lambda: plot_trend(source, ()))
     found = _find_windows(source)
     measure = measure or main_measure(found)
-    styles = line_styles(len(model_names(found)), {} if color is None else {"color": color})
+    styles = line_styles(len(model_names(found)), keywords)
     with open_panel(ax, _open_wide, styles.chosen) as panel:
         _draw_windows(panel, found, measure, styles)
     return panel.axes
@@ -117,8 +117,9 @@ def _draw_windows(panel: SizedAxes, windows: Sequence[GroupResult], measure: str
         write_placeholder(axes, "No period has enough rows to be scored.")
         return
     series = [_series([row.get(name) for row in values], n, len(names)) for n, name in enumerate(names)]
-    for look, (x, y, lower, upper) in zip(styles.looks, series, strict=True):
-        _draw_series(axes, x, y, (lower, upper), look)
+    for place, (x, y, lower, upper) in enumerate(series):
+        line = {"label": names[place], **styles.of(place, 1.0)}
+        _draw_series(axes, x, y, (lower, upper), styles.looks[place], line)
     whiskers = [
         (np.repeat(x[k], 2), np.array([lower[k], upper[k]]))
         for x, _, lower, upper in series
@@ -149,10 +150,15 @@ def _series(values: Sequence[MeasureValue | None], place: int, n: int) -> tuple[
 
 
 def _draw_series(
-    axes: Axes, x: FloatArray, y: FloatArray, bounds: tuple[FloatArray, FloatArray], look: ModelStyle
+    axes: Axes,
+    x: FloatArray,
+    y: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+    look: ModelStyle,
+    line: dict[str, Any],
 ) -> None:
     axes.vlines(x, *bounds, color=look.colour, linewidth=0.7, zorder=2)
-    axes.plot(x, y, zorder=3, **look.line(1.0))
+    axes.plot(x, y, **{"zorder": 3, **line})
     axes.plot(x, y, linestyle="none", marker=look.marker, markersize=4, color=look.colour, mec=PAPER, mew=0.4)
 
 

@@ -14,7 +14,7 @@ from scorereport.plots.geometry import even_ticks
 from scorereport.plots.label_placement import CurveLabel, label_curves
 from scorereport.plots.plotted_models import is_class_model, is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes
-from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, model_style, report_style
+from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, line_styles, report_style
 from scorereport.plots.text import clean_text, join_sentences, shorten_text, text_width, wrap
 from scorereport.scores.registry import REGISTRY
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.plots.style import LineStyles
     from scorereport.results.class_records import ClassModelResult
 
 _LEFT, _RIGHT, _GAP = 10.5, 3.0, 11.5
@@ -62,7 +63,12 @@ class _Grid:
 
 
 def retention(
-    source: Any, *, metric: str | None = None, ax: Axes | None = None, labels: bool = True
+    source: Any,
+    *,
+    metric: str | None = None,
+    ax: Axes | None = None,
+    labels: bool = True,
+    **keywords: Any,
 ) -> Axes | Figure:
     """Draw retention curves: a metric on the retained cases against the share of cases set aside.
 
@@ -79,22 +85,25 @@ def retention(
         The Axes to draw into, for one model.
     labels
         Whether the scores are named beside their curves.
+    keywords
+        Keywords of Matplotlib for the curves, such as `color` (for all scores, or a list) or `linewidth`.
     """
     models = _find_models(source)
-    known = _metrics(models)
+    known, styles = _metrics(models), line_styles(len(_scores(models)), keywords)
     if metric is not None and metric not in known:
         raise UsageError(f"`metric` must be one of {join_words(known)}; got {metric!r}.")
     if ax is None:
-        figure = draw_figure(lambda: _draw_figure(models, known if metric is None else [metric]))
+        metrics = known if metric is None else [metric]
+        figure = draw_figure(lambda: _draw_figure(models, metrics, styles), styles.chosen)
         return figure.axes[0] if len(figure.axes) == 1 else figure
     if len(models) > 1:
         raise UsageError(f"One Axes shows one model; got {len(models)}. Pass one of `class_models`.")
-    with open_axes(ax) as panel:
+    with open_axes(ax, styles.chosen) as panel:
         bands, scores = _of_metric(models, metric or known[0]), _scores(models)
         _set_axes(ax, bands, is_lowest=True)
         ax.set_ylabel(_label(metric or known[0]))
-        _draw_bands(ax, bands, scores)
-        names = [CurveLabel(_label(band.score), model_style(scores.index(band.score))) for band in bands]
+        _draw_bands(ax, bands, scores, styles)
+        names = [CurveLabel(_label(band.score), styles.looks[scores.index(band.score)]) for band in bands]
         label_curves(panel, [(100 * b.fraction, b.value) for b in bands], names if labels else ())
     return ax
 
@@ -111,20 +120,20 @@ def _find_models(source: Any) -> tuple[ClassModelResult, ...]:
 def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
     """Draw each metric on the retained cases against the share of cases set aside, for every score."""
     with report_style():
-        return _draw_figure(models, _metrics(models))
+        return _draw_figure(models, _metrics(models), line_styles(len(_scores(models))))
 
 
-def _draw_figure(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> Figure:
+def _draw_figure(models: Sequence[ClassModelResult], metrics: Sequence[str], styles: LineStyles) -> Figure:
     grid = _choose_grid(models, metrics)
     canvas = Canvas.of(WIDTH, grid.bottom)
-    _draw_key(canvas, _scores(models))
+    _draw_key(canvas, _scores(models), styles)
     panels = [(model, metric) for model in models for metric in metrics]
     for place, (model, metric) in enumerate(panels):
         left, top = grid.corner(place)
         axes = canvas.panel(left, top, grid.width, grid.height)
         is_lowest = place + grid.columns >= len(panels)
         _set_axes(axes, _of_metric(models, metric), is_lowest=is_lowest)
-        _draw_bands(axes, _of_metric([model], metric), _scores(models))
+        _draw_bands(axes, _of_metric([model], metric), _scores(models), styles)
         if len(models) == 1 or place < len(metrics):
             _write_heading(canvas, (left, top - _above(models)), metric, grid.width)
         if len(models) > 1 and metric == metrics[0]:
@@ -201,12 +210,12 @@ def _key_rows(scores: Sequence[str]) -> list[list[tuple[float, float, str]]]:
     return rows
 
 
-def _draw_key(canvas: Canvas, scores: Sequence[str]) -> None:
+def _draw_key(canvas: Canvas, scores: Sequence[str], styles: LineStyles) -> None:
     """Draw the key: the names of the scores, each with a sample of its line."""
     places = [place for row in _key_rows(scores) for place in row]
     for number, (left, top, text) in enumerate(places):
         middle = top + _KEY_ROW / 2
-        canvas.line((left, middle + 0.2), (left + _SAMPLE, middle + 0.2), **model_style(number).line())
+        canvas.line((left, middle + 0.2), (left + _SAMPLE, middle + 0.2), **styles.of(number))
         canvas.write(left + _SAMPLE + _AFTER_SAMPLE, middle, text, va="center_baseline", size=SMALL)
 
 
@@ -228,14 +237,18 @@ def _limits(bands: Sequence[RetentionBand]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _draw_bands(axes: Axes, bands: Sequence[RetentionBand], scores: Sequence[str]) -> None:
+def _draw_bands(
+    axes: Axes, bands: Sequence[RetentionBand], scores: Sequence[str], styles: LineStyles
+) -> None:
     if not any(np.isfinite(band.value).any() for band in bands):
         write_placeholder(axes, "not defined")
     veil = 1 - (1 - _VEIL) ** (1 / len(bands))
     for band in bands:
-        look, x = model_style(scores.index(band.score)), 100 * band.fraction
-        axes.fill_between(x, band.lower, band.upper, color=look.colour, alpha=veil, linewidth=0, zorder=1.5)
-        axes.plot(x, band.value, marker="o" if len(x) == 1 else None, markersize=3, **look.line(1.2))
+        place, x = scores.index(band.score), 100 * band.fraction
+        colour, marker = styles.looks[place].colour, "o" if len(x) == 1 else None
+        axes.fill_between(x, band.lower, band.upper, color=colour, alpha=veil, linewidth=0, zorder=1.5)
+        line = {"marker": marker, "markersize": 3, "label": _label(band.score), **styles.of(place, 1.2)}
+        axes.plot(x, band.value, **line)
 
 
 def describe_retention(models: Sequence[ClassModelResult]) -> str:
