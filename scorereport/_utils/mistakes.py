@@ -50,6 +50,23 @@ _MONTHS = 12
 _MOST_READ, _LONGEST_SHOWN = 1000, 40
 #: Labels that usually mean that the event was observed.
 _EVENTS = ["1", "yes", "y", "true", "t", "positive", "event", "case", "default", "bad", "dead", "died", "2"]
+#: Labels that usually mean that it was not, also in other languages.
+_OTHERS = {
+    "0",
+    "no",
+    "n",
+    "false",
+    "f",
+    "negative",
+    "none",
+    "good",
+    "alive",
+    "nein",
+    "non",
+    "nee",
+    "nie",
+    "não",
+}
 COMMA_HINT = ' Write decimals with a point; for a CSV file, pass decimal="," (--decimal ,).'
 CLASSES_HINT = " For models of several classes, name these in `classes` (--classes)."
 _SEVERAL_HINT = " For models of several classes, use `evaluate` with `classes`."
@@ -137,10 +154,17 @@ def _can_be_shown(labels: Iterable[str]) -> bool:
 
 
 def choose_event(labels: Sequence[str]) -> str:
-    """Return the label that more probably means the event, for an example in a message."""
+    """Return the label that more probably means the event, for an example in a message.
+
+    >>> choose_event(["no", "yes"]), choose_event(["ja", "nein"]), choose_event(["bad", "good"])
+    ('yes', 'ja', 'bad')
+    """
     if set(labels) == {"1", "2"}:
         return "2"
-    known = [label for label in labels if label.lower() in _EVENTS]
+    left = [label for label in labels if label.lower() not in _OTHERS]
+    known = left if len(left) == 1 else [label for label in labels if label.lower() in _EVENTS]
+    if len(known) == 1:
+        return known[0]
     return min(known, key=lambda label: _EVENTS.index(label.lower())) if known else sorted(labels)[-1]
 
 
