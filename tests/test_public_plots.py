@@ -250,6 +250,19 @@ def test_a_trend_is_drawn_from_periods_or_from_several_evaluations():
     assert labels == ["May", "June"]
 
 
+def test_differences_are_drawn_from_arrays_too():
+    y, forecasts = make_forecasts()
+    axes = sr.plots.murphy_difference(y, forecasts)
+    expected = sr.inference.murphy_difference(y, *forecasts.values(), resamples=None)
+    drawn = max(axes.get_lines(), key=lambda line: len(line.get_xdata()))
+    x, height = drawn.get_data()
+    np.testing.assert_array_equal(height, expected.difference[np.searchsorted(expected.theta, x)])
+    three = sr.plots.murphy_difference(y, {**forecasts, "flat": np.full(len(y), 0.4)})
+    assert len(three.axes) == 3
+    with pytest.raises(sr.UsageError, match=r"^`y_prob` must be a mapping of names"):
+        sr.plots.murphy_difference(y, forecasts["logit"])
+
+
 def test_decisions_at_a_threshold_are_counted():
     axes = sr.plots.confusion([0, 0, 0, 1, 1], [0.1, 0.5, 0.2, 0.6, 0.4])
     assert sorted(text.get_text() for text in axes.texts) == ["33", "50", "50", "67"]

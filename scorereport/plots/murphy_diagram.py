@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,7 +114,13 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
 
 
 def murphy_difference(
-    source: Any, *, pair: tuple[str, str] | None = None, ax: Axes | None = None, **keywords: Any
+    source: Any,
+    y_prob: Mapping[str, ArrayLike] | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pair: tuple[str, str] | None = None,
+    ax: Axes | None = None,
+    **keywords: Any,
 ) -> Axes | Figure:
     """Draw the differences of Murphy curves between models, with pointwise and simultaneous bands.
 
@@ -122,7 +130,11 @@ def murphy_difference(
     Parameters
     ----------
     source
-        An `Evaluation` of several models, or its records `evaluation.comparisons.murphy`.
+        An `Evaluation` of several models, its records `evaluation.comparisons.murphy`, or outcomes 0 and 1.
+    y_prob
+        With outcomes: a mapping of names to the probabilities of two or more models.
+    sample_weight
+        With outcomes: the weights of the cases.
     pair
         The names of both models of one pair, in any order; all pairs unless given.
     ax
@@ -130,7 +142,8 @@ def murphy_difference(
     keywords
         Keywords of Matplotlib for the line, such as `color` or `linewidth`.
     """
-    differences = _find_differences(source, pair)
+    found = source if y_prob is None else _compare_arrays(source, y_prob, sample_weight)
+    differences = _find_differences(found, pair)
     style = line_styles(1, keywords)
     if ax is None:
         figure = draw_figure(lambda: _draw_pairs(differences, style), style.chosen)
@@ -143,6 +156,20 @@ def murphy_difference(
         set_axis(ax, "y", (-reach, reach), list(even_ticks(-reach, reach, 4)), "Difference")
         _draw_difference(panel, differences[0], style)
     return ax
+
+
+def _compare_arrays(
+    y_true: ArrayLike, y_prob: Mapping[str, ArrayLike], sample_weight: ArrayLike | None
+) -> list[MurphyDifference]:
+    """Compare all pairs of models, with as many draws as in an evaluation."""
+    from scorereport.inference.dominance import murphy_difference as compare
+
+    if not isinstance(y_prob, Mapping) or len(y_prob) < 2:
+        raise UsageError("`y_prob` must be a mapping of names to the probabilities of two or more models.")
+    return [
+        compare(y_true, p, q, names=(str(a), str(b)), resamples=None, sample_weight=sample_weight)
+        for (a, p), (b, q) in combinations(y_prob.items(), 2)
+    ]
 
 
 def _find_differences(source: Any, pair: Sequence[str] | None) -> Sequence[MurphyDifference]:
