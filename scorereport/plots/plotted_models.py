@@ -67,19 +67,27 @@ def find_models(
     ----------
     source : an `Evaluation`, a `Corp` fit, a mapping of names to fits, one or several records of models, or
         outcomes
-    y_prob : with outcomes, the probabilities of one model, or a mapping of names to those of several
+    y_prob : with outcomes, the probabilities of one model, or a mapping or frame of those of several
     sample_weight : with outcomes, the weights of the cases
     """
     if y_prob is not None:
         from scorereport.reliability.fit import corp
 
-        forecasts = y_prob if isinstance(y_prob, Mapping) else {name_of(y_prob): y_prob}
+        forecasts = name_forecasts(y_prob)
         return tuple(
-            FittedModel(model=str(name), fit=corp(source, p, sample_weight)) for name, p in forecasts.items()
+            FittedModel(model=name, fit=corp(source, p, sample_weight)) for name, p in forecasts.items()
         )
     if sample_weight is not None:
         raise UsageError("`sample_weight` needs outcomes and `y_prob`; a fit has its weights already.")
     return _of_results(source)
+
+
+def name_forecasts(y_prob: Any) -> dict[str, Any]:
+    """Return the forecasts of each model: of a mapping, the columns of a frame, or one array."""
+    names = y_prob if isinstance(y_prob, Mapping) else getattr(y_prob, "columns", None)
+    if names is None:
+        return {name_of(y_prob): y_prob}
+    return {str(name): y_prob[name] for name in names}
 
 
 def name_of(y_prob: Any) -> str:

@@ -32,7 +32,7 @@ _PARAMETERS = """Parameters
     source
         An `Evaluation`, a fit of `corp`, a mapping of names to fits, or outcomes 0 and 1.
     y_prob
-        With outcomes: the probabilities of one model, or a mapping of names to those of several models.
+        With outcomes: the probabilities of one model, or a mapping or a frame of those of several models.
     sample_weight
         With outcomes: the weights of the cases.
     ax
