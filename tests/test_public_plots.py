@@ -7,6 +7,8 @@ import pickle
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
@@ -73,10 +75,19 @@ def test_all_sources_give_the_same_curves(name, n):
 
 def test_one_array_is_named_by_its_series():
     y, forecasts = make_forecasts()
-    series = __import__("pandas").Series(forecasts["logit"], name="my model")
+    series = pd.Series(forecasts["logit"], name="my model")
     assert line_of(sr.plots.roc(y, series), "my model") is not None
     assert line_of(sr.plots.roc(y, forecasts["logit"]), "forecast") is not None
     assert line_of(fit_of("logit").plot("roc"), "forecast") is not None
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_frame_of_forecasts_is_drawn_by_its_columns(library):
+    y, forecasts = make_forecasts()
+    of_frame, of_mapping = sr.plots.roc(y, library.DataFrame(forecasts)), sr.plots.roc(y, forecasts)
+    for name in forecasts:
+        points = [line_of(axes, name).get_xydata() for axes in (of_frame, of_mapping)]
+        np.testing.assert_array_equal(*points)
 
 
 def test_weights_equal_repeated_rows():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline,
 from scorereport.plots.cost_curves import draw_curves, name_curves, open_wide
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
-from scorereport.plots.plotted_models import find_models, is_evaluation
+from scorereport.plots.plotted_models import find_models, is_evaluation, name_forecasts
 from scorereport.plots.public_figures import draw_figure, open_axes, open_panel, public_plot
 from scorereport.plots.style import HEAVY, INK, MUTED, SIZE, lighten, line_styles, report_style
 from scorereport.plots.text import format_probability, join_sentences, shorten_text, wrap
@@ -115,7 +114,7 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
 
 def murphy_difference(
     source: Any,
-    y_prob: Mapping[str, ArrayLike] | None = None,
+    y_prob: Any = None,
     *,
     sample_weight: ArrayLike | None = None,
     pair: tuple[str, str] | None = None,
@@ -132,7 +131,7 @@ def murphy_difference(
     source
         An `Evaluation` of several models, its records `evaluation.comparisons.murphy`, or outcomes 0 and 1.
     y_prob
-        With outcomes: a mapping of names to the probabilities of two or more models.
+        With outcomes: a mapping or a frame of the probabilities of two or more models.
     sample_weight
         With outcomes: the weights of the cases.
     pair
@@ -159,16 +158,17 @@ def murphy_difference(
 
 
 def _compare_arrays(
-    y_true: ArrayLike, y_prob: Mapping[str, ArrayLike], sample_weight: ArrayLike | None
+    y_true: ArrayLike, y_prob: Any, sample_weight: ArrayLike | None
 ) -> list[MurphyDifference]:
     """Compare all pairs of models, with as many draws as in an evaluation."""
     from scorereport.inference.dominance import murphy_difference as compare
 
-    if not isinstance(y_prob, Mapping) or len(y_prob) < 2:
+    forecasts = name_forecasts(y_prob)
+    if len(forecasts) < 2:
         raise UsageError("`y_prob` must be a mapping of names to the probabilities of two or more models.")
     return [
-        compare(y_true, p, q, names=(str(a), str(b)), resamples=None, sample_weight=sample_weight)
-        for (a, p), (b, q) in combinations(y_prob.items(), 2)
+        compare(y_true, p, q, names=(a, b), resamples=None, sample_weight=sample_weight)
+        for (a, p), (b, q) in combinations(forecasts.items(), 2)
     ]
 
 
