@@ -37,10 +37,10 @@ def evaluate(source, engine="memory", **named):
     return sr.evaluate(source, **{**NAMED, "resamples": 0, "engine": engine, **named})
 
 
-def too_long(length, row, name="g"):
+def too_long(length, row, name="g", file=""):
+    place = f"line {row + 2} of {file}" if file else f"row {row}"
     return exactly(
-        f"`{name}` must hold texts of at most 1,000 characters; "
-        f"got one of {length:,} characters at row {row}."
+        f"`{name}` must hold texts of at most 1,000 characters; got one of {length:,} characters at {place}."
     )
 
 
@@ -221,7 +221,8 @@ def test_long_labels_are_refused_wherever_they_come_from(tmp_path, engine, kind)
     else:
         source, table = write_as(tmp_path, kind, frame)
     length = 1001 if kind == "sqlite" else 1500  # no more characters are read
-    with pytest.raises(sr.DataError, match=too_long(length, 2)):
+    file = f"p.{kind}" if kind.startswith("csv") else ""
+    with pytest.raises(sr.DataError, match=too_long(length, 2, file=file)):
         evaluate(source, engine, table=table)
 
 

@@ -346,7 +346,7 @@ def _recording(
         (
             {"y": [0, 1, 2, 2]},
             {},
-            r"`y` must hold 0 and 1, or True and False; got '2' \(2 of 4 rows\)\. For other",
+            r"`y` must hold 0 and 1, or True and False; got '2' \(2 of 4 rows\)\. For models of several ",
         ),
         (
             {"y": list("abca")},
