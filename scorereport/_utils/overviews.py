@@ -157,6 +157,6 @@ def _html_head(name: str, align: str) -> str:
 
 def _html_row(cells: Sequence[str], align: str) -> str:
     label, *values = map(_html_text, cells)
-    head = f'<th scope="row" style="text-align: left; font-weight: 400">{label}</th>'
+    head = f'<th scope="row" style="text-align: left; font-weight: 400; padding-right: 1em">{label}</th>'
     others = "".join(f'<td style="text-align: {align}">{value}</td>' for value in values)
     return f"<tr>{head}{others}</tr>"
