@@ -86,7 +86,10 @@ def test_weights_reach_the_fits_of_the_folds():
     weight = 1.0 + np.arange(len(y)) % 3
     results = cross_validate(LogisticRegression(), data, y, cv=3, return_estimator=True, return_indices=True)
     pooled = sr.MurphyDisplay.from_cv_results(results, data, y, sample_weight=weight)
-    assert pooled.models[0].fit.n == weight.sum()
+    forecast = np.empty(len(y))
+    for model, rows in zip(results["estimator"], results["indices"]["test"], strict=True):
+        forecast[rows] = model.predict_proba(data.iloc[rows])[:, 1]
+    pd.testing.assert_frame_equal(pooled.models[0].fit.bins, sr.corp(y, forecast, weight).bins)
 
 
 @pytest.mark.parametrize(
