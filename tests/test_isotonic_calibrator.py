@@ -47,7 +47,8 @@ def test_check_estimator_passes_as_a_whole():
     results = check_estimator(sr.IsotonicCalibrator(), on_fail=None)
     assert len(results) > 40
     assert {one["status"] for one in results} <= {"passed", "skipped"}
-    assert [one["check_name"] for one in results if one["status"] == "skipped"] == ["check_array_api_input"]
+    skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}  # it needs another package
 
 
 @pytest.mark.parametrize(("forecasts", "outcome"), [(3 * P, Y), (P, 2.5 * Y)])

@@ -70,7 +70,7 @@ PICTURES = {
 @pytest.mark.parametrize("name", list(PICTURES))
 def test_a_plot_looks_as_stored(name, tmp_path):
     drawn = PICTURES[name]()
-    figure = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
+    figure = drawn if isinstance(drawn, Figure) else drawn.figure.figure
     store_if_asked(figure, name)
     try:
         assert compare_picture(figure, name, tmp_path) < TOLERANCE
@@ -79,7 +79,7 @@ def test_a_plot_looks_as_stored(name, tmp_path):
 
 
 def test_another_picture_is_noticed(tmp_path):
-    figure = binary_evaluation().plot("roc", color=["purple", "green"]).get_figure(root=True)
+    figure = binary_evaluation().plot("roc", color=["purple", "green"]).figure.figure
     assert compare_picture(figure, "roc", tmp_path) > TOLERANCE
     plt.close("all")
 

@@ -49,7 +49,7 @@ def test_the_public_plots_are_listed_and_documented():
 def test_an_evaluation_is_drawn_into_a_new_figure_that_pyplot_shows(name):
     drawn = binary_evaluation().plot(name) if source_of(name).models else class_evaluation().plot(name)
     assert isinstance(drawn, (Axes, Figure))
-    figure = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
+    figure = drawn if isinstance(drawn, Figure) else drawn.figure.figure
     assert plt.fignum_exists(figure.number)
     assert len(figure.axes) >= 1
 
@@ -174,7 +174,7 @@ def test_all_that_is_drawn_is_visible_on_a_dark_background(name):
         axes = plt.figure().add_subplot()
         sr.plots.draw_kind(one_of(name), name, ax=axes)
         new = sr.plots.draw_kind(source_of(name), name)
-        figure = new if isinstance(new, Figure) else new.get_figure(root=True)
+        figure = new if isinstance(new, Figure) else new.figure.figure
         assert to_hex(figure.get_facecolor()) == "#000000"
     for text in [*axes.texts, *(text for one in figure.axes for text in one.texts)]:
         if text.get_text().strip():
@@ -222,7 +222,7 @@ def test_several_models_share_given_axes_or_have_panels_of_their_own():
 def test_labels_without_room_in_small_axes_are_left_out(name):
     small = plt.figure(figsize=(1.4, 1.2)).add_subplot()
     getattr(sr.plots, name)(*make_forecasts(), ax=small)
-    figure = small.get_figure(root=True)
+    figure = small.figure.figure
     figure.canvas.draw()
     boxes = [text.get_window_extent() for text in small.texts if text.get_text() in {"logit", "boost"}]
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
@@ -234,7 +234,7 @@ def test_labels_without_room_in_small_axes_are_left_out(name):
 
 
 def test_a_figure_can_be_stored_and_read_again():
-    figure = fit_of("logit").plot("roc").get_figure(root=True)
+    figure = fit_of("logit").plot("roc").figure.figure
     again = pickle.loads(pickle.dumps(figure))
     assert [one.get_xlabel() for one in again.axes] == ["False positive rate"]
 

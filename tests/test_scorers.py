@@ -191,7 +191,7 @@ def test_weights_are_routed_to_a_scorer():
         scorer = sr.scorers["brier"].set_score_request(sample_weight=True)
         model = LogisticRegression().set_fit_request(sample_weight=False)
         found = cross_validate(model, X, Y, cv=3, params={"sample_weight": W + 1}, scoring={"b": scorer})
-        plain = cross_validate(model, X, Y, cv=3, scoring={"b": sr.scorers["brier"]})
+        plain = cross_validate(model, X, Y, cv=3, params={}, scoring={"b": sr.scorers["brier"]})
     expected = []
     for train, test in StratifiedKFold(3).split(X, Y):
         fitted = LogisticRegression().fit(X[train], Y[train])

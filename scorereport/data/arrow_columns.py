@@ -100,9 +100,11 @@ def has_plain_type(kind: DataType) -> bool:
 
 
 def convert_to_pandas(values: ChunkedArray) -> Any:
-    """A column as a series of pandas, of the same type as in a table."""
+    """A column as a series of pandas, of the same type as in a table; a dictionary as its values."""
     import pyarrow as pa
 
+    if pa.types.is_dictionary(values.type):  # pandas does not take all types of indices
+        values = values.cast(values.type.value_type)
     return pa.table({"column": values}).to_pandas(ignore_metadata=True)["column"]
 
 

@@ -54,7 +54,7 @@ class CurveDisplay:
         if ax is None and len(self.models) > 1:
             _, ax = plt.subplots()
         self.ax_ = getattr(plots, self._plot)(self.models, ax=ax, **keywords)
-        self.figure_ = self.ax_.get_figure(root=True)  # type: ignore[assignment]
+        self.figure_ = self.ax_.figure.figure
         return self
 
     def to_frame(self) -> pd.DataFrame:

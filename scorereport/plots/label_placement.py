@@ -82,8 +82,8 @@ class SizedAxes(NamedTuple):
 
     @property
     def figure(self) -> Figure:
-        """Return the figure of the axes."""
-        return self.axes.get_figure(root=True)  # type: ignore[return-value]
+        """Return the whole figure, of which the axes may be in a part."""
+        return self.axes.figure.figure
 
     @property
     def scale(self) -> tuple[float, float]:
