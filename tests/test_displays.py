@@ -92,6 +92,15 @@ def test_weights_reach_the_fits_of_the_folds():
     pd.testing.assert_frame_equal(pooled.models[0].fit.bins, sr.corp(y, forecast, weight).bins)
 
 
+@pytest.mark.parametrize("kind", DISPLAYS)
+def test_the_points_of_the_curves_are_a_table(kind):
+    y, forecasts = make_forecasts()
+    frame = kind.from_predictions(y, forecasts["boost"], name="boost").to_frame()
+    assert set(frame["model"]) == {"boost"}
+    assert len(frame) > 20
+    assert frame.drop(columns="model").shape[1] >= 2
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
