@@ -281,6 +281,26 @@ def test_decisions_at_a_threshold_are_counted():
     assert sorted(text.get_text() for text in lower.texts) == ["100", "33", "67"]
 
 
+def numbers_of(axes):
+    """The percentages in the cells, by row."""
+    return {tuple(map(round, text.get_position()[::-1])): text.get_text() for text in axes.texts}
+
+
+def test_an_evaluation_in_memory_is_counted_at_a_threshold():
+    figure = binary_evaluation().plot("confusion", threshold=0.3)
+    assert numbers_of(figure.axes[0]) == numbers_of(fit_of("logit").plot("confusion", threshold=0.3))
+
+
+def test_classes_are_counted_from_arrays():
+    table = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
+    axes = sr.plots.confusion(["a", "b", "b", "c"], table, classes=["a", "b", "c"])
+    assert numbers_of(axes) == {(0, 0): "100", (1, 0): "50", (1, 1): "50", (2, 2): "100"}
+    weighted = sr.plots.confusion(
+        ["a", "b", "b", "c"], table, classes=list("abc"), sample_weight=[1, 3, 1, 1]
+    )
+    assert numbers_of(weighted)[1, 1] == "75"
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
@@ -321,9 +341,9 @@ def test_decisions_at_a_threshold_are_counted():
             "`pair` must be one of ('logit', 'boost'); got ('logit', 'forest').",
         ),
         (
-            lambda: binary_evaluation().plot("confusion"),
-            "The confusion matrix of a binary model at a threshold needs its rows: pass a fit of `corp`, or "
-            "outcomes with `y_prob`. `evaluation.thresholds` has the rates at a few thresholds.",
+            lambda: sr.plots.confusion(binary_evaluation().models),
+            "The confusion matrix at a threshold needs the rows, which are not in memory: pass a fit of "
+            "`corp`, or outcomes with `y_prob`. `evaluation.thresholds` has rates at a few thresholds.",
         ),
         (
             lambda: binary_evaluation().plot("distribution", ax=plt.figure().add_subplot()),

@@ -228,11 +228,12 @@ def as_toml(value):
     [
         ([0.2], "`limits` must be a dictionary, or the path of a TOML configuration; got [0.2]."),
         (None, "`limits` must be a dictionary, or the path of a TOML configuration; got None."),
-        ({"brier": None}, "limits: `limits.brier` must be a number, text, list or table; got None."),
         (
-            {"brier": {"fail": {1}}},
-            "limits: `limits.brier.fail` must be a number, text, list or table; got {1}.",
+            {"brier": None},
+            "limits: `limits.brier` must be text, a number, a date, true, false, a list or a table; "
+            "got None. To fix: leave the key out.",
         ),
+        ({"brier": {"fail": {1}}}, "limits: `limits.brier.fail` must be a number; got [1]."),
         ("absent.toml", "There is no configuration 'absent.toml'."),
     ],
 )

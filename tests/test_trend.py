@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ from scipy.stats import chi2, chi2_contingency, norm
 from scipy.stats import t as student
 
 import scorereport as sr
+from scorereport import plots
 from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
 from scorereport.configuration import SECTION_NAMES, parse_configuration
@@ -701,6 +703,16 @@ def test_the_figure_keeps_its_labels_apart(months, audits, models):
         points = axes.get_position().height * figure.get_size_inches()[1] * 72
         assert len(heights) == models
         assert all(above - below >= 9.4 / points for below, above in pairwise(heights))
+
+
+def test_the_public_plot_draws_the_trend_of_an_audit(months):
+    trend = find_drift(months[2], months[:2], **SETTINGS)
+    figure = plots.trend(trend)
+    assert [axes.get_ylim() for axes in figure.axes] == [
+        axes.get_ylim() for axes in plot_trend(trend, []).axes
+    ]
+    assert plt.fignum_exists(figure.number)
+    plt.close(figure)
 
 
 def test_points_stand_in_the_middle_of_their_periods(months):

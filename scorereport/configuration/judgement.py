@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_level, format_number
 from scorereport._utils.rules import show_value
+from scorereport.configuration.configuration_source import write_toml
 from scorereport.configuration.consistency import check_configuration
 from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
 from scorereport.configuration.limit_records import LimitMeasure, MeasurePart
@@ -25,7 +26,7 @@ from scorereport.configuration.limit_verdicts import (
     is_certain_warning,
 )
 from scorereport.configuration.measure_limits import known_measure
-from scorereport.configuration.toml_reader import parse_limits, read_configuration
+from scorereport.configuration.toml_reader import parse_configuration, read_configuration
 from scorereport.errors import UsageError
 from scorereport.inference.rare_cases import widen
 from scorereport.inference.time_errors import find_dependence
@@ -252,7 +253,7 @@ def judge_limits(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...
 
 def _read_limits(limits: Limits) -> Configuration:
     if isinstance(limits, Mapping):
-        return parse_limits(limits)
+        return parse_configuration(write_toml({"limits": limits}, "limits"), "limits")
     if isinstance(limits, (str, Path)):
         return read_configuration(limits)
     raise UsageError(

@@ -7,13 +7,11 @@ import math
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.rules import show_value
 from scorereport.configuration.configuration_rules import find_broken_rules
 from scorereport.configuration.configuration_tables import Configuration, EvaluationTable, Tables
 from scorereport.configuration.evaluation_keys import read_evaluation
@@ -30,6 +28,8 @@ from scorereport.configuration.messages import (
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import TypeAdapter
 
 #: Tables and keys whose texts may have several lines.
@@ -87,32 +87,6 @@ def parse_configuration(text: str, name: str = "configuration", *, folder: str =
         name=name,
         folder=folder,
     )
-
-
-def parse_limits(limits: Mapping[str, object]) -> Configuration:
-    """Check a dictionary like the table `[limits]` of a file, by the same rules, as a configuration.
-
-    >>> parse_limits({"brier": {"warn": 0.19, "fail": 0.21}}).limits.bounds[0][1].fail_upper
-    0.21
-    """
-    name = "limits"
-    tables, _ = _check_tables({"limits": _as_toml(limits, ("limits",))}, name)
-    return Configuration(limits=tables.limits, name=name)
-
-
-def _as_toml(value: object, path: tuple[str, ...]) -> Any:
-    """A value from Python as one that a TOML file can hold; NumPy's numbers are plain ones."""
-    if isinstance(value, Mapping):
-        return {str(key): _as_toml(item, (*path, str(key))) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_as_toml(item, path) for item in value]
-    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-    if isinstance(plain, (datetime, date, time)):
-        return _plain(plain, 1)
-    if not isinstance(plain, (str, float, int)):
-        rule = "must be a number, text, list or table"
-        raise UsageError(f"{path[0]}: `{join_key(path)}` {rule}; got {show_value(value)}.")
-    return plain
 
 
 def decode_text(content: bytes, name: str) -> str:

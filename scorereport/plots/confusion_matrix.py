@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray
+    from scorereport.data.predictions import ClassPredictions
     from scorereport.plots.plotted_models import PlottedModel
     from scorereport.results.class_records import ClassModelResult
 
@@ -93,6 +94,7 @@ def confusion(
     y_prob: Any = None,
     *,
     threshold: float = 0.5,
+    classes: Sequence[object] | None = None,
     sample_weight: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes | Figure:
@@ -104,16 +106,22 @@ def confusion(
     Parameters
     ----------
     source
-        An `Evaluation` of models of K classes, or a record of one of its models; a fit of `corp`, or outcomes
-        0 and 1 with `y_prob`, for decisions at a threshold.
+        An `Evaluation`, or a record of one of its models of K classes; a fit of `corp`; or outcomes with
+        `y_prob`.
     y_prob, sample_weight
-        As in `reliability`.
+        As in `reliability`; with `classes`, each model has a column for each class.
+    classes
+        With outcomes: the labels of K classes.
     threshold
         Of binary forecasts: an event is predicted where the forecast is not below it.
     ax
         The Axes to draw into, for one model.
     """
-    tables, labels = _find_tables(source, y_prob, sample_weight, threshold)
+    tables, labels = (
+        _find_tables(source, y_prob, sample_weight, threshold)
+        if classes is None
+        else _count_classes(source, y_prob, sample_weight, classes)
+    )
     if ax is None:
         figure = draw_figure(lambda: _draw_figure(tables, labels))
         return figure.axes[0] if len(tables) == 1 else figure
@@ -139,16 +147,35 @@ def _find_tables(
         counts = np.array(source.confusion.counts)
         return {source.model: counts}, tuple(str(place) for place in range(len(counts)))
     check_inside(threshold, "threshold", 0, 1, closed="both")
+    if is_evaluation(source) and source.predictions is not None:
+        rows = source.predictions
+        source, y_prob, sample_weight = rows.outcome, rows.forecasts, rows.weight
     models = find_models(source, y_prob, sample_weight)
     return {model.model: _count_decisions(model, threshold) for model in models}, ("0", "1")
+
+
+def _count_classes(
+    y_true: Any, y_prob: Any, sample_weight: ArrayLike | None, classes: Sequence[object]
+) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
+    """Return cases by observed and by predicted class, the first of those with the highest probability."""
+    from scorereport.data.reader import read_predictions
+
+    read = read_predictions(y_true, forecasts=y_prob, classes=classes, weight=sample_weight)
+    rows = cast("ClassPredictions", read)
+    n = len(rows.classes)
+    tables = {}
+    for model, table in rows.forecasts.items():
+        cells = n * rows.outcome + table.argmax(axis=1)
+        tables[model] = np.bincount(cells, rows.weight, minlength=n * n).reshape(n, n).astype(np.float64)
+    return tables, rows.classes
 
 
 def _count_decisions(model: PlottedModel, threshold: float) -> FloatArray:
     """Return cases by outcome and by whether the forecast is at least the threshold."""
     if not isinstance(model, FittedModel):
         raise UsageError(
-            "The confusion matrix of a binary model at a threshold needs its rows: pass a fit of `corp`, or "
-            "outcomes with `y_prob`. `evaluation.thresholds` has the rates at a few thresholds."
+            "The confusion matrix at a threshold needs the rows, which are not in memory: pass a fit of "
+            "`corp`, or outcomes with `y_prob`. `evaluation.thresholds` has rates at a few thresholds."
         )
     distinct = model.fit.distinct
     is_predicted = distinct.x_min >= threshold

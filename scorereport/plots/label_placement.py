@@ -28,6 +28,8 @@ _GAP = 3.5
 #: Additional distance of the label of a point, for its marker.
 _MARKER = 2.5
 _CLEARANCE = 2.0
+#: Digits of distances that are compared: no place depends on the last bit of a float.
+_DIGITS = 6
 #: Width of a panel from which on each curve has its label, even if it overlaps with others.
 _SMALLEST = 150.0
 #: Distance from other curves beyond which more is not better.
@@ -140,13 +142,13 @@ def _choose_box(
     room = _measure_clearance(panel, corner, size, (own, elsewhere), taken)
     if (room > 0).any():
         alone = np.repeat(_isolation(anchors, elsewhere), len(_DIRECTIONS))
-        worth = np.minimum(room, _FAR) + alone - np.tile(_PENALTY, len(anchors))
+        worth = np.round(np.minimum(room, _FAR) + alone - np.tile(_PENALTY, len(anchors)), _DIGITS)
         x, y = corner[int(np.where(room > 0, worth, -np.inf).argmax())]
         return _Box(float(x), float(y), *size)
     corner = _everywhere(panel, size)
     away = np.where(
         _measure_clearance(panel, corner, size, (own, elsewhere), taken) > 0,
-        _distance(corner, size, own),
+        np.round(_distance(corner, size, own), _DIGITS),
         np.inf,
     )
     if panel.width < _SMALLEST and not np.isfinite(away).any():
