@@ -92,7 +92,7 @@ lock: ## renew requirements.lock with the newest versions
 	@.ci/setup test
 	grep '^#' requirements.lock > build/requirements.lock
 	$(BIN)/python -m pip install -q --dry-run --ignore-installed --report - $(RPY2) \
-	    '.[r,sign,spark,serve,postgres,dev]' hatchling editables setuptools wheel \
+	    '.[r,sign,spark,serve,postgres,excel,mlflow,sklearn,dev]' hatchling editables setuptools wheel \
 	  | $(BIN)/python -c 'import json, sys; \
 	    print(*sorted("{name}=={version}".format(**i["metadata"]).lower().replace("_", "-") \
 	    for i in json.load(sys.stdin)["install"] if not i["is_direct"]), sep="\n")' >> build/requirements.lock

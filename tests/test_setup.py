@@ -40,6 +40,7 @@ def test_the_lock_pins_every_requirement_plainly():
         "spark",
         "serve",
         "excel",
+        "mlflow",
         "sklearn",
         "postgres",
         "dev",
@@ -59,7 +60,7 @@ def test_every_requirement_has_one_lower_bound_and_the_lock_keeps_to_it():
     bounds = {}
     for requirement in read_requirements():
         assert len(Requirement(requirement).specifier) >= 1, requirement
-        name, bound = re.match(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)", requirement).groups()
+        name, bound = re.match(r"([\w.-]+)(?:\[[\w,-]+\])?>=([\w.]+)", requirement).groups()
         assert Requirement(requirement).specifier.contains(pins[normalise(name)]), requirement
         bounds.setdefault(normalise(name), set()).add(bound)
     assert {name: found for name, found in bounds.items() if len(found) > 1} == {}
