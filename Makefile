@@ -21,7 +21,7 @@ SMOKE := $(addprefix tests/,test_setup.py test_golden.py test_evaluation.py test
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all test-lowest bench coverage validate record lint format docs schema lock clean
+.PHONY: help demo test test-rest test-all test-lowest bench coverage validate record lint format docs docs-site wheel schema lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,14 @@ docs: ## write docs/scores.md, docs/limits.md and the generated tables of docs/c
 	mv build/audits.md docs/audits.md
 	$(BIN)/python -m validation.limit_page > build/limits.md
 	mv build/limits.md docs/limits.md
+
+docs-site: ## build the documentation site into build/site; code of its pages runs, and a warning is an error
+	@.ci/setup test
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees -b html docs build/site
+	@echo "build/site/index.html"
+
+wheel: docs-site ## build the wheel into dist/, with the documentation site in it
+	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
 
 schema: ## write the JSON Schemas of all documents
 	@.ci/setup test

@@ -17,6 +17,7 @@ from scorereport.cli.command_output import (
     Strict,  # typer reads annotations
     echo,
 )
+from scorereport.cli.documentation_command import docs
 from scorereport.cli.report_commands import describe_command, report, score
 from scorereport.errors import ExitCode
 
@@ -148,6 +149,7 @@ app.command("report")(report)
 app.command("validate")(validate)
 app.command("r-setup")(set_up_r)
 app.command("demo")(demo)
+app.command("docs")(docs)
 
 
 @app.callback(invoke_without_command=True)

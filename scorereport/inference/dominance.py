@@ -159,7 +159,7 @@ def murphy_difference(
 
     Rows, or clusters, are drawn for both models together. With s the bootstrap standard deviation at
     a cost, the half-width of the simultaneous band is c s, where c is the quantile of the largest
-    |deviation| / s over all costs (sup-t); the pointwise band takes the quantile at the cost itself. Both
+    `|deviation| / s` over all costs (sup-t); the pointwise band takes the quantile at the cost itself. Both
     quantiles are at least the normal one. Two things keep the band from being too narrow where the models
     seldom decide differently: each resample is divided by its own s, which follows its mean square
     difference, and s² contains the square of the change that one more row could make. With one row or cluster

@@ -142,7 +142,7 @@ def bounded_log_loss(
 ) -> FloatArray:
     """Mean regret for a log-odds of cost uniform between those of a and b, 0 < a < b < 1.
 
-    D/(logit b - logit a) with D = -log(1 - |y - clip p|) + log(1 - |y - clip y|). The paper's
+    `D/(logit b - logit a)` with `D = -log(1 - |y - clip p|) + log(1 - |y - clip y|)`. The paper's
     factor is the same, so `scale="paper"` changes nothing; `scale="difference"` gives D, which
     tends to the log score as the interval grows (the mean regret does not: it tends to 0).
 

@@ -74,7 +74,7 @@ def rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatAr
     position=1,
 )
 def sa_rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatArray:
-    """(Sum over the thresholds of |P_k - 1[y <= k]|)², divided by (K - 1)².
+    """Square of the sum over the thresholds of `|P_k - 1[y <= k]|`, divided by (K - 1)².
 
     The sum is the expected distance, in classes, between a class drawn from p and the observed class.
     `scale="paper"` divides by K - 1 only.
