@@ -38,11 +38,17 @@ class Documentation:
         addresses = {self.topics[topic] for topic in near}
         if len(addresses) == 1:
             return addresses.pop()
-        close = near or list(filter(None, [suggest_name(wanted, self.topics)]))
+        close = near or self._list_similar(wanted)
         suggestion = f" Near topics: {', '.join(sorted(close, key=len)[:_SUGGESTIONS])}." if close else ""
         raise UsageError(
             f"The documentation has no topic {wanted!r}.{suggestion} `scorereport docs` opens its first page."
         )
+
+    def _list_similar(self, wanted: str) -> list[str]:
+        """Return the topics with a word of which the wanted one is probably a misspelling."""
+        words = {word for topic in self.topics for word in topic.casefold().split()}
+        meant = suggest_name(wanted, words)
+        return [topic for topic in self.topics if meant and meant in topic.casefold()]
 
 
 def find_documentation() -> Documentation:
