@@ -85,8 +85,7 @@ docs: ## write docs/scores.md, docs/limits.md and the generated tables of docs/c
 
 docs-site: ## build the documentation site into build/site; code of its pages runs, and a warning is an error
 	@.ci/setup test
-	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees -b html docs build/site
-	@echo "build/site/index.html"
+	$(BIN)/python -m validation.documentation.site_build
 
 wheel: docs-site ## build the wheel into dist/, with the documentation site in it
 	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist .

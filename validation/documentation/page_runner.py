@@ -2,9 +2,9 @@
 
 The module uses the standard library alone, so that any environment can run it, such as one that holds
 nothing but the wheel: `python page_runner.py PAGE [--figures FOLDER]`, in an empty folder. In blocks of
-`python`, lines after `>>>` run as doctests that share their names. In blocks of `console`, lines after `$` run
-by bash; output that follows a command is compared, and `...` stands for any text. Figures that are open after a
-block are saved as BLOCK-FIGURE.svg and closed.
+`python`, lines after `>>>` run as doctests that share their names. In blocks of `console`, lines after `$`
+run by bash; output that follows a command is compared, and `...` stands for any text. Figures that are open
+after a block are saved as BLOCK-FIGURE.svg and closed.
 """
 
 from __future__ import annotations

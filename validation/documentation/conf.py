@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from scorereport._utils.version import package_version
 
@@ -39,7 +39,7 @@ napoleon_preprocess_types = False
 python_maximum_signature_line_length = 88
 
 html_theme = "furo"
-html_static_path = ["_static"]
+html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
