@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.testing import GateOutcome
 
 #: Properties of a test, as they stand in JUnit files.
-_GATE, _VERDICT, _TABLE = "scorereport.gate", "scorereport.verdict", "scorereport.table"
+_GATE, _VERDICT, _TABLE = (f"scorereport.{name}" for name in ("gate", "verdict", "table"))
 
 
 @pytest.fixture
