@@ -1,4 +1,4 @@
-"""The page on pipelines: its examples run in order from an empty folder, and its workflow is one that runs."""
+"""The page on pipelines: its examples run in order from an empty folder, and its workflow can run."""
 
 from __future__ import annotations
 
