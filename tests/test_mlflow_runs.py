@@ -17,7 +17,6 @@ import pytest
 from artefact_tools import make_once, shared_folder
 
 import scorereport as sr
-from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.pipelines.mlflow_artifacts import draw_figures, list_tables
 from scorereport.pipelines.mlflow_names import (
     check_prefix,

@@ -136,8 +136,9 @@ def log_to_mlflow(
 
     Examples
     --------
-    >>> import mlflow, scorereport as sr  # doctest: +SKIP
-    >>> evaluation = sr.evaluate([0, 1] * 50, {"logit": [0.2, 0.7] * 50})  # doctest: +SKIP
+    >>> import scorereport as sr
+    >>> evaluation = sr.evaluate([0, 1] * 50, {"logit": [0.2, 0.7] * 50}, resamples=0)
+    >>> import mlflow  # doctest: +SKIP
     >>> run_id = sr.log_to_mlflow(evaluation, limits={"brier": 0.1})  # doctest: +SKIP
     >>> mlflow.get_run(run_id).data.tags["scorereport.verdict"]  # doctest: +SKIP
     'pass'
