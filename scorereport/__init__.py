@@ -2,6 +2,8 @@
 
 Proper scores, CORP decompositions and curves, computed exactly. Names are imported on first use, so that
 importing the package is fast.
+
+PYTEST_DONT_REWRITE, because the package is a plugin of pytest, which otherwise warns if it is imported first.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from scorereport import inference as inference
     from scorereport import plots as plots
     from scorereport import scores as scores
+    from scorereport import testing as testing
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.data.predictions import ClassPredictions as ClassPredictions
     from scorereport.data.predictions import Predictions as Predictions
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.dispatch import evaluate as evaluate
     from scorereport.evaluation.selection.choice import select as select
     from scorereport.evaluation.selection.selection_records import Selection as Selection
+    from scorereport.pipelines.mlflow_run import log_to_mlflow as log_to_mlflow
     from scorereport.plots.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from scorereport.plots.displays import MurphyDisplay as MurphyDisplay
     from scorereport.plots.displays import ReliabilityDisplay as ReliabilityDisplay
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     from scorereport.scores.skills import skill as skill
 
 #: Public modules, and the modules that define the other public names.
-_MODULES = ("curves", "inference", "plots", "scores")
+_MODULES = ("curves", "inference", "plots", "scores", "testing")
 _HOMES = {
     "Certificate": "reference.reference_documents",
     "ClassPredictions": "data.predictions",
@@ -60,6 +64,7 @@ _HOMES = {
     "certify": "reference.certification",
     "corp": "reliability.fit",
     "evaluate": "evaluation.dispatch",
+    "log_to_mlflow": "pipelines.mlflow_run",
     "read_predictions": "data.reader",
     "scorers": "estimators.scorers",
     "select": "evaluation.selection.choice",

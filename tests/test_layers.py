@@ -34,6 +34,8 @@ ROOMS = {
     "history": ["trend", "."],
     "plots": [],
     "report": [],
+    "testing": [],
+    "pipelines": [],
     "examples": [],
     "study": ["papers"],
     "audit": ["databases", "rows"],

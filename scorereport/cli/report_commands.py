@@ -32,6 +32,7 @@ _OUTPUT_OPTIONS = {
     "--sign": 1,
     "--date": 1,
     "--strict": 0,
+    "--junit": 1,
     "--temporary-folder": 1,
 }
 
@@ -60,6 +61,15 @@ Config = Annotated[
 ]
 
 
+Junit = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of the verdicts for continuous integration, as JUnit XML: a test case for each limit and "
+        "model, and one for the certificate."
+    ),
+]
+
+
 @with_prediction_options
 def score(
     request: EvaluationRequest,
@@ -71,23 +81,28 @@ def score(
             help="Print the results document instead of tables, with certificate and verdicts if any.",
         ),
     ] = False,
+    junit: Junit = None,
     strict: Strict = False,
 ) -> None:
     """Print scores, skills, decompositions and tests of the forecasts in FILE, with intervals."""
     from scorereport.cli.terminal import print_evaluation
     from scorereport.configuration import read_configuration
+    from scorereport.pipelines.junit import JunitFile
     from scorereport.report.provenance import trace_provenance
     from scorereport.report.report_record import build_report
 
-    configuration = None if config is None else read_configuration(config)
-    evaluation, certificate = request.evaluate(configuration)
-    built = build_report(
-        evaluation,
-        trace_provenance(command=describe_command()),
-        certificate=certificate,
-        configuration=configuration,
-        overridden=request.given,
-    )
+    with JunitFile(junit) as verdicts:
+        configuration = None if config is None else read_configuration(config)
+        verdicts.require(configuration, will_certify=request.certify)
+        evaluation, certificate = request.evaluate(configuration)
+        built = build_report(
+            evaluation,
+            trace_provenance(command=describe_command()),
+            certificate=certificate,
+            configuration=configuration,
+            overridden=request.given,
+        )
+        verdicts.write(built, strict=strict)
     is_bare = certificate is None and configuration is None
     if as_json:
         typer.echo(evaluation.to_json() if is_bare else built.to_json(), nl=False)
@@ -138,12 +153,14 @@ def report(
     templates: Templates = None,
     date: Date = None,
     sign: Sign = None,
+    junit: Junit = None,
     strict: Strict = False,
 ) -> None:
     """Write a report on the forecasts in FILE and judge the limits of the configuration."""
     from scorereport._utils.clock import fixed_time, read_time
     from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
+    from scorereport.pipelines.junit import JunitFile
     from scorereport.report.report_output import drawing_pages, find_templates, write_pages
 
     if source is not None and checkpoints is not None:
@@ -157,9 +174,11 @@ def report(
     def announce(written: Path) -> None:
         echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
 
-    with drawing_pages(outputs):
+    with JunitFile(junit) as verdicts, drawing_pages(outputs):
         with fixed_time(time):
             configuration = None if config is None else read_configuration(config)
+            if source is None:
+                verdicts.require(configuration, will_certify=request.certify)
             folder = find_templates(configuration, templates)
             prepared = (
                 _evaluate_and_prepare(request, configuration, folder, checkpoints)
@@ -168,6 +187,7 @@ def report(
             )
         with show_progress(quiet=request.quiet):
             write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
+        verdicts.write(prepared, strict=strict)
     conclude_report(prepared, strict=strict)
 
 

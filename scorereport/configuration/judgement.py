@@ -246,12 +246,13 @@ def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
 
 def judge_limits(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
     """Judge an evaluation by a dictionary like the table `[limits]`, or by a configuration in a TOML file."""
-    configuration = _read_limits(limits)
+    configuration = read_limits(limits)
     check_configuration(configuration, evaluation)
     return judge(evaluation, configuration.limits)
 
 
-def _read_limits(limits: Limits) -> Configuration:
+def read_limits(limits: Limits) -> Configuration:
+    """Return the configuration that a dictionary like the table `[limits]`, or a TOML file, contains."""
     if isinstance(limits, Mapping):
         return parse_configuration(write_toml({"limits": limits}, "limits"), "limits")
     if isinstance(limits, (str, Path)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
@@ -21,20 +21,10 @@ from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.notes import find_time_note
 from scorereport.evaluation.subgroups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
-from scorereport.inference.time_errors import find_dependence
-from scorereport.report.miscalibration_patterns import (
-    adjusted_p_value,
-    describe_autocorrelation,
-    describe_line_test,
-    describe_miscalibration,
-    describe_p_values,
-    describe_time_tests,
-    format_relation,
-)
+from scorereport.report.calibration_decision import decide_calibration
+from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.tables.group_tables import name_heterogeneity_test
 from scorereport.report.tables.table import distinct_decimals, percent_interval_text, score_label
-from scorereport.results.class_records import THRESHOLD
-from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
@@ -45,7 +35,7 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import ScoreValue
+    from scorereport.results.model_records import ModelResult, ScoreValue
 
 _TONES = {LimitVerdict.FAIL: "bad", LimitVerdict.INCONCLUSIVE: "open", LimitVerdict.WARN: "open"}
 #: Most views that are named; further ones are counted.
@@ -148,70 +138,14 @@ def _conclude_calibration(
     result: ModelResult | ClassModelResult, evaluation: Evaluation
 ) -> Iterator[Conclusion]:
     """State whether there is evidence of miscalibration, and in which way forecasts are wrong."""
-    name = evaluation.main_score
-    test, part = result.scores.miscalibration_test(name), result.scores.decomposition(name)
-    if test is None:
-        yield from _conclude_line(result, evaluation)
-        return
-    alpha, models = find_alpha(evaluation), len(evaluation.results)
-    decimals = common_decimals([part.miscalibration])
-    mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    label = inside_sentence(score_label(name))
-    measured = f"(miscalibration {mcb} of a {label} of {score}, {describe_p_values(test, models)})"
-    dependence = _find_dependence(result, alpha)
-    if isinstance(result, ModelResult) and dependence is not None:
+    decision = decide_calibration(result, evaluation, find_alpha(evaluation))
+    if decision is not None:
+        is_open = decision.depends_on_time or decision.verdict is not LimitVerdict.PASS
         yield Conclusion(
-            text=f"Residuals of {result.model} depend on each other in time "
-            f"({describe_autocorrelation(dependence)}): intervals, bands and tests that treat rows as "
-            f"independent are too confident, among them the test of miscalibration {measured}. "
-            f"{describe_time_tests(result, alpha, models)}",
-            see="tests",
-            tone="open",
+            text=decision.sentence,
+            see="tests" if decision.depends_on_time else "reliability",
+            tone="open" if is_open else "plain",
         )
-        return
-    if adjusted_p_value(test) <= alpha:
-        more = _describe_miscalibration(result, evaluation)
-        text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
-    elif isnan(test.p_value) or models * test.smallest_p_value > alpha:
-        text, tone = f"{result.model}: the test of calibration is inconclusive {measured}.", "open"
-    else:
-        known = result.scores.component(name, "miscalibration")
-        upper = nan if known is None else known.upper
-        limit = (
-            "" if isnan(upper) else f"; overfit-corrected, it may be as large as {format_number(upper, 4)}"
-        )
-        text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
-    yield Conclusion(text=text, see="reliability", tone=tone)
-
-
-def _find_dependence(result: ModelResult | ClassModelResult, alpha: float) -> HypothesisTest | None:
-    """Return the test that shows dependence in time; None for class models, or if no test shows it."""
-    if not isinstance(result, ModelResult) or result.calibration is None:
-        return None
-    return find_dependence(result.calibration.tests, alpha)
-
-
-def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Conclusion]:
-    """State the test of slope and intercept, for engines that do not draw outcomes."""
-    if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
-        text, is_open = describe_line_test(result, find_alpha(evaluation), len(evaluation.results))
-        yield Conclusion(text=text, see="reliability", tone="open" if is_open else "plain")
-
-
-def _describe_miscalibration(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> str:
-    """Describe in which way a binary model is wrong, or for which views a class model is."""
-    if isinstance(result, ModelResult):
-        pattern = describe_miscalibration(result)
-        return f": {pattern}" if pattern else ""
-    family = result.families[-1]
-    tests = [(view.label, view.scores.miscalibration_test("brier")) for view in family.views]
-    shown = [label for label, test in tests if test is not None and test.p_value <= find_alpha(evaluation)]
-    if not shown:
-        return ", though for no single view of its classes"
-    up_to = "up to " if family.kind == THRESHOLD else ""
-    named = [f"“{label}”" for label in shown[:_MOST_NAMED]]
-    more = [f"{len(shown) - _MOST_NAMED} more"] if len(shown) > _MOST_NAMED else []
-    return f", shown separately for {up_to}{join_words([*named, *more])}"
 
 
 def _conclude_decisions(evaluation: Evaluation) -> Iterator[Conclusion]:

@@ -169,22 +169,34 @@ def describe_p_values(test: HypothesisTest, models: int) -> str:
     return f"{alone}, adjusted for {models} models {format_p_value(test.p_value_holm)}"
 
 
+#: Tests of calibration that allow for dependence in time, the first choice first, and what they are called.
+_TIME_TESTS = {UNRELIABILITY: "test of slope and intercept", SPIEGELHALTER.name: "Spiegelhalter test"}
+
+
+def find_time_test(result: ModelResult) -> HypothesisTest | None:
+    """Return the test of slope and intercept that allows for time, or else Spiegelhalter's, if defined."""
+    found = (_find_test(result, name) for name in _TIME_TESTS)
+    return next((test for test in found if test is not None and not isnan(test.p_value)), None)
+
+
 def describe_time_tests(result: ModelResult, alpha: float, models: int) -> str:
     """State the test of slope and intercept that allows for time or, without a line, Spiegelhalter's test."""
-    for name, what in (
-        (UNRELIABILITY, "test of slope and intercept"),
-        (SPIEGELHALTER.name, "Spiegelhalter test"),
-    ):
-        test = _find_test(result, name)
-        if test is not None and not isnan(test.p_value):
-            rejects = "rejects" if adjusted_p_value(test) <= alpha else "does not reject"
-            return f"The {what} that allows for it {rejects} calibration ({describe_p_values(test, models)})."
-    return "No test that allows for it is available."
+    test = find_time_test(result)
+    if test is None:
+        return "No test that allows for it is available."
+    rejects = "rejects" if adjusted_p_value(test) <= alpha else "does not reject"
+    what = _TIME_TESTS[test.name]
+    return f"The {what} that allows for it {rejects} calibration ({describe_p_values(test, models)})."
+
+
+def find_line_test(result: ModelResult) -> HypothesisTest | None:
+    """Return the test of slope and intercept; None without a calibration line."""
+    return _find_test(result, UNRELIABILITY)
 
 
 def describe_line_test(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
     """State the test of slope and intercept, and return whether there is evidence against calibration."""
-    test, model, size = _find_test(result, UNRELIABILITY), result.model, _describe_size(result)
+    test, model, size = find_line_test(result), result.model, _describe_size(result)
     against = [band for band in result.bands if _excludes_diagonal(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""
     if test is None or isnan(test.p_value):
