@@ -78,8 +78,6 @@ docs: ## write docs/scores.md, docs/limits.md and the generated tables of docs/c
 	mv build/scores.md docs/scores.md
 	$(BIN)/python -m validation.configuration_page
 	$(BIN)/python -m validation.section_table
-	$(BIN)/python -m validation.channel_rows > build/audits.md
-	mv build/audits.md docs/audits.md
 	$(BIN)/python -m validation.limit_page > build/limits.md
 	mv build/limits.md docs/limits.md
 

@@ -18,7 +18,6 @@ from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.configuration.audit_tables import AuditTable
 from scorereport.configuration.toml_reader import parse_toml
 from scorereport.errors import UsageError
-from validation.channel_rows import write_channel_rows
 
 DOCUMENTATION = (Path(__file__).parents[1] / "docs" / "audits.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[1]
@@ -52,9 +51,7 @@ def test_every_key_is_documented():
 
 def test_the_rows_on_channels_are_current():
     rows = [f"| `{name}` | {channel.help} |" for name, channel in CHANNELS.items()]
-    assert DOCUMENTATION.count("\n".join(rows) + "\n\n") == 1, "run `make docs`"
-    older = DOCUMENTATION.replace(rows[1], "| `pigeon` | a bird |")
-    assert write_channel_rows(older) == write_channel_rows(DOCUMENTATION) == DOCUMENTATION
+    assert DOCUMENTATION.count("\n".join(rows) + "\n<!-- end audit keys -->\n") == 1, "run `make docs`"
 
 
 @pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)

@@ -18,6 +18,7 @@ from scorereport.cli.command_output import (
     echo,
 )
 from scorereport.cli.documentation_command import docs
+from scorereport.cli.init_commands import app as init_app
 from scorereport.cli.report_commands import describe_command, report, score
 from scorereport.errors import ExitCode
 
@@ -144,6 +145,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(audit_app, name="audit")
+app.add_typer(init_app, name="init")
 app.command("score")(score)
 app.command("report")(report)
 app.command("validate")(validate)

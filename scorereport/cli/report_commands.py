@@ -13,6 +13,7 @@ from scorereport._utils.redaction import Redactor, find_literal_secret, find_pas
 from scorereport.cli.command_output import Strict, conclude_report, echo
 from scorereport.cli.options import EvaluationRequest, with_prediction_options
 from scorereport.errors import UsageError
+from scorereport.report.output_formats import describe_formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,8 +117,8 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="File of the report: .pdf, .html or .json; repeat for more formats. An existing file is "
-        "replaced. Without this option, report.pdf is written if there is none yet.",
+        help=f"File to write, by its ending: {describe_formats()}; repeat for more formats. An existing file "
+        "is replaced. Without this option, report.pdf is written if there is none yet.",
     ),
 ]
 Checkpoints = Annotated[

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from scorereport.channels import CHANNELS, channel
 from scorereport.channels.notification import FORMATS
+from scorereport.configuration.documented_keys import Help
 
 _T = TypeVar("_T")
 
@@ -29,13 +30,56 @@ class SourceTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    file: str = ""
-    newest: str = "modified"
-    database: str = ""
-    query: str = ""
-    table: str = ""
-    schema: str = ""
-    seconds: int = 3600
+    file: Annotated[
+        str,
+        Help(
+            "a file such as .csv, .csv.gz, .parquet or .xlsx, relative to the configuration, or a pattern"
+            " such as `scores/*.parquet`, of which the newest file is read. `{period}`, `{start}` and "
+            "`{end}` stand for the label of the period (see [labels of periods](#labels-of-periods)), its"
+            " first day, and the day after its last: `scores/{period}.csv`. With a slash at its end, as "
+            "in `scores/{period}/`, or a name that ends in .parquet, it may be a folder of Parquet files,"
+            " which are all read. A .duckdb file needs a `table`. `separator`, `decimal` and `encoding` "
+            "of a CSV file are keys of `[evaluation]`"
+        ),
+    ] = ""
+    newest: Annotated[
+        str,
+        Help(
+            'how the newest file is determined: by "modified" (default), the time of its last change, or '
+            'by "name"'
+        ),
+    ] = "modified"
+    database: Annotated[
+        str,
+        Help(
+            "an address in the form of SQLAlchemy: `sqlite:///loans.db`, "
+            "`postgresql://user:${PASSWORD}@host/name`"
+        ),
+    ] = ""
+    query: Annotated[
+        str,
+        Help(
+            "one SELECT; without a `column`, it must select the days itself: `:start` and `:end` are "
+            "bound to the first day of the period and the day after the last"
+        ),
+    ] = ""
+    table: Annotated[
+        str,
+        Help(
+            "the name of a table or a view, in the `database` or in a .duckdb file; its columns are "
+            "selected by name. Of an .xlsx file with several sheets, the sheet"
+        ),
+    ] = ""
+    schema: Annotated[
+        str,
+        Help(
+            "the schema of the `table`; by default the one that the database searches first. "
+            '`risk.scores` is `schema = "risk"` and `table = "scores"`'
+        ),
+    ] = ""
+    seconds: Annotated[
+        int, Help("the time limit of the database query, after which the run fails; 3600 by default")
+    ] = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +88,22 @@ class WindowTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    column: str = ""
-    period: str = "all"
+    column: Annotated[
+        str,
+        Help(
+            "the column of dates or times; times without a zone are in `time_zone`, and a month such as "
+            "2026-05 counts as its first day"
+        ),
+    ] = ""
+    period: Annotated[
+        str,
+        Help(
+            '"last 30 days" (or weeks, months), "previous calendar month" (or day, week, quarter, year), '
+            'or "all" (default): all rows, up to the day of the audit if there is a `column`. A period '
+            'consists of whole days that are over: "last 30 days" on 15 November are 16 October to 14 '
+            "November"
+        ),
+    ] = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +112,17 @@ class ComparisonTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    audits: int = 12
-    alpha: float = 0.05
-    looks: int | None = None
+    audits: Annotated[int, Help("the number of earlier audits to compare with; 12 by default")] = 12
+    alpha: Annotated[
+        float, Help("the probability of any false alarm in `looks` audits in a row; 0.05 by default")
+    ] = 0.05
+    looks: Annotated[
+        int | None,
+        Help(
+            "the number of audits that `alpha` refers to; by default those of the schedule in a year, and"
+            " 12 without a schedule"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +131,10 @@ class OutputTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    folder: str = "reports"
-    formats: tuple[str, ...] = FORMATS
+    folder: Annotated[
+        str, Help('the report folder, relative to the folder of the audit; "reports" by default')
+    ] = "reports"
+    formats: Annotated[tuple[str, ...], Help('"pdf", "html", "json"; all three by default')] = FORMATS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +143,16 @@ class ExpiryTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    days: int | None = None
-    keep: int = 12
+    days: Annotated[
+        int | None,
+        Help(
+            "the number of days after which files are removed; never by default. The history records what"
+            " was removed"
+        ),
+    ] = None
+    keep: Annotated[
+        int, Help("this many of the latest audits keep their files in any case; 12 by default")
+    ] = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +161,12 @@ class ScheduleTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    cron: str = ""
-    catch_up: str = "latest"
+    cron: Annotated[
+        str, Help("minute, hour, day of month, month, day of week, in the time zone of the audit")
+    ] = ""
+    catch_up: Annotated[
+        str, Help('which missed runs are made up for: the "latest" (default), "all" in order, or "none"')
+    ] = "latest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +175,13 @@ class HistoryTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    database: str = ""
+    database: Annotated[
+        str,
+        Help(
+            "an address as in `[audit.source]`, for a history that a team shares; by default a SQLite "
+            "file in the folder of the audit"
+        ),
+    ] = ""
 
 
 def _add_channels(table: type[_T]) -> type[_T]:
@@ -113,7 +199,13 @@ class NotifyTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    on: tuple[str, ...] = ("warn", "inconclusive", "fail", "certificate failed", "failed")
+    on: Annotated[
+        tuple[str, ...],
+        Help(
+            'the outcomes that are notified: "pass", "warn", "inconclusive", "fail", "done" (no limits), '
+            '"certificate failed", "failed" (the run itself); all but "pass" and "done" by default'
+        ),
+    ] = ("warn", "inconclusive", "fail", "certificate failed", "failed")
 
     @property
     def channels(self) -> dict[str, object]:
@@ -130,10 +222,29 @@ class AuditTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    name: str = ""
-    folder: str = "audits"
-    time_zone: str = "UTC"
-    certify: str = "optional"
+    name: Annotated[
+        str,
+        Help(
+            "the name of the audit in the history and of its folder; by default the name of the file "
+            "without its ending. A name is refused if Windows reserves it for a device (`CON`, `nul.x`), "
+            "if it ends in a dot, or if it differs from another audit of the history in case only"
+        ),
+    ] = ""
+    folder: Annotated[
+        str,
+        Help(
+            'folder of history, reports and locks, relative to the configuration; "audits" by default. '
+            "Configurations that name the same folder share its history"
+        ),
+    ] = "audits"
+    time_zone: Annotated[str, Help('the time zone of days and schedule; "UTC" by default')] = "UTC"
+    certify: Annotated[
+        str,
+        Help(
+            '"optional" (default): compare with R, and report if R is not available; "required": without '
+            'a certificate the run fails; "off"'
+        ),
+    ] = "optional"
     source: SourceTable = field(default_factory=SourceTable)
     window: WindowTable = field(default_factory=WindowTable)
     comparison: ComparisonTable = field(default_factory=ComparisonTable)

@@ -55,6 +55,15 @@ def write_toml(tables: Mapping[str, object], name: str = "config") -> str:
     return "\n".join(parts)
 
 
+def write_key(key: str, value: object) -> str:
+    """Write a key with its value as one line of TOML.
+
+    >>> write_key("groups", ["a", "b c"])
+    'groups = ["a", "b c"]'
+    """
+    return _write_items({key: value}, (), "value").rstrip("\n")
+
+
 def _write_items(items: Mapping[str, object], path: tuple[str, ...], name: str) -> str:
     """The keys of a table, one on each line."""
     lines = (f"{_quote(key)} = {_write(item, (*path, str(key)), name)}\n" for key, item in items.items())

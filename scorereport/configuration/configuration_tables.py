@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from scorereport.configuration.audit_tables import STRICT, AuditTable
+from scorereport.configuration.documented_keys import Help
 from scorereport.configuration.limits_table import LimitsTable
 from scorereport.evaluation.arguments import Arguments, columns_in
 from scorereport.results.settings import SETTINGS, WORK_SETTINGS
@@ -29,15 +30,15 @@ class ReportTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    title: str = ""
-    subtitle: str = ""
-    number: str = ""
-    version: str = ""
-    confidentiality: str = ""
-    organisation: str = ""
-    purpose: str = ""
-    templates: str = ""
-    omit: tuple[str, ...] = ()
+    title: Annotated[str, Help("the title, on the cover and in the properties of the PDF")] = ""
+    subtitle: Annotated[str, Help("the subtitle")] = ""
+    number: Annotated[str, Help("the number of this document in your files, in quotes")] = ""
+    version: Annotated[str, Help("the version of this document, in quotes")] = ""
+    confidentiality: Annotated[str, Help('a label on every page, such as "Internal"')] = ""
+    organisation: Annotated[str, Help("the organisation that issues the report")] = ""
+    purpose: Annotated[str, Help("why the report was written")] = ""
+    templates: Annotated[str, Help("a folder of your own templates, relative to the configuration")] = ""
+    omit: Annotated[tuple[str, ...], Help("names of sections to leave out, see below")] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +47,20 @@ class ModelTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    name: str = ""
-    version: str = ""
-    owner: str = ""
-    developer: str = ""
-    tier: str = ""
-    intended_use: str = ""
-    users: str = ""
-    out_of_scope: str = ""
-    predictions: str = ""
-    descriptions: dict[str, str] = field(default_factory=dict)
+    name: Annotated[str, Help("the name of the model, as in your inventory of models")] = ""
+    version: Annotated[str, Help("its version, in quotes")] = ""
+    owner: Annotated[str, Help("its owner")] = ""
+    developer: Annotated[str, Help("its developer")] = ""
+    tier: Annotated[str, Help("its tier")] = ""
+    intended_use: Annotated[str, Help("what it is for")] = ""
+    users: Annotated[str, Help("who uses it")] = ""
+    out_of_scope: Annotated[str, Help("what it must not be used for")] = ""
+    predictions: Annotated[
+        str, Help("how the forecasts were computed: by which system, from which inputs, when")
+    ] = ""
+    descriptions: Annotated[dict[str, str], Help("a table: a sentence for a column of forecasts")] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +69,12 @@ class DataTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    source: str = ""
-    period: str = ""
-    population: str = ""
-    eligibility: str = ""
-    outcome: str = ""
-    horizon: str = ""
+    source: Annotated[str, Help("where the rows come from")] = ""
+    period: Annotated[str, Help("from when to when they were observed")] = ""
+    population: Annotated[str, Help("which population they represent")] = ""
+    eligibility: Annotated[str, Help("which cases were included and which were not")] = ""
+    outcome: Annotated[str, Help("what counts as the event")] = ""
+    horizon: Annotated[str, Help("within which time the event counts")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +94,11 @@ class PeopleTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    author: Person | None = None
-    reviewer: Person | None = None
-    approver: Person | None = None
+    author: Annotated[
+        Person | None, Help("the author: a name, or a table of `name`, `role`, `organisation`")
+    ] = None
+    reviewer: Annotated[Person | None, Help("the reviewer, likewise")] = None
+    approver: Annotated[Person | None, Help("the approver, likewise")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +132,11 @@ class TextTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    limitations: str = ""
-    conclusion: str = ""
-    changes: str = ""
+    limitations: Annotated[str, Help("limitations of the data, the model and the evaluation")] = ""
+    conclusion: Annotated[
+        str, Help("conclusion of the author; the report adds its own verdict on the limits")
+    ] = ""
+    changes: Annotated[str, Help("changes since the last report")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,14 +150,35 @@ class CheckpointsTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    file: str = ""
-    column: str = "checkpoint"
-    outcome: str = ""
-    forecasts: tuple[str, ...] = ()
-    weight: str = ""
-    score: str = "penalized_brier"
-    patience: int | None = None
-    directions: dict[str, str] = field(default_factory=dict)
+    file: Annotated[
+        str,
+        Help("a file such as .csv, .csv.gz or .parquet beside the configuration (or `--checkpoints FILE`)"),
+    ] = ""
+    column: Annotated[
+        str, Help('the column that names the [checkpoint](glossary.md#checkpoint); "checkpoint" unless given')
+    ] = "checkpoint"
+    outcome: Annotated[
+        str,
+        Help(
+            "the column of outcomes of predictions; without it the file has one row of scores for each "
+            "checkpoint"
+        ),
+    ] = ""
+    forecasts: Annotated[
+        tuple[str, ...], Help("the columns of predictions, in the order of `evaluation.classes`")
+    ] = ()
+    weight: Annotated[str, Help("the column of weights of predictions")] = ""
+    score: Annotated[
+        str, Help('the score by which the checkpoint is chosen; "penalized_brier" unless given')
+    ] = "penalized_brier"
+    patience: Annotated[
+        int | None,
+        Help("the number of checkpoints without improvement after which training would have stopped"),
+    ] = None
+    directions: Annotated[
+        dict[str, str],
+        Help('a table: "lower" or "higher" for columns of scores that this package does not define'),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +187,19 @@ class ChecklistTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    lists: tuple[str, ...] = CHECKLISTS
-    names: dict[str, str] = field(default_factory=dict)
-    not_applicable: dict[str, str] = field(default_factory=dict)
+    lists: Annotated[
+        tuple[str, ...],
+        Help(
+            "names of lists, or your own `.toml` files; `[]` for none; the built-in lists model-risk, "
+            "tripod-ai and eu-ai-act unless given"
+        ),
+    ] = CHECKLISTS
+    names: Annotated[
+        dict[str, str], Help("a table: the heading of a list, for example the name of your regulator")
+    ] = field(default_factory=dict)
+    not_applicable: Annotated[
+        dict[str, str], Help('a table: "list:item" and the reason why the item does not apply')
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

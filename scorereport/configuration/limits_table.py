@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from scorereport.configuration.audit_tables import STRICT
+from scorereport.configuration.documented_keys import Help
 from scorereport.configuration.limit_names import SHORTHAND_LABELS
 from scorereport.configuration.limit_records import MeasurePart
 from scorereport.configuration.measure_limits import MEASURES
@@ -95,10 +96,10 @@ class LimitsTable:
 
     __pydantic_config__: ClassVar = STRICT
 
-    set_by: str = ""
-    set_on: str = ""
-    models: tuple[str, ...] = ()
-    groups: bool = False
+    set_by: Annotated[str, Help("who set the limits")] = ""
+    set_on: Annotated[str, Help("when they were set: a date or text")] = ""
+    models: Annotated[tuple[str, ...], Help("the models to which the limits apply; all unless given")] = ()
+    groups: Annotated[bool, Help("true: every subgroup is judged too; false unless given")] = False
     one_sided: dict[str, OneSidedLimit] = field(default_factory=dict)
     two_sided: dict[str, TwoSidedLimit] = field(default_factory=dict)
     listed: dict[str, tuple[ListedLimit, ...]] = field(default_factory=dict)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 #: Tables and keys whose texts may have several lines.
-_LONG = (
+LONG_TEXTS = (
     ("text",),
     ("data",),
     ("report", "purpose"),
@@ -181,7 +181,7 @@ def find_invalid_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterato
         for item in value:
             yield from find_invalid_values(item, path)
     elif isinstance(value, str):
-        is_long = any(path[:depth] in _LONG for depth in (1, 2, 3))
+        is_long = any(path[:depth] in LONG_TEXTS for depth in (1, 2, 3))
         yield from _describe_character(value, path, "text", is_long=is_long)
     elif isinstance(value, float) and not math.isfinite(value) and path[0] != "evaluation":  # it has rules
         yield f"`{join_key(path)}` must be a finite number; got {value}."

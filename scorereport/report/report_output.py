@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils import json_documents
@@ -21,6 +22,7 @@ from scorereport.reference.reference_documents import Certificate
 from scorereport.report.assembly import describe_report, list_parts, plan_report
 from scorereport.report.document_context import describe_study
 from scorereport.report.figure_processes import drawing_ahead
+from scorereport.report.output_formats import check_package, describe_formats, find_format
 from scorereport.report.page_policy import add_policy, check_self_contained
 from scorereport.report.pdf import Attachment, collector_paused, render_pdf
 from scorereport.report.provenance import trace_provenance
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
     from scorereport.reference.reference_documents import Study
+    from scorereport.report.output_formats import OutputFormat
     from scorereport.report.report_record import Report
 
 
@@ -75,7 +78,6 @@ def select_checkpoint(
 
 
 _STUDY_NAME = "validation-report"
-_ENDINGS = (".html", ".pdf", ".json")
 
 
 def write_report(
@@ -90,12 +92,13 @@ def write_report(
     sign: str | Path | None = None,
     password: str | None = None,
 ) -> Path:
-    """Write a report as .html, .pdf or .json, by the ending of its name.
+    """Write a report, or a file for other tools, in the format of the ending of its name.
 
     Parameters
     ----------
     evaluation : the evaluation to report
-    path : the file to write; an existing file is replaced once the new one is complete
+    path : the file to write; an existing file is replaced once the new one is complete. Its ending is one of
+        {formats}
     certificate : the certificate of these results, from `certify`
     selection : the choice of the model among checkpoints, from `select`; by default that of the configuration
     config : a TOML file with texts, people and limits, or a dictionary with the same tables, such as
@@ -103,6 +106,15 @@ def write_report(
     templates : a folder with templates that replace those of the package with the same name
     date : the date of the report, by default now; the same date gives the same bytes
     sign, password : a PKCS#12 file (.p12) with which to sign a PDF, and its password
+
+    Examples
+    --------
+    >>> import scorereport as sr
+    >>> from tempfile import TemporaryDirectory
+    >>> evaluation = sr.evaluate([0, 1, 1, 0], {"model": [0.2, 0.7, 0.8, 0.4]}, resamples=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     sr.write_report(evaluation, f"{folder}/model-card.md", date="2026-11-15").name
+    'model-card.md'
     """
     check_result(evaluation, "evaluation", Evaluation, "sr.evaluate")
     if certificate is not None:
@@ -115,6 +127,11 @@ def write_report(
     with fixed_time(None if date is None else read_time(date)):
         report = prepare_report(evaluation, certificate, configuration, templates=folder, selection=chosen)
     return write_pages(report, [target], templates=folder, sign=signer)[0]
+
+
+if write_report.__doc__:  # absent under python -OO
+    _listed = fill(describe_formats(), 98, subsequent_indent=" " * 8)
+    write_report.__doc__ = write_report.__doc__.replace("{formats}", _listed)
 
 
 def _select_for_evaluation(evaluation: Evaluation, configuration: Configuration | None) -> Selection | None:
@@ -169,7 +186,7 @@ def find_templates(configuration: Configuration | None, templates: str | Path | 
 @contextmanager
 def drawing_pages(paths: Sequence[Path]) -> Iterator[None]:
     """Get ready to draw the pages of these files while the block evaluates what they show."""
-    if all(path.suffix.lower() == ".json" for path in paths):
+    if not any(find_format(path).has_figures for path in paths):
         yield
         return
     list_sections()  # loads the sections, which the process that draws then has as well
@@ -185,18 +202,17 @@ def write_pages(
     sign: Callable[[bytes], bytes] | None = None,
     announce: Callable[[Path], None] | None = None,
 ) -> list[Path]:
-    """Write a report to all paths, each in the format of its ending: pages to read at once, then the PDF.
+    """Write a report to all paths, each in the format of its ending: files to read at once, then the PDF.
 
-    HTML and JSON are written together before the PDF, which takes longest, is laid out; if that fails, they
+    All other files are written together before the PDF, which takes longest, is laid out; if that fails, they
     stay. `announce` is called with each path when its file is complete.
     """
     renderer = _Renderer(report, templates)
-    is_paper = [path.suffix.lower() == ".pdf" for path in paths]
-    for chosen in (False, True):
+    for is_slow in (False, True):
         contents = {
-            path: renderer.render(path.suffix.lower(), sign)
-            for path, paper in zip(paths, is_paper, strict=True)
-            if paper is chosen
+            path: renderer.render(find_format(path), sign)
+            for path in paths
+            if find_format(path).is_slow is is_slow
         }
         for written in write_together(contents):
             if announce is not None:
@@ -207,38 +223,41 @@ def write_pages(
 def render_report(report: Report, endings: set[str], *, templates: Path | None = None) -> dict[str, bytes]:
     """Render a report in each format of `endings`, ".html" and ".pdf", and always as ".json"."""
     renderer = _Renderer(report, templates)
-    return {ending: renderer.render(ending) for ending in (".json", *sorted(endings - {".json"}))}
+    ordered = (".json", *sorted(endings - {".json"}))
+    return {ending: renderer.render(find_format(f"report{ending}")) for ending in ordered}
 
 
 class _Renderer:
     """Renders the formats of one report; what several of them show is described and drawn once."""
 
     def __init__(self, report: Report, templates: Path | None) -> None:
-        self._report = report
+        self.report = report
         self._templates = templates
         self._rendered: dict[str, bytes] = {}
 
-    def render(self, ending: str, sign: Callable[[bytes], bytes] | None = None) -> bytes:
-        """Return the report in the format of an ending; a PDF is signed if `sign` is given."""
+    def render(self, form: OutputFormat, sign: Callable[[bytes], bytes] | None = None) -> bytes:
+        """Return the report in a format; a PDF is signed if `sign` is given."""
+        ending = form.ending
         if ending not in self._rendered:
-            content = {".json": self._render_json, ".html": self._render_html, ".pdf": self._render_pdf}[
-                ending
-            ]()
+            content = form.render(self)
             self._rendered[ending] = sign(content) if sign is not None and ending == ".pdf" else content
         return self._rendered[ending]
 
-    def _render_json(self) -> bytes:
-        return self._report.to_json().encode()
+    def render_json(self) -> bytes:
+        """Render the results document."""
+        return self.report.to_json().encode()
 
-    def _render_html(self) -> bytes:
+    def render_html(self) -> bytes:
+        """Render the page."""
         html = embed_fonts(add_policy(self._unfilled))  # while the figures are drawn
         return self._figures.fill(html).encode()
 
-    def _render_pdf(self) -> bytes:
+    def render_pdf(self) -> bytes:
+        """Render the page on paper."""
         page = self._page
         report_start("setting pages")
-        attachments = _attach(self._report, self._render_json())
-        return render_pdf(page, attachments=attachments, created=self._report.provenance.time)
+        attachments = _attach(self.report, self.render_json())
+        return render_pdf(page, attachments=attachments, created=self.report.provenance.time)
 
     @cached_property
     def _page(self) -> str:
@@ -264,7 +283,7 @@ class _Renderer:
         # templates of users may compute with the sizes of figures, which are then drawn first
         describe = plan_report if self._templates is None else describe_report
         with collector_paused():
-            context = describe(self._report, templates_sha256=hash_templates(self._templates))
+            context = describe(self.report, templates_sha256=hash_templates(self._templates))
             return context, MarkedFigures(list_parts(context))
 
 
@@ -292,10 +311,9 @@ def _attach(report: Report, results: bytes) -> list[Attachment]:
 
 
 def check_name(path: str | Path) -> Path:
-    """Return the path of a report; refuse an unknown ending or a missing folder."""
+    """Return the path of a report; refuse an unknown ending, a missing package or a missing folder."""
     target = Path(path)
-    if target.suffix.lower() not in _ENDINGS:
-        raise UsageError(f"The name of a report must end in .html, .pdf or .json; got {target.name!r}.")
+    check_package(find_format(target), target.name)
     if not target.parent.is_dir():
         raise UsageError(
             f"The folder {target.parent} does not exist. To fix: create it, or write to another folder."
