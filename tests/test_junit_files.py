@@ -164,6 +164,8 @@ def test_every_name_gives_legal_xml(tmp_path, name):
     (case,) = read_suite(tmp_path / "v.xml")
     assert case.result[0].type == "fail"
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", content.decode())
+    if "\x1b" in name:
+        assert case.name == "Brier score where a\\x1b[31mb"
     if name.startswith(("<", "日")):
         assert case.name == f"Brier score where {name}"
 

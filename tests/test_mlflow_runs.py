@@ -164,6 +164,8 @@ def test_numbers_and_verdicts_go_into_the_active_run(mlflow):
         verdicts, key=["pass", "warn", "inconclusive", "fail"].index
     )
     assert data.params["seed"] == "7"
+    assert not any(math.isnan(value) for value in data.metrics.values())
+    assert any(math.isnan(number.value) for number in list_numbers(evaluation())), "some are not defined"
     found = mlflow.search_runs(
         filter_string="metrics.`brier.gbm_v1_2_ü` < 1 and tags.`scorereport.verdict.logit` = 'pass'"
     )
