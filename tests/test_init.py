@@ -295,7 +295,9 @@ def test_every_key_of_a_table_has_help():
 def test_names_cannot_end_a_comment():
     frame = make_loans().rename(columns={"default": "default\u2028x", "pd_model": 'p"\\'})
     guesses = guess_columns_of(frame.rename(columns={"default\u2028x": "default"}))
-    assert parse_configuration(draft_report(guesses, "a\nb = 1")).evaluation.given["forecasts"] == ['p"\\']
+    assert parse_configuration(draft_report(guesses, "a\nb = 1\x1b")).evaluation.given["forecasts"] == [
+        'p"\\'
+    ]
 
 
 def test_an_audit_has_a_name_that_every_system_allows():
