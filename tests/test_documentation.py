@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,7 +21,7 @@ import scorereport as sr
 from scorereport._utils.documentation import Documentation, find_documentation
 from scorereport.cli import documentation_command
 from scorereport.errors import UsageError
-from validation.documentation.page_runner import list_blocks, list_commands, list_extras
+from validation.documentation.page_runner import list_blocks, list_commands, list_needs
 from validation.documentation.site_build import SITE, build_site
 from validation.documentation.source_digest import DIGEST_FILE, digest_sources, is_current
 
@@ -78,6 +79,11 @@ def test_figures_of_a_block_are_saved_and_closed(tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["0-1.svg", "0-2.svg", "1-1.svg"]
 
 
+def list_extra_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return set(project["optional-dependencies"]) - {"dev"}
+
+
 def list_running_pages():
     folders = [DOCS / name for name in ("guide", "how-to", "tutorials")]
     pages = [page for folder in folders for page in sorted(folder.glob("*.md"))]
@@ -97,7 +103,7 @@ def test_every_command_of_a_page_is_one_that_runs(page):
     assert [code for code in others if re.search(r"^(>>>|\$) ", code, re.MULTILINE)] == []
     for block in list_blocks(text):
         assert block.language == "python" or list_commands(block.code), block
-    assert set(list_extras(text)) <= {"excel", "mlflow", "postgres", "serve", "sign", "sklearn", "spark"}
+    assert set(list_needs(text)) <= {*list_extra_names(), "alembic", "pytest"}
 
 
 # ---- Topics ----
@@ -296,16 +302,16 @@ def wheel_environment(tmp_path_factory, site):  # noqa: ARG001  # the wheel carr
 
 
 def find_interpreter(page, python, factory):
-    """The interpreter for a page: that of the wheel alone, or one with the extras that the page names."""
-    extras = list_extras(page.read_text(encoding="utf-8"))
-    if not extras:
+    """The interpreter for a page: that of the wheel alone, or one with what the page states as needed."""
+    needs = list_needs(page.read_text(encoding="utf-8"))
+    if not needs:
         return python
-    folder = shared_folder(factory, f"wheel-{'-'.join(sorted(extras))}")
-    return make_once(folder, lambda: add_extras(folder, python, extras))
+    folder = shared_folder(factory, f"wheel-{'-'.join(sorted(needs))}")
+    return make_once(folder, lambda: add_needs(folder, python, needs))
 
 
-def add_extras(folder, python, extras):
-    """Make an environment on top of the one with the wheel, with extras installed."""
+def add_needs(folder, python, needs):
+    """Make an environment on top of the one with the wheel, with extras and other packages."""
     run(python, "-m", "venv", folder / "environment").check_returncode()
     made = folder / "environment" / "bin" / "python"
     (below,) = Path(python).parents[1].glob("lib/python*/site-packages")
@@ -313,7 +319,9 @@ def add_extras(folder, python, extras):
     (above / "below.pth").write_text(f"{below}\n")
     limits = {**os.environ, "PIP_CONSTRAINT": str(ROOT / "requirements.lock"), "PYTHONPATH": ""}
     (wheel,) = Path(python).parents[2].glob("*.whl")
-    run(made, "-m", "pip", "install", "-q", f"{wheel}[{','.join(extras)}]", env=limits).check_returncode()
+    extras = ",".join(name for name in needs if name in list_extra_names())
+    packages = [name for name in needs if name not in list_extra_names()]
+    run(made, "-m", "pip", "install", "-q", f"{wheel}[{extras}]", *packages, env=limits).check_returncode()
     return str(made)
 
 

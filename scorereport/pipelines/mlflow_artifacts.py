@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport._utils.files import write_bytes
 from scorereport.errors import UsageError
 from scorereport.report.report_output import write_report
-from scorereport.results.evaluation import Evaluation
+from scorereport.report.report_tables import list_result_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,18 +17,14 @@ if TYPE_CHECKING:
 
     from scorereport.configuration import Configuration
     from scorereport.reference.reference_documents import Certificate
+    from scorereport.results.evaluation import Evaluation
 
 _DOTS_PER_INCH = 150
 
 
 def list_tables(evaluation: Evaluation) -> dict[str, pd.DataFrame]:
     """Return the tables of an evaluation that are not empty, by the names of its attributes."""
-    tables = {"summary": evaluation.summary()}
-    for name, attribute in vars(Evaluation).items():
-        if isinstance(attribute, property) and attribute.fget.__annotations__["return"] == "pd.DataFrame":
-            table = getattr(evaluation, name)
-            tables |= {name: table} if len(table) else {}
-    return tables
+    return {table.name: table.frame for table in list_result_tables(evaluation) if len(table.frame)}
 
 
 def draw_figures(evaluation: Evaluation) -> dict[str, bytes]:
@@ -77,7 +73,7 @@ def write_files(
     contents = {
         "results.json": evaluation.to_json().encode(),
         "findings.txt": "".join(f"{finding}\n" for finding in evaluation.findings).encode(),
-        **{f"tables/{name}.csv": _write_csv(table) for name, table in tables.items()},
+        **{f"tables/{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()},
     }
     if figures:
         contents |= {f"figures/{name}.png": image for name, image in draw_figures(evaluation).items()}
@@ -88,7 +84,3 @@ def write_files(
     for name, content in contents.items():
         (folder / name).parent.mkdir(exist_ok=True)
         write_bytes(folder / name, content, public=True)
-
-
-def _write_csv(table: pd.DataFrame) -> bytes:
-    return table.to_csv(index=table.index.name is not None).encode()

@@ -31,7 +31,7 @@ class NumberTable:
 
 def list_number_tables(report: Report) -> tuple[NumberTable, ...]:
     """Return all tables of a report that have rows: verdicts and findings first, then the results."""
-    tables = (*_list_findings(report), *_list_results(report.evaluation), *_list_others(report))
+    tables = (*_list_findings(report), *list_result_tables(report.evaluation), *_list_others(report))
     return tuple(table for table in tables if len(table.frame))
 
 
@@ -56,7 +56,7 @@ def _list_findings(report: Report) -> Iterator[NumberTable]:
     )
 
 
-def _list_results(evaluation: Evaluation) -> Iterator[NumberTable]:
+def list_result_tables(evaluation: Evaluation) -> Iterator[NumberTable]:
     """The summary, and each table that is an attribute of an evaluation, with the caption it documents."""
     yield NumberTable(
         name="summary",

@@ -55,10 +55,10 @@ def list_blocks(page: str) -> list[Block]:
     ]
 
 
-def list_extras(page: str) -> list[str]:
-    r"""Return the extras of the package that a page states as needed.
+def list_needs(page: str) -> list[str]:
+    r"""Return what a page states as needed beyond the package: its extras, and other packages.
 
-    >>> list_extras("# A page\n<!-- needs: excel, sklearn -->\n")
+    >>> list_needs("# A page\n<!-- needs: excel, sklearn -->\n")
     ['excel', 'sklearn']
     """
     return [name.strip() for found in _NEEDS.findall(page) for name in found.split(",")]
