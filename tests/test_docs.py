@@ -47,7 +47,7 @@ _MARKUP = re.compile(r"<style>.*?</style>|\{[{%#].*?[}%#]\}|<[^>]*>", re.DOTALL)
 
 
 def list_pages():
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def list_texts():
