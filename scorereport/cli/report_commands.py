@@ -12,6 +12,7 @@ import typer
 from scorereport._utils.redaction import Redactor, find_literal_secret, find_passwords
 from scorereport.cli.command_output import Strict, conclude_report, echo
 from scorereport.cli.options import EvaluationRequest, with_prediction_options
+from scorereport.cli.table_choice import ALL, FINDINGS, LIST, choose_shown, make_chosen, print_names
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _OUTPUT_OPTIONS = {
     "--sign": 1,
     "--date": 1,
     "--strict": 0,
+    "--show": 1,
     "--temporary-folder": 1,
 }
 
@@ -64,6 +66,14 @@ Config = Annotated[
 def score(
     request: EvaluationRequest,
     config: Config = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print one table alone, such as scores or decompositions; all prints everything, and list "
+            "the names. If FILE has no tables of its own, --table NAME does the same.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -73,12 +83,17 @@ def score(
     ] = False,
     strict: Strict = False,
 ) -> None:
-    """Print scores, skills, decompositions and tests of the forecasts in FILE, with intervals."""
-    from scorereport.cli.terminal import print_evaluation
+    """Print the findings on the forecasts in FILE, verdicts, and tables of scores with intervals."""
     from scorereport.configuration import read_configuration
     from scorereport.report.provenance import trace_provenance
     from scorereport.report.report_record import build_report
 
+    request, shown = choose_shown(request, show)
+    if shown and as_json:
+        raise UsageError("Give either --show or --json: the document has the numbers of all tables.")
+    if shown == LIST:
+        print_names()
+        return
     configuration = None if config is None else read_configuration(config)
     evaluation, certificate = request.evaluate(configuration)
     built = build_report(
@@ -92,8 +107,25 @@ def score(
     if as_json:
         typer.echo(evaluation.to_json() if is_bare else built.to_json(), nl=False)
     else:
-        print_evaluation(evaluation)
-    conclude_report(built, strict=strict)
+        _print_shown(built, shown)
+    conclude_report(built, strict=strict, is_shown=not as_json and shown in ("", ALL))
+
+
+def _print_shown(report: Report, shown: str) -> None:
+    """Print the short form of the results, all of them, the findings, or one table."""
+    from scorereport.cli.terminal import print_evaluation, print_findings, print_tables
+
+    if shown == FINDINGS:
+        print_findings(report.evaluation)
+    elif shown in ("", ALL):
+        print_evaluation(
+            report.evaluation,
+            everything=shown == ALL,
+            judgements=report.judgements,
+            certificate=report.certificate,
+        )
+    else:
+        print_tables(make_chosen(report.evaluation, shown))
 
 
 Output = Annotated[
