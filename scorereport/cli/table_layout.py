@@ -129,6 +129,8 @@ def _split(table: Table, columns: Sequence[_Column], width: int) -> list[Block]:
             together = list(unit)
         current = together
     blocks.append(current)
+    used = max(sum(widths[place] for place in places) + _GAP * len(places) for places in blocks)
+    labels = _shrink_labels([columns[place] for place in repeated], width - used)
     return [Block((*repeated, *places), (*labels, *(widths[place] for place in places))) for places in blocks]
 
 
