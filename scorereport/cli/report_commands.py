@@ -84,6 +84,7 @@ def score(
     strict: Strict = False,
 ) -> None:
     """Print the findings on the forecasts in FILE, verdicts, and tables of scores with intervals."""
+    from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
     from scorereport.report.provenance import trace_provenance
     from scorereport.report.report_record import build_report
@@ -95,7 +96,8 @@ def score(
         print_names()
         return
     configuration = None if config is None else read_configuration(config)
-    evaluation, certificate = request.evaluate(configuration)
+    with show_progress(quiet=request.quiet):
+        evaluation, certificate = request.evaluate(configuration)
     built = build_report(
         evaluation,
         trace_provenance(command=describe_command()),
@@ -189,7 +191,7 @@ def report(
     def announce(written: Path) -> None:
         echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
 
-    with drawing_pages(outputs):
+    with show_progress(quiet=request.quiet), drawing_pages(outputs):
         with fixed_time(time):
             configuration = None if config is None else read_configuration(config)
             folder = find_templates(configuration, templates)
@@ -198,8 +200,7 @@ def report(
                 if source is None
                 else _read_results(source, request, configuration, folder, time)
             )
-        with show_progress(quiet=request.quiet):
-            write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
+        write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
     conclude_report(prepared, strict=strict)
 
 

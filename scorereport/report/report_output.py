@@ -11,8 +11,9 @@ from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
 from scorereport._utils.files import write_bytes, write_together
 from scorereport._utils.formatting import join_words
-from scorereport._utils.progress import report_start
+from scorereport._utils.progress import report_stage, report_work
 from scorereport._utils.rules import check_result
+from scorereport._utils.work_plan import Stage
 from scorereport.configuration.configuration_source import as_configuration
 from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
@@ -169,6 +170,7 @@ def find_templates(configuration: Configuration | None, templates: str | Path | 
 @contextmanager
 def drawing_pages(paths: Sequence[Path]) -> Iterator[None]:
     """Get ready to draw the pages of these files while the block evaluates what they show."""
+    report_work(formats=tuple(path.suffix.lower() for path in paths))
     if all(path.suffix.lower() == ".json" for path in paths):
         yield
         return
@@ -236,7 +238,7 @@ class _Renderer:
 
     def _render_pdf(self) -> bytes:
         page = self._page
-        report_start("setting pages")
+        report_stage(Stage.PDF)
         attachments = _attach(self._report, self._render_json())
         return render_pdf(page, attachments=attachments, created=self._report.provenance.time)
 
@@ -248,6 +250,7 @@ class _Renderer:
     @cached_property
     def _unfilled(self) -> str:
         """The page before its figures are drawn."""
+        report_stage(Stage.PAGES)
         context, _ = self._planned
         with collector_paused():
             page = render_html("report.html", context, templates=self._templates)
@@ -309,9 +312,11 @@ def write_study(study: Study, folder: str | Path) -> list[Path]:
     """Write validation-report.json, .html and .pdf; the first two even if the PDF cannot be rendered."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    report_stage(Stage.PAGES)
     html = render_html("validation.html", describe_study(study))
     contents = {".json": json_documents.dump(study).encode(), ".html": embed_fonts(add_policy(html)).encode()}
     written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
+    report_stage(Stage.PDF)
     try:
         pdf = render_pdf(html, created=study.time)
     except UsageError as error:  # system libraries are missing
