@@ -145,7 +145,7 @@ def test_a_line_states_share_stage_work_and_times():
         clock.now += 1
         progress.pace.take(Step("drawing outcomes", 100 * done, 1000, "resamples"))
     line = progress.describe()
-    work = r"drawing outcomes at 71.4 resamples/s"
+    work = r"drawing outcomes at 71.4 resamples/s"  # since the beginning of the command
     assert re.fullmatch(rf"progress: \d\d %, 2 of 3 · intervals, {work}, about \d+ s left, 7 s so far", line)
 
 
@@ -211,6 +211,27 @@ def test_the_time_left_is_rounded(seconds, words):
     assert describe_time_left(seconds) == words
 
 
+def test_the_bar_does_not_run_ahead_of_a_plan_with_few_rows():
+    """Reading takes longer than the plan expects: later stages will as well, once the rows are counted."""
+    progress, clock = make_progress({Stage.READING: 1.0, Stage.INTERVALS: 19.0}, (Stage.READING, 60.0))
+    assert progress.measure()[0] == pytest.approx(0.05)
+    progress.whole.plan({Stage.READING: 60.0, Stage.INTERVALS: 1140.0})
+    progress.whole.begin(Stage.INTERVALS)
+    clock.now += 1
+    assert progress.measure()[0] < 0.06
+
+
+def test_time_before_the_first_stage_is_not_part_of_the_plan():
+    clock = Clock()
+    progress = Progress(clock=clock)
+    progress.whole.plan(PLAN)
+    clock.now += 500
+    assert progress.measure() == (0.0, "")
+    progress.whole.begin(Stage.READING)
+    clock.now += 1
+    assert progress.measure()[0] < 0.1
+
+
 # ---- simulated runs ----
 
 STAGES = (Stage.READING, Stage.SCORES, Stage.INTERVALS, Stage.COMPARISONS, Stage.BANDS, Stage.PDF)
@@ -220,15 +241,19 @@ PARTS = (1, 3, 5, 1, 4, 1)
 
 
 def simulate(factors):
-    """Share, seconds left as stated, and true seconds left, every half second of a run."""
+    """Share, seconds left as stated, and true seconds left, every half second of a run.
+
+    There are as many stages as factors by which their times differ from the expected ones.
+    """
     clock = Clock()
     whole = WholeProgress(clock=clock)
-    whole.plan(dict(zip(STAGES, EXPECTED, strict=True)))
-    seconds = [factor * expected for factor, expected in zip(factors, EXPECTED, strict=True)]
+    stages = STAGES[: len(factors)]
+    whole.plan(dict(zip(stages, EXPECTED, strict=False)))
+    seconds = [factor * expected for factor, expected in zip(factors, EXPECTED, strict=False)]
     end, seen = clock.now + sum(seconds), []
     events = []
     began = clock.now
-    for stage, duration, count in zip(STAGES, seconds, PARTS, strict=True):
+    for stage, duration, count in zip(stages, seconds, PARTS, strict=False):
         events.append((began, partial(whole.begin, stage)))
         for part in range(1, count):
             moment = began + duration * part / count
@@ -282,8 +307,8 @@ def test_the_last_estimate_is_sensible():
         errors.append(abs(left - true) / seen[0][2])
     assert np.quantile(errors, 0.5) < 0.2
     assert np.quantile(errors, 0.9) < 0.3
-    measured = [simulate((*factors[:-1], 1e-6)) for factors in FACTORS[::21]]  # ends with stages in parts
-    for seen in measured:
+    for factors in FACTORS[::21]:
+        seen = simulate(factors[:-1])  # ends with a stage in parts
         _, left, true = next(moment for moment in reversed(seen) if moment[1] is not None)
         assert abs(left - true) < 0.15 * seen[0][2]
 

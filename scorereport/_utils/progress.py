@@ -168,9 +168,9 @@ class Pace:
         return min(self.step.done / self.step.total, 1.0)
 
     @property
-    def seconds(self) -> float:
-        """The seconds from which the rate is computed."""
-        return self._samples[-1][0] - self._samples[0][0]
+    def samples(self) -> int:
+        """The number of samples, at most one a second, from which the rate is computed."""
+        return len(self._samples) - 1
 
     @property
     def age(self) -> float:

@@ -87,7 +87,9 @@ class WholeProgress:
         if self.stage is not None and stages.index(stage) <= stages.index(self.stage):
             return
         now = self._clock()
-        if self.stage is not None:
+        if self.stage is None:
+            self._began = now
+        else:
             self._measured = {**self._measured, self.stage: now - self._stage_began}
         self.stage, self._stage_began, self._part = stage, now, _Part(0, 1, now)
         self.plan(self._expected)
@@ -104,21 +106,23 @@ class WholeProgress:
 
     def measure(self, work_left: float | None = None) -> TimeEstimate:
         """Estimate share and time left; the present work alone takes `work_left` more seconds, if known."""
+        if self.stage is None:
+            return TimeEstimate(share=0.0, seconds_left=None)
         now = self._clock()
         elapsed = now - self._began
-        left, is_known = self._estimate(now, work_left)
-        share = elapsed / (elapsed + left) if elapsed + left > 0 else 0.0
-        self._share = max(self._share, min(share, _MOST))
+        left, is_known, most = self._estimate(self.stage, now, work_left)
+        share = elapsed / (elapsed + left) if elapsed > 0 else 0.0
+        self._share = max(self._share, min(share, most))
         is_early = elapsed < _FIRST_SECONDS
         return TimeEstimate(share=self._share, seconds_left=left if is_known and not is_early else None)
 
-    def _estimate(self, now: float, work_left: float | None) -> tuple[float, bool]:
-        """Return the seconds left, and whether they are known well enough to be stated."""
+    def _estimate(self, stage: Stage, now: float, work_left: float | None) -> tuple[float, bool, float]:
+        """Return the seconds left, whether they are known well enough to be stated, and the largest share.
+
+        Until enough is measured, the share does not exceed the one that is planned for the present stage.
+        """
         expected, part = self._expected, self._part
-        total = sum(expected.values())
-        if self.stage is None or not total:
-            return total, False
-        present, share = expected[self.stage], min(part.before / part.total, 1.0)
+        present, share = expected[stage], min(part.before / part.total, 1.0)
         spent, done = part.began - self._stage_began, share * present
         pace, is_measured = self._find_pace(spent, done)
         later = sum(list(expected.values())[self.position[0] :])
@@ -127,7 +131,8 @@ class WholeProgress:
         so_far = now - part.began
         rest = max(each * exp(-so_far / each), _LEAST_REST * so_far, work_left or 0.0)
         left = rest + max(part.total - part.before - 1, 0) * each + pace * later
-        return left, work_left is not None or (is_measured and so_far <= _OVERRUN * each)
+        is_known = work_left is not None or (is_measured and so_far <= _OVERRUN * each)
+        return left, is_known, _MOST if is_measured else min(1 - later / sum(expected.values()), _MOST)
 
     def _find_pace(self, spent: float, done: float) -> tuple[float, bool]:
         """Return the measured by the expected seconds of finished work, and whether enough is finished.

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LINES, _SECONDS_BETWEEN_CHANGES = 30.0, 0.1
 #: The rate of work is shown on a bar if the terminal is at least this wide.
 _WIDTH_WITH_RATE = 100
-#: The fewest characters of the bar.
-_LEAST_BAR = 8
-#: The time left of the present work is known after these seconds, as long as its steps are not older.
-_SECONDS_OF_A_PACE, _OLDEST_STEP = 3.0, 5.0
+#: The fewest characters of the bar, and those of the time left, for which a wider terminal leaves room so that
+#: the bar keeps its length.
+_LEAST_BAR, _WIDTH_OF_TIME, _WIDTH_WITH_ROOM = 8, 21, 70
+#: The rate of the present work is known after this many samples, as long as its last step is not older than
+#: these seconds.
+_SAMPLES_OF_A_RATE, _OLDEST_STEP = 4, 5.0
 #: Up to these seconds, the time left is rounded to these.
 _ROUNDING = ((60, 5), (600, 30), (3600, 300), (36_000, 1800), (math.inf, 3600))
 #: Below these seconds, no number is stated.
@@ -69,13 +71,13 @@ class Progress:
     def describe_work(self) -> str:
         """Describe the present work and its rate; empty if no rate is known."""
         step, rate = self.pace.step, self.pace.rate
-        if step is None or rate is None or not self._is_known_pace:
+        if step is None or rate is None or not self._is_rate_known:
             return ""
         return f"{visible(step.what)} at {format_rate(rate, step.unit)}"
 
     @property
-    def _is_known_pace(self) -> bool:
-        return self.pace.age <= _OLDEST_STEP and self.pace.seconds >= _SECONDS_OF_A_PACE
+    def _is_rate_known(self) -> bool:
+        return self.pace.age <= _OLDEST_STEP and self.pace.samples >= _SAMPLES_OF_A_RATE
 
     def measure(self) -> tuple[float, str]:
         """Return the share of the whole that is done, and the time left in words; empty if not known."""
@@ -85,7 +87,7 @@ class Progress:
     def _find_work_left(self) -> float | None:
         """Return the seconds left of the present work; None if not known."""
         left = self.pace.seconds_left
-        return None if left is None or not self._is_known_pace else max(left - self.pace.age, 0.0)
+        return None if left is None or not self._is_rate_known else max(left - self.pace.age, 0.0)
 
     def describe(self) -> str:
         """Return a line with the share of the whole, the stage, the work, the time left, and that so far."""
@@ -163,8 +165,8 @@ def render_bar(progress: Progress, width: int) -> Table:
     line = Table.grid(padding=(0, 2, 0, 0), expand=True)
     line.add_column(no_wrap=True, overflow="ellipsis")
     line.add_column(ratio=1, min_width=_LEAST_BAR)
-    line.add_column(no_wrap=True, justify="right")
-    line.add_column(no_wrap=True)
+    line.add_column(no_wrap=True, justify="right", min_width=4)
+    line.add_column(no_wrap=True, min_width=_WIDTH_OF_TIME if width >= _WIDTH_WITH_ROOM else None)
     state = ", ".join(filter(None, (left, progress.describe_work() if width >= _WIDTH_WITH_RATE else "")))
     line.add_row(
         Text(progress.describe_stage()),
