@@ -34,6 +34,8 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", f"{QUICK_JAVA} -XX:-BytecodeVerificat
 #: By default Python collects garbage after every 700 new objects. This takes a tenth of the time of the
 #: tests, because each collection visits everything that they import.
 gc.set_threshold(50_000)
+#: Workers of pytest-xdist set it, and commands would wrap their lines.
+os.environ.pop("COLUMNS", None)
 
 
 def pytest_collection_finish() -> None:

@@ -338,7 +338,7 @@ def test_a_class_never_observed_is_in_every_table(two):
 def test_the_terminal_shows_classes(graded, named):
     for evaluation in (graded, named):
         out = StringIO()
-        print_evaluation(evaluation, out)
+        print_evaluation(evaluation, out, everything=True)
         text = out.getvalue()
         tables = list(evaluation_tables(evaluation))
         assert all(table.caption in text for table in tables)

@@ -77,12 +77,17 @@ def rows_of(text):
 def test_score_prints_tables(file):
     done = run(
         "score", file, "--outcome", "y", "--forecast", "a", "--forecast", "b", "--group", "g", *FEW,
-        "--smallest-group", 1,
+        "--smallest-group", 1, "--show", "all",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
-    assert done.stdout.startswith(
-        "p.csv: 5 rows read, 5 kept. Outcome y = 1: 3 events, prevalence 60.0 %.\n"
-        "95 % intervals: BCa bootstrap of scores and skills over 40 resamples of rows (seed 2021); "
+    assert done.stdout.startswith("Findings\n- b has the lowest Brier score, 0.0960; ")
+    assert (
+        "\n\np.csv: 5 rows read, 5 kept. Outcome y = 1: 3 events, prevalence 60.0 %.\n\nMean scores "
+        in done.stdout
+    )
+    assert (
+        "\n95 % intervals: BCa bootstrap of scores and skills over 40 resamples of rows (seed 2021); "
+        in done.stdout
     )
     rows = rows_of(done.stdout)
     assert ["score", "model", "mean", "interval", "skill", "interval", "rank"] in rows
@@ -166,11 +171,11 @@ def test_json_is_the_results_document(call, file):
 def test_every_option_reaches_the_evaluation(call, long, options, columns, shown):
     arguments = {"outcome": "happened", "positive": "yes", "forecasts": ["a"], "resamples": 40, **columns}
     resamples = [] if "--resamples" in options else FEW
-    code, text, error = call("score", long, *REQUIRED, *resamples, *options)
+    code, text, error = call("score", long, *REQUIRED, *resamples, *options, "--show", "all")
     assert (code, error) == (0, "")
     assert shown in text
     out = StringIO()
-    print_evaluation(sr.evaluate(long, **arguments), out)
+    print_evaluation(sr.evaluate(long, **arguments), out, everything=True)
     assert text == out.getvalue()
 
 
@@ -374,7 +379,7 @@ def test_tables_of_classes_are_printed(call, graded):
     )
     code, text, error = call("score", graded / "k.csv", *GRADES, "--ordered", "--forecast", "m", *BARE)
     assert (code, error) == (0, "")
-    assert text.startswith("k.csv: 60 rows read, 60 kept. Outcome grade: 3 ordered classes (low ")
+    assert "\n\nk.csv: 60 rows read, 60 kept. Outcome grade: 3 ordered classes (low " in text
     for score in ("rps", "multiclass_brier", "macro_f1", "quadratic_weighted_kappa"):
         assert f" {expected.scores.loc['m', score]:.4f} " in text
 
@@ -726,8 +731,8 @@ def test_the_demo_shows_the_overconfident_model_as_miscalibrated(demo):
     assert bad.discrimination == pytest.approx(good.discrimination, abs=1e-12)  # the same order of cases
     assert bad.miscalibration > 5 * good.miscalibration
     assert f"{bad.miscalibration:.4f}" in text
-    assert "By plan: " in text
-    assert "Tests whether groups differ; " in text
+    assert "logit: results differ between groups of plan" in text
+    assert "\n\nTables, with --show NAME: scores, " in text
 
 
 @pytest.mark.sweep
@@ -754,6 +759,6 @@ def test_no_number_is_cut_however_many_columns(file):
         resamples=40,
         smallest_group=1,
     )
-    print_evaluation(wide, out)
+    print_evaluation(wide, out, everything=True)
     assert "0.0960" in out.getvalue()
     assert "…" not in out.getvalue()

@@ -491,7 +491,7 @@ def test_without_resamples_nothing_is_drawn(frame, plain):
     pd.testing.assert_frame_equal(bare.scores, plain.scores)
     pd.testing.assert_frame_equal(bare.skills, plain.skills)
     out = StringIO()
-    print_evaluation(bare, out)
+    print_evaluation(bare, out, everything=True)
     text = out.getvalue()
     assert "interval" not in text
     assert "Holm" not in text
@@ -552,8 +552,8 @@ def test_the_document_of_everything_reads_back_equal(everything, tmp_path):
     assert again == everything
     assert again.to_json() == text
     one, other = StringIO(), StringIO()
-    print_evaluation(everything, one)
-    print_evaluation(again, other)
+    print_evaluation(everything, one, everything=True)
+    print_evaluation(again, other, everything=True)
     assert one.getvalue() == other.getvalue()
 
 
@@ -669,6 +669,6 @@ def test_tables_state_how_intervals_were_computed(plain, everything):
         ),
     ):
         out = StringIO()
-        print_evaluation(evaluation, out)
+        print_evaluation(evaluation, out, everything=True)
         for word in words:
             assert word in out.getvalue()

@@ -167,7 +167,7 @@ def test_the_report_does_not_mention_draws(described, page):
 
 def test_terminal_and_notebook_describe_the_methods(evaluation):
     out = io.StringIO()
-    print_evaluation(evaluation, out)
+    print_evaluation(evaluation, out, everything=True)
     assert_no_foreign_terms(out.getvalue().splitlines())
     text = describe_uncertainty(evaluation)
     how = evaluation.models[0].scores.scores[0].interval.method

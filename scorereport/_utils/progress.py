@@ -1,6 +1,7 @@
 """Progress of long computations, reported to a callback.
 
-Kernels report steps; the reports have no effect unless a callback is set, as the command line does.
+Kernels report steps, and functions that call them report stages of the whole; the reports have no effect
+unless a callback is set, as the command line does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from scorereport._utils.processes import check_not_stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from scorereport._utils.whole_progress import WholeProgress
+    from scorereport._utils.work_plan import Stage
 
 _T = TypeVar("_T")
 #: The rate is computed from up to this many samples, which are at least this many seconds apart.
@@ -43,21 +47,23 @@ class Watcher(Protocol):
 
 
 _callback: ContextVar[Callable[[Step], None] | None] = ContextVar("callback", default=None)
+_whole: ContextVar[WholeProgress | None] = ContextVar("whole", default=None)
 
 
 @contextmanager
-def progress_callback(callback: Callable[[Step], None]) -> Iterator[None]:
-    """Report all progress inside the block to a callback, with its units.
+def progress_callback(callback: Callable[[Step], None], whole: WholeProgress | None = None) -> Iterator[None]:
+    """Report all progress inside the block to a callback, with its units, and stages to the whole.
 
     >>> with progress_callback(print):
     ...     report_progress("sorting", 500, 2000, unit="rows")
     Step(what='sorting', done=500, total=2000, unit='rows')
     """
-    token = _callback.set(callback)
+    token, token_of_whole = _callback.set(callback), _whole.set(whole)
     try:
         yield
     finally:
         _callback.reset(token)
+        _whole.reset(token_of_whole)
 
 
 @contextmanager
@@ -84,6 +90,28 @@ def steps(items: Iterable[_T], total: int, what: str, *, unit: str = "steps") ->
         check_not_stopped()
         if callback is not None:
             callback(Step(what, done, total, unit))
+
+
+def parts(items: Iterable[_T], total: int) -> Iterator[_T]:
+    """Iterate over items that make up the present stage of the whole, and report each one that is done."""
+    whole = _whole.get()
+    for done, item in enumerate(items, start=1):
+        yield item
+        if whole is not None:
+            whole.finish_part(done, total)
+
+
+def report_work(**facts: float | Sequence[str]) -> None:
+    """Report facts about the work, the fields of a `Workload`, from which its stages are planned."""
+    if (whole := _whole.get()) is not None:
+        whole.learn(facts)
+
+
+def report_stage(stage: Stage) -> None:
+    """Report the beginning of a stage of the whole, which ends the one before."""
+    check_not_stopped()
+    if (whole := _whole.get()) is not None:
+        whole.begin(stage)
 
 
 def report_progress(what: str, done: int, total: int, *, unit: str = "steps") -> None:
@@ -138,6 +166,16 @@ class Pace:
         if self.step is None or not self.step.unit or self.step.total <= 0:
             return None
         return min(self.step.done / self.step.total, 1.0)
+
+    @property
+    def samples(self) -> int:
+        """The number of samples, at most one a second, from which the rate is computed."""
+        return len(self._samples) - 1
+
+    @property
+    def age(self) -> float:
+        """The seconds since the last step."""
+        return self._clock() - self._last_time
 
     @property
     def rate(self) -> float | None:

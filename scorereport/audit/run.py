@@ -20,6 +20,8 @@ from scorereport._utils.exits import (
 from scorereport._utils.files import make_folder, remove_abandoned
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.processes import signals_deferred
+from scorereport._utils.progress import report_stage, report_work
+from scorereport._utils.work_plan import Stage
 from scorereport.audit.after_run import (
     begin_record,
     complete_earlier_run,
@@ -179,6 +181,8 @@ class AuditRun:
 
     def _load_and_record(self, history: History, *, again: bool) -> RunResult:
         self.plan.create_marker()
+        report_work(evaluates=True, is_filed=True)
+        report_stage(Stage.READING)
         rows = self._load_rows()
         try:
             return self._find_or_record(history, rows, again=again)
@@ -193,6 +197,7 @@ class AuditRun:
         if existing is not None:
             return self._build_result(existing, is_new=False)
         rendered = self._render(history, rows)
+        report_stage(Stage.FILING)
         with signals_deferred():  # a record and its files belong together
             outcome = self._record(history, rows, rendered, attempt, again=again)
             with suppress(ScoreReportError, OSError):  # `complete_run` tries again and reports the problem

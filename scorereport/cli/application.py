@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
+#: Formats of the reports of a demonstration and of the validation study.
+_ENDINGS = (".pdf", ".html", ".json")
+
+
 def demo(
     ordinal: Annotated[
         bool, typer.Option("--ordinal", help="Use the example with seven ordered classes.")
@@ -42,37 +46,42 @@ def demo(
 ) -> None:
     """Fit models to public data, evaluate them on held-out rows, and print the tables."""
     from scorereport._utils.files import write_text
+    from scorereport._utils.progress import report_stage, report_work
+    from scorereport._utils.work_plan import Stage
     from scorereport.cli.progress_display import show_progress
+    from scorereport.cli.terminal import print_evaluation
 
     example = import_module(f"scorereport.examples.{'party_identification' if ordinal else 'doctor_visits'}")
-    frame = example.make_demo_predictions()
-    if save is not None:
-        write_text(save, frame.to_csv(index=False))
-    predictions = example.read_demo_predictions(frame)
-    if output is None:
-        _evaluate_demo(example, predictions)
-        return
-    from scorereport.evaluation.dispatch import called_when_read
+    with show_progress():
+        report_work(evaluates=True)
+        report_stage(Stage.READING)
+        frame = example.make_demo_predictions()
+        if save is not None:
+            write_text(save, frame.to_csv(index=False))
+        predictions = example.read_demo_predictions(frame)
+        evaluation, written = _run_demo(example, predictions, output)
+    print_evaluation(evaluation)
+    if written:
+        echo(f"Written: {', '.join(map(str, written))}")
+
+
+def _run_demo(
+    example: ModuleType, predictions: Predictions | ClassPredictions, folder: Path | None
+) -> tuple[Evaluation, list[Path]]:
+    """Evaluate the models and, with a folder, write the report; return its files."""
+    from scorereport._utils.progress import report_work
+    from scorereport.evaluation.dispatch import called_when_read, evaluate
+
+    if folder is None:
+        return evaluate(predictions, **example.SETTINGS), []
     from scorereport.reference.certification import FEWEST_DRAWS, PendingCertificate
 
+    report_work(formats=_ENDINGS)
     # R draws slowly, and a demonstration should be short.
     with PendingCertificate(draws=FEWEST_DRAWS) as pending:
         with called_when_read(pending.start):
-            evaluation = _evaluate_demo(example, predictions)
-        with show_progress():
-            written = _write_demo_report(example, evaluation, pending.complete(evaluation), output)
-    echo(f"Written: {', '.join(map(str, written))}")
-
-
-def _evaluate_demo(example: ModuleType, predictions: Predictions | ClassPredictions) -> Evaluation:
-    from scorereport.cli.progress_display import show_progress
-    from scorereport.cli.terminal import print_evaluation
-    from scorereport.evaluation.dispatch import evaluate
-
-    with show_progress():
-        evaluation = evaluate(predictions, **example.SETTINGS)
-    print_evaluation(evaluation)
-    return evaluation
+            evaluation = evaluate(predictions, **example.SETTINGS)
+        return evaluation, _write_demo_report(example, evaluation, pending.complete(evaluation), folder)
 
 
 def _write_demo_report(
@@ -89,9 +98,7 @@ def _write_demo_report(
         command=describe_command(),
         selection=example.choose_checkpoint(),
     )
-    return write_pages(
-        prepared, [folder / f"{example.REPORT_NAME}{end}" for end in (".pdf", ".html", ".json")]
-    )
+    return write_pages(prepared, [folder / f"{example.REPORT_NAME}{ending}" for ending in _ENDINGS])
 
 
 def validate(
@@ -103,6 +110,7 @@ def validate(
 ) -> None:
     """Compare this installation with R, other packages and published results; write validation-report.*."""
     from scorereport._utils.choices import SEED
+    from scorereport._utils.progress import report_work
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_study
     from scorereport.reference.comparison_records import Verdict
@@ -110,6 +118,7 @@ def validate(
     from scorereport.study.validation_study import run_study
 
     with show_progress(quiet=quiet):
+        report_work(formats=_ENDINGS, cases=cases)
         study = run_study(cases=cases, seed=SEED if seed is None else seed)
         written = write_study(study, output)
     print_study(study)

@@ -24,31 +24,37 @@ Strict = Annotated[
 ]
 
 
-def conclude_report(report: Report, *, strict: bool) -> None:
-    """Print the verdicts on limits and of the certificate on standard error, and exit with their code."""
-    from scorereport.cli.terminal import print_verdict
+def conclude_report(report: Report, *, strict: bool, is_shown: bool = False) -> None:
+    """Print the verdicts on limits and of the certificate on standard error, and exit with their code.
+
+    Verdicts that are shown already are not printed again if one person reads both streams on a terminal.
+    """
     from scorereport.configuration.limit_verdicts import verdict_exit_code
 
+    if not (is_shown and sys.stdout.isatty() and sys.stderr.isatty()):
+        _print_verdicts(report)
+    is_failed = report.certificate is not None and report.certificate.verdict == "failed"
+    codes = (
+        ExitCode.CERTIFICATE_FAILED if is_failed else ExitCode.DONE,
+        verdict_exit_code(report.verdict, strict=strict),
+        ExitCode.WARNINGS if strict and _lacks_certificate(report.certificate) else ExitCode.DONE,
+    )
+    for code in codes:
+        if code != ExitCode.DONE:
+            raise typer.Exit(code)
+
+
+def _print_verdicts(report: Report) -> None:
+    from scorereport.cli.terminal import print_certificate, print_verdict
+
     print_verdict(report.judgements, sys.stderr)
-    _conclude_certificate(report.certificate, strict=False)
-    code = verdict_exit_code(report.verdict, strict=strict)
-    if code != ExitCode.DONE:
-        raise typer.Exit(code)
-    _conclude_certificate(report.certificate, strict=strict, silent=True)
+    if report.certificate is not None:
+        print_certificate(report.certificate, sys.stderr)
 
 
-def _conclude_certificate(certificate: Certificate | None, *, strict: bool, silent: bool = False) -> None:
-    """Print the verdict of a certificate on standard error, and exit with its code."""
-    from scorereport.cli.terminal import print_certificate
-
-    if certificate is None:
-        return
-    if not silent:
-        print_certificate(certificate, sys.stderr)
-    if certificate.verdict == "failed":
-        raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
-    if certificate.verdict == "not certified" and strict:
-        raise typer.Exit(ExitCode.WARNINGS)
+def _lacks_certificate(certificate: Certificate | None) -> bool:
+    """Whether a certificate was asked for and nothing could be compared."""
+    return certificate is not None and certificate.verdict == "not certified"
 
 
 def echo(text: str, *, err: bool = False) -> None:

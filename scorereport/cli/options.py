@@ -78,11 +78,10 @@ class EvaluationRequest:
 
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
         """Return the evaluation, and its certificate if requested; options override the configuration."""
-        from scorereport.cli.progress_display import show_progress
         from scorereport.data.sources import open_command_source
 
         chosen = self.choose(configuration)
-        with open_command_source(self.file or "") as source, show_progress(quiet=self.quiet):
+        with open_command_source(self.file or "") as source:
             if not self.certify:
                 return self._evaluate(source, chosen), None
             _check_certifiable(source, chosen)

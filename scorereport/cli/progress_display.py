@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar on a terminal, otherwise a line every half minute."""
+"""Progress of a command on standard error: one bar on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 
@@ -11,14 +11,29 @@ from typing import IO, TYPE_CHECKING
 
 from scorereport._utils.formatting import format_duration, format_number, format_rate, visible
 from scorereport._utils.progress import PROGRESS_PREFIX, Pace, progress_callback
+from scorereport._utils.whole_progress import WholeProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from rich.table import Table
 
     from scorereport._utils.progress import Step
 
 #: Seconds between two lines of progress, and between two changes of a bar.
 _SECONDS_BETWEEN_LINES, _SECONDS_BETWEEN_CHANGES = 30.0, 0.1
+#: The rate of work is shown on a bar if the terminal is at least this wide.
+_WIDTH_WITH_RATE = 100
+#: The fewest characters of the bar, and those of the time left, for which a wider terminal leaves room so that
+#: the bar keeps its length.
+_LEAST_BAR, _WIDTH_OF_TIME, _WIDTH_WITH_ROOM = 8, 21, 70
+#: The rate of the present work is known after this many samples, as long as its last step is not older than
+#: these seconds.
+_SAMPLES_OF_A_RATE, _OLDEST_STEP = 4, 5.0
+#: Up to these seconds, the time left is rounded to these.
+_ROUNDING = ((60, 5), (600, 30), (3600, 300), (36_000, 1800), (math.inf, 3600))
+#: Below these seconds, no number is stated.
+_FEW_SECONDS = 5
 
 
 @contextmanager
@@ -37,34 +52,72 @@ def show_progress(*, quiet: bool = False, between: float = _SECONDS_BETWEEN_LINE
             yield
 
 
-def describe_pace(pace: Pace) -> str:
-    """Describe the rate of the work and the time left, as far as they are known.
+class Progress:
+    """What is known of the progress of a command: the present stage, its present work, and the whole."""
 
-    >>> from scorereport._utils.progress import Step
-    >>> ticks = iter([0.0, 10.0])
-    >>> pace = Pace(clock=lambda: next(ticks))
-    >>> pace.take(Step("sorting", 1_000_000, 4_000_000, "rows"))
-    >>> describe_pace(pace)
-    '100 k rows/s, 30 s left'
+    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self.pace = Pace(clock=clock)
+        self.whole = WholeProgress(clock=clock)
+
+    def describe_stage(self) -> str:
+        """Name the present stage and its number, or the present work if no stage has begun."""
+        number, total = self.whole.position
+        if self.whole.stage is not None:
+            return f"{number} of {total} · {self.whole.stage}"
+        return "working" if self.pace.step is None else visible(self.pace.step.what)
+
+    def describe_work(self) -> str:
+        """Describe the present work and its rate; empty if no rate is known."""
+        step, rate = self.pace.step, self.pace.rate
+        if step is None or rate is None or not self._is_rate_known:
+            return ""
+        return f"{visible(step.what)} at {format_rate(rate, step.unit)}"
+
+    @property
+    def _is_rate_known(self) -> bool:
+        return self.pace.age <= _OLDEST_STEP and self.pace.samples >= _SAMPLES_OF_A_RATE
+
+    def measure(self) -> tuple[float, str]:
+        """Return the share of the whole that is done, and the time left in words; empty if not known."""
+        found = self.whole.measure(self._find_work_left())
+        return found.share, "" if found.seconds_left is None else describe_time_left(found.seconds_left)
+
+    def _find_work_left(self) -> float | None:
+        """Return the seconds left of the present work; None if not known."""
+        left = self.pace.seconds_left
+        return None if left is None or not self._is_rate_known else max(left - self.pace.age, 0.0)
+
+    def describe(self) -> str:
+        """Return a line with the share of the whole, the stage, the work, the time left, and that so far."""
+        share, left = self.measure()
+        so_far = f"{format_duration(self._clock() - self._began)} so far"
+        percent = "" if self.whole.stage is None else format_share(share)
+        words = (percent, self.describe_stage(), self.describe_work(), left, so_far)
+        return PROGRESS_PREFIX + ", ".join(filter(None, words))
+
+
+def format_share(share: float) -> str:
+    """Format a share in percent, rounded down: 100 % is never shown while work goes on.
+
+    >>> format_share(0.429), format_share(0.999)
+    ('42 %', '99 %')
     """
-    if pace.step is None or pace.rate is None:
-        return ""
-    rate, left = format_rate(pace.rate, pace.step.unit), pace.seconds_left
-    return rate if left is None else f"{rate}, {format_duration(left)} left"
+    return f"{format_number(math.floor(100 * share), 0)} %"
 
 
-def describe_progress(pace: Pace, seconds: float) -> str:
-    """Return a line with the present step, its share done, its rate, the time left, and the time so far."""
-    what = "working" if pace.step is None else visible(pace.step.what)
-    so_far = f"{format_duration(seconds)} so far"
-    return PROGRESS_PREFIX + ", ".join(
-        filter(None, (what, _describe_share(pace), describe_pace(pace), so_far))
-    )
+def describe_time_left(seconds: float) -> str:
+    """State the time left as exactly as it can be known.
 
-
-def _describe_share(pace: Pace) -> str:
-    """Format the share done in percent, rounded down: 100 % is shown at the end only."""
-    return "" if pace.share is None else f"{format_number(math.floor(100 * pace.share), 0)} %"
+    >>> [describe_time_left(seconds) for seconds in (2, 12, 58, 100, 7300)]
+    ['a few seconds left', 'about 10 s left', 'about 1 min left', 'about 1 min 30 s left', 'about 2 h left']
+    """
+    if seconds < _FEW_SECONDS:
+        return "a few seconds left"
+    size = next(size for most, size in _ROUNDING if seconds <= most)
+    rounded = format_duration(size * max(round(seconds / size), 1))
+    return f"about {rounded.removesuffix(' 0 s').removesuffix(' 0 min')} left"
 
 
 def throttle(
@@ -85,43 +138,59 @@ def throttle(
 
 @contextmanager
 def _show_bar() -> Iterator[None]:
+    """Show a bar that a thread of rich redraws, because a step may take long."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.live import Live
 
-    columns = (
-        TextColumn("{task.description}", markup=False),  # a file name may look like markup
-        BarColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
+    progress, console = Progress(), Console(stderr=True)
+    live = Live(
+        console=console,
+        get_renderable=lambda: render_bar(progress, console.width),
+        refresh_per_second=1 / _SECONDS_BETWEEN_CHANGES,
+        transient=True,
+        redirect_stdout=False,  # it may be a file
     )
-    pace = Pace()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        number = bar.add_task("", total=None, state="")
-        (task,) = bar.tasks
+    with live, progress_callback(throttle(progress.pace.take), progress.whole):
+        yield
 
-        def show(step: Step) -> None:
-            pace.take(step)
-            task.total = None if pace.share is None else step.total  # `update` cannot reset a total to None
-            state = " ".join(filter(None, (_describe_share(pace), describe_pace(pace))))
-            bar.update(number, description=visible(step.what), completed=step.done, state=state)
 
-        with progress_callback(throttle(show)):
-            yield
+def render_bar(progress: Progress, width: int) -> Table:
+    """Return a line with the stage, a bar, the share of the whole in percent, and the time left."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    share, left = progress.measure()
+    is_known = progress.whole.stage is not None
+    line = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    line.add_column(no_wrap=True, overflow="ellipsis")
+    line.add_column(ratio=1, min_width=_LEAST_BAR)
+    line.add_column(no_wrap=True, justify="right", min_width=4)
+    line.add_column(no_wrap=True, min_width=_WIDTH_OF_TIME if width >= _WIDTH_WITH_ROOM else None)
+    state = ", ".join(filter(None, (left, progress.describe_work() if width >= _WIDTH_WITH_RATE else "")))
+    line.add_row(
+        Text(progress.describe_stage()),
+        ProgressBar(total=1.0 if is_known else None, completed=share, pulse=not is_known),
+        Text(format_share(share) if is_known else ""),
+        Text(state),
+    )
+    return line
 
 
 @contextmanager
 def _write_lines(stream: IO[str], between: float) -> Iterator[None]:
     """Write lines from a separate thread, because a step may take longer than `between` seconds."""
-    pace, began, is_over = Pace(), monotonic(), Event()
+    progress, is_over = Progress(), Event()
 
     def write() -> None:
         while not is_over.wait(between):
-            stream.write(f"{describe_progress(pace, monotonic() - began)}\n")
+            stream.write(f"{progress.describe()}\n")
             stream.flush()
 
     writer = Thread(target=write, daemon=True, name="progress")
     writer.start()
     try:
-        with progress_callback(throttle(pace.take)):
+        with progress_callback(throttle(progress.pace.take), progress.whole):
             yield
     finally:
         is_over.set()

@@ -12,6 +12,7 @@ import typer
 from scorereport._utils.redaction import Redactor, find_literal_secret, find_passwords
 from scorereport.cli.command_output import Strict, conclude_report, echo
 from scorereport.cli.options import EvaluationRequest, with_prediction_options
+from scorereport.cli.table_choice import ALL, FINDINGS, LIST, choose_shown, make_chosen, print_names
 from scorereport.errors import UsageError
 from scorereport.report.output_formats import describe_formats
 
@@ -34,6 +35,7 @@ _OUTPUT_OPTIONS = {
     "--date": 1,
     "--strict": 0,
     "--junit": 1,
+    "--show": 1,
     "--temporary-folder": 1,
 }
 
@@ -75,6 +77,14 @@ Junit = Annotated[
 def score(
     request: EvaluationRequest,
     config: Config = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print one table alone, such as scores or decompositions; all prints everything, and list "
+            "the names. If FILE has no tables of its own, --table NAME does the same.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -85,17 +95,24 @@ def score(
     junit: Junit = None,
     strict: Strict = False,
 ) -> None:
-    """Print scores, skills, decompositions and tests of the forecasts in FILE, with intervals."""
-    from scorereport.cli.terminal import print_evaluation
+    """Print the findings on the forecasts in FILE, verdicts, and tables of scores with intervals."""
+    from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
     from scorereport.pipelines.junit import JunitFile
     from scorereport.report.provenance import trace_provenance
     from scorereport.report.report_record import build_report
 
+    request, shown = choose_shown(request, show)
+    if shown and as_json:
+        raise UsageError("Give either --show or --json: the document has the numbers of all tables.")
+    if shown == LIST:
+        print_names()
+        return
     with JunitFile(junit) as verdicts:
         configuration = None if config is None else read_configuration(config)
         verdicts.require(configuration, will_certify=request.certify)
-        evaluation, certificate = request.evaluate(configuration)
+        with show_progress(quiet=request.quiet):
+            evaluation, certificate = request.evaluate(configuration)
         built = build_report(
             evaluation,
             trace_provenance(command=describe_command()),
@@ -108,8 +125,25 @@ def score(
     if as_json:
         typer.echo(evaluation.to_json() if is_bare else built.to_json(), nl=False)
     else:
-        print_evaluation(evaluation)
-    conclude_report(built, strict=strict)
+        _print_shown(built, shown)
+    conclude_report(built, strict=strict, is_shown=not as_json and shown in ("", ALL))
+
+
+def _print_shown(report: Report, shown: str) -> None:
+    """Print the short form of the results, all of them, the findings, or one table."""
+    from scorereport.cli.terminal import print_evaluation, print_findings, print_tables
+
+    if shown == FINDINGS:
+        print_findings(report.evaluation)
+    elif shown in ("", ALL):
+        print_evaluation(
+            report.evaluation,
+            everything=shown == ALL,
+            judgements=report.judgements,
+            certificate=report.certificate,
+        )
+    else:
+        print_tables(make_chosen(report.evaluation, shown))
 
 
 Output = Annotated[
@@ -175,7 +209,7 @@ def report(
     def announce(written: Path) -> None:
         echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
 
-    with JunitFile(junit) as verdicts, drawing_pages(outputs):
+    with JunitFile(junit) as verdicts, show_progress(quiet=request.quiet), drawing_pages(outputs):
         with fixed_time(time):
             configuration = None if config is None else read_configuration(config)
             if source is None:
@@ -186,8 +220,7 @@ def report(
                 if source is None
                 else _read_results(source, request, configuration, folder, time)
             )
-        with show_progress(quiet=request.quiet):
-            write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
+        write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
         verdicts.write(prepared, strict=strict)
     conclude_report(prepared, strict=strict)
 

@@ -1,16 +1,20 @@
-"""Printing of tables, verdicts and records on a terminal."""
+"""Printing of findings, tables, verdicts and records on a terminal, within its width."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections import Counter
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from scorereport._utils.formatting import visible
+from scorereport._utils.formatting import format_counted, visible
+from scorereport.cli.table_layout import fit_labels, lay_out
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
 from scorereport.report.tables.history_tables import (
     describe_audit_record,
@@ -24,10 +28,17 @@ from scorereport.report.tables.overview import (
     describe_uncertainty,
     evaluation_tables,
 )
+from scorereport.report.tables.short_tables import (
+    MOST_FINDINGS,
+    describe_chosen_models,
+    list_table_names,
+    short_tables,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from scorereport.cli.table_layout import Block
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
     from scorereport.reference.comparison_records import Comparison
@@ -35,89 +46,204 @@ if TYPE_CHECKING:
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
 
-#: Wider than any table: within a narrower width, rich would truncate numbers instead of wrapping lines.
-_WIDTH = 1000
+#: Wider than any table: rich would cut numbers that do not fit, while the layout of tables is ours.
+_WIDER_THAN_TABLES = 100_000
+#: The narrowest width that texts and tables are fitted to.
+_LEAST_WIDTH = 20
 
 
-def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> None:
-    """Print data, tables and notes of an evaluation, to standard output unless a file is given."""
-    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    out.print(_text(describe_data(evaluation)))
-    if uncertainty := describe_uncertainty(evaluation):
-        out.print(_text(uncertainty))
-    for table in evaluation_tables(evaluation):
-        _print_table(out, table)
-    sentences = list(describe_all_bands(evaluation))
-    sentences += [curve.sentence for curve in evaluation.comparisons.murphy]
-    if sentences:
-        out.print()
-    for sentence in sentences:
-        out.print(_text(sentence))
-    for note in evaluation.notes:
-        out.print(_text(f"Note. {note}"))
+def find_width(file: IO[str] | None = None) -> int | None:
+    """Return the width of a terminal; for other output COLUMNS or, without it, None: lines stay whole."""
+    stream = sys.stdout if file is None else file
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(int(given), _LEAST_WIDTH)
+    if stream is None or not stream.isatty():
+        return None
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        size = shutil.get_terminal_size()
+    return max(size.columns, _LEAST_WIDTH) if size.columns else None
 
 
-def _print_table(out: Console, table: Table) -> None:
-    out.print()
-    out.print(_text(table.caption, style="bold"))
-    out.print(_rich_table(table))
+class _Printer:
+    """Prints sentences and tables to a stream, within its width; colours and styles on a terminal only."""
+
+    def __init__(self, file: IO[str] | None) -> None:
+        self._console = Console(file=file, highlight=False, width=_WIDER_THAN_TABLES, soft_wrap=True)
+        self._width = find_width(file)
+
+    def sentence(self, text: str, *, style: str = "", bullet: str = "") -> None:
+        """Print a sentence, wrapped at the width; further lines are indented as far as its bullet reaches."""
+        line = _text(text, style)
+        if self._width is None:
+            self._console.print(_text(bullet).append_text(line))
+            return
+        for place, part in enumerate(line.wrap(self._console, self._width - len(bullet))):
+            part.rstrip()
+            start = bullet if place == 0 else " " * len(bullet)
+            self._console.print(_text(start).append_text(part))
+
+    def sentences(self, texts: Iterable[str], *, title: str = "", bullet: str = "") -> None:
+        """Print sentences below a title; nothing if there are none."""
+        listed = list(texts)
+        if not listed:
+            return
+        if title:
+            self.sentence(title, style="bold")
+        for text in listed:
+            self.sentence(text, bullet=bullet)
+
+    def table(self, table: Table, *, has_caption: bool = True) -> None:
+        """Print a table, in several blocks if it is wider than the terminal."""
+        if has_caption:
+            self.sentence(table.caption, style="bold")
+        for place, block in enumerate(lay_out(table, self._width)):
+            if place:
+                self.space()
+            self._console.print(_rich_table(table, block))
+
+    def space(self) -> None:
+        """Print an empty line."""
+        self._console.print()
+
+
+def print_evaluation(
+    evaluation: Evaluation,
+    file: IO[str] | None = None,
+    *,
+    everything: bool = False,
+    judgements: Sequence[Judgement] = (),
+    certificate: Certificate | None = None,
+) -> None:
+    """Print findings, verdicts, data, tables and notes, to standard output unless a file is given.
+
+    Without `everything`, only the short tables are printed, and the names of the others.
+    """
+    out = _Printer(file)
+    _print_findings(out, evaluation.findings, most=None if everything else MOST_FINDINGS)
+    if judgements:
+        _print_verdict(out, judgements)
+        out.space()
+    if certificate is not None:
+        _print_certificate(out, certificate)
+        out.space()
+    out.sentence(describe_data(evaluation))
+    if everything:
+        for table in evaluation_tables(evaluation):
+            out.space()
+            out.table(table)
+    else:
+        _print_short_tables(out, evaluation)
+    _print_explanations(out, evaluation, everything=everything)
+
+
+def _print_findings(out: _Printer, findings: Sequence[str], most: int | None) -> None:
+    """Print the findings below a title, and the number of those that are left out."""
+    out.sentences(findings[:most], title="Findings", bullet="- ")
+    if left_out := len(findings) - len(findings[:most]):
+        out.sentence(f"{format_counted(left_out, 'more finding')}: --show findings")
+    if findings:
+        out.space()
+
+
+def _print_short_tables(out: _Printer, evaluation: Evaluation) -> None:
+    if choice := describe_chosen_models(evaluation):
+        out.sentence(choice)
+    for short in short_tables(evaluation):
+        out.space()
+        out.table(short.table)
+        if short.left_out:
+            out.sentence(f"{format_counted(short.left_out, 'more row')}: --show {short.name}")
+
+
+def _print_explanations(out: _Printer, evaluation: Evaluation, *, everything: bool) -> None:
+    """Print how intervals were computed, the notes, and either all sentences or the names of the tables."""
+    sentences = [describe_uncertainty(evaluation)]
+    if everything:
+        sentences += describe_all_bands(evaluation)
+        sentences += [curve.sentence for curve in evaluation.comparisons.murphy]
+    sentences += [f"Note. {note}" for note in evaluation.notes]
+    if any(sentences):
+        out.space()
+    out.sentences(filter(None, sentences))
+    if not everything:
+        out.space()
+        out.sentence(f"Tables, with --show NAME: {', '.join(list_table_names(evaluation))}; or all.")
+
+
+def print_tables(tables: Sequence[Table], file: IO[str] | None = None) -> None:
+    """Print tables alone."""
+    out = _Printer(file)
+    for place, table in enumerate(tables):
+        if place:
+            out.space()
+        out.table(table)
+
+
+def print_findings(evaluation: Evaluation, file: IO[str] | None = None) -> None:
+    """Print the findings alone."""
+    _Printer(file).sentences(evaluation.findings, bullet="- ")
 
 
 def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> None:
     """Print the verdict of a certificate, the references that could not be used, and all differences."""
-    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    out.print(_text(f"R certificate: {certificate.sentence}", style="bold"))
+    _print_certificate(_Printer(file), certificate)
+
+
+def _print_certificate(out: _Printer, certificate: Certificate) -> None:
+    out.sentence(f"R certificate: {certificate.sentence}", style="bold")
     for attempt in certificate.attempts:
         advice = f" To fix: {attempt.remedy}" if attempt.remedy else ""
-        out.print(_text(f"{attempt.reference}: {attempt.reason}{advice}"))
+        out.sentence(f"{attempt.reference}: {attempt.reason}{advice}")
     if certificate.left_out:
-        out.print(_text(f"Not compared: {'; '.join(certificate.left_out)}."))
+        out.sentence(f"Not compared: {'; '.join(certificate.left_out)}.")
     _print_unexpected(out, certificate.unexpected)
 
 
 def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) -> None:
     """Print the number of limits with each verdict, and a sentence for each limit that is not passed."""
-    if not judgements:
-        return
-    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    if judgements:
+        _print_verdict(_Printer(file), judgements)
+
+
+def _print_verdict(out: _Printer, judgements: Sequence[Judgement]) -> None:
     counts = ", ".join(f"{n} {verdict}" for verdict, n in count_limit_verdicts(judgements).items() if n)
-    out.print(_text(f"Limits: {counts}.", style="bold"))
+    out.sentence(f"Limits: {counts}.", style="bold")
     for judgement in judgements:
         if judgement.verdict is not LimitVerdict.PASS:
-            out.print(_text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
+            out.sentence(f"{judgement.verdict.capitalize()}. {judgement.sentence}")
 
 
 def print_history(records: Sequence[Record], file: IO[str] | None = None) -> None:
     """Print a table with a line for each record."""
-    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    out.print(_rich_table(history_table(records)))
+    _Printer(file).table(history_table(records), has_caption=False)
 
 
 def print_record(record: Record, file: IO[str] | None = None) -> None:
     """Print the contents of a record."""
-    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    for line in describe_audit_record(record):
-        out.print(_text(line))
+    out = _Printer(file)
+    out.sentences(describe_audit_record(record))
     for table in (number_table(record), record_drift_table(record)):
         if table is not None:
-            _print_table(out, table)
+            out.space()
+            out.table(table)
 
 
 def print_study(study: Study, file: IO[str] | None = None) -> None:
     """Print the results of a validation study: a line for each section, and all unexpected differences."""
-    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    out = _Printer(file)
     for section in study.sections:
         counts = Counter(line.verdict for line in section.comparisons)
         verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        out.print(_text(f"{section.title}: {verdicts}"))
+        out.sentence(f"{section.title}: {verdicts}")
     _print_unexpected(out, study.unexpected)
 
 
-def _print_unexpected(out: Console, lines: Sequence[Comparison]) -> None:
+def _print_unexpected(out: _Printer, lines: Sequence[Comparison]) -> None:
     for line in lines:
-        out.print(
-            _text(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe_comparison(line)}".strip())
-        )
+        out.sentence(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe_comparison(line)}".strip())
 
 
 def _describe_comparison(line: Comparison) -> str:
@@ -126,13 +252,19 @@ def _describe_comparison(line: Comparison) -> str:
     return f"{line.engine} in scorereport, {line.reference} in the reference. {line.reason}"
 
 
-def _rich_table(table: Table) -> RichTable:
-    rich = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for position, head in enumerate(table.heads):
-        rich.add_column(_text(head), justify="left" if position < table.n_labels else "right", no_wrap=True)
-    for position, row in enumerate(table.rows, start=1):
+def _rich_table(table: Table, block: Block) -> RichTable:
+    padding = (0, block.gap - 1, 0, 0)  # the box adds a blank between columns
+    rich = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=padding)
+    columns = []
+    for place, width in zip(block.places, block.widths, strict=True):
+        is_label = place < table.n_labels
+        justify: Literal["left", "right"] = "left" if is_label else "right"
+        rich.add_column(_text(table.heads[place]), justify=justify, width=width, overflow="fold")
+        cells = [visible(row[place]) for row in table.rows]
+        columns.append(fit_labels(cells, width) if is_label else cells)
+    for position, row in enumerate(zip(*columns, strict=True), start=1):
         ends_section = table.section > 0 and position % table.section == 0
-        rich.add_row(*(_text(cell) for cell in row), end_section=ends_section)
+        rich.add_row(*map(_text, row), end_section=ends_section)
     return rich
 
 

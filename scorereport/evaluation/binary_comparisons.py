@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.model_scores import score_cases
 from scorereport.inference.component_tests import contrast_component
@@ -34,6 +36,7 @@ def compare_model_pairs(
     """Compare every pair of models by every measure, and by its miscalibration and discrimination."""
     if len(panel.forecasts) < 2:
         return Comparisons()
+    report_stage(Stage.COMPARISONS)
     choice, measures = choose_errors(panel, settings.level), choose_measures(settings)
     differences = list(compare_panel(panel, [*measures, AUC], choice))
     ranks = rank_models(differences, alpha=1 - settings.level)
@@ -62,7 +65,8 @@ def _compare_components(
 
 
 def _compare_costs(panel: ForecastPanel, settings: EvaluationSettings) -> Iterator[MurphyDifference]:
-    for first, second in combinations(panel.forecasts, 2):
+    pairs = list(combinations(panel.forecasts, 2))
+    for first, second in parts(pairs, len(pairs)):
         if settings.resamples is None:
             forecasts = {name: panel.forecasts[name] for name in (first, second)}
             pair = replace(panel, forecasts=forecasts, time=None)

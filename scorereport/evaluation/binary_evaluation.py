@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scorereport._utils.machine import call_together
+from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.binary_comparisons import compare_model_pairs
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.decision_thresholds import decide_at_thresholds
@@ -45,12 +47,14 @@ if TYPE_CHECKING:
 
 def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> EvaluatedParts:
     """Evaluate binary models in memory."""
+    report_stage(Stage.SCORES)
     panel = panel_of(predictions)
     fits = PanelFits(panel)
     measures = choose_measures(settings)
     sample, scores = _score_models(len(predictions), fits, measures)
     comparisons, curves = Comparisons(), dict[str, CalibratedCurves | None]()
     if settings.infers:
+        report_stage(Stage.INTERVALS)
         inferred = infer_sample(panel, fits, sample, scores, measures, settings, points=settings.curve_points)
         curves = inferred.curves
         sample, scores = inferred.sample, adjust_scores(inferred.models)
@@ -63,7 +67,9 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
         found = _describe_fit(fits[name], scores[name], curves.get(name), settings)
         return _describe_model(predictions, panel, found, settings)
 
-    models = list(call_together(describe, len(names), rows=len(panel.outcome)))
+    report_stage(Stage.BANDS)
+    described = call_together(describe, len(names), rows=len(panel.outcome))
+    models = list(parts(described, len(names)))
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=sample,

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.class_assessment import (
     assess_classes,
     choose_class_measures,
@@ -53,22 +55,30 @@ _RETENTION_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
 
 def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings) -> EvaluatedParts:
     """Evaluate models of K classes in memory."""
+    report_stage(Stage.SCORES)
     panel = class_panel_of(predictions)
     measures = choose_class_measures(panel.n_classes, settings, ordered=predictions.ordered)
     families = make_families(panel, predictions.classes, ordered=predictions.ordered)
+    if settings.infers:
+        report_stage(Stage.INTERVALS)
     found = assess_classes(panel, families, measures, settings)
     comparisons = Comparisons()
     if settings.infers:
+        report_stage(Stage.COMPARISONS)
         found = replace(found, models=adjust_scores(found.models))
         comparisons = compare_class_models(found, measures, settings)
     score_rows = partial(_score_rows, predictions, measures)
     groups = evaluate_all_groups(predictions, settings, score_rows)
+    report_stage(Stage.BANDS)
     dependence = describe_dependence(predictions) if settings.infers else ()
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=describe_class_sample(len(predictions), panel),
         classes=_describe_classes(predictions, panel, settings),
-        class_models=tuple(_describe_model(predictions, found, name, settings) for name in found.models),
+        class_models=tuple(
+            _describe_model(predictions, found, name, settings)
+            for name in parts(found.models, len(found.models))
+        ),
         comparisons=comparisons,
         groups=groups,
         heterogeneity=compare_groups(predictions, groups, settings),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.declarations import document_arguments
+from scorereport._utils.progress import report_stage, report_work
+from scorereport._utils.work_plan import Stage
 from scorereport.data.array_tables import take_arrays
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
@@ -148,8 +150,10 @@ def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
     check_temporary_folder(arguments.get("temporary_folder"))
     chosen = _choose_engine(data, columns, arguments)
     settings = settings_in(arguments, chosen)
+    _report_workload(data, columns, settings)
     if chosen == "memory":
         predictions = _read(data, columns)
+        report_work(rows=len(predictions))
         sample = _read_reference(arguments, predictions)
         if (on_read := _on_read.get()) is not None:
             on_read(predictions, settings)
@@ -161,6 +165,23 @@ def _evaluate(data: Any, arguments: Arguments) -> Evaluation:
         data, settings, memory_limit=memory_limit, temporary_folder=folder, columns=columns
     ) as opened:
         return _evaluate_with_engine(opened, settings, sample)
+
+
+def _report_workload(data: Any, columns: Columns, settings: EvaluationSettings) -> None:
+    """Report what is known of the work before the data are read, and the beginning of the reading."""
+    forecasts = columns.get("forecasts", getattr(data, "forecasts", ()))
+    groups = columns.get("groups", getattr(data, "groups", ())) or ()
+    times = [columns.get("time", getattr(data, "time", None))]
+    report_work(
+        evaluates=True,
+        models=len(forecasts),
+        classes=_count_classes(data, columns) or 2,
+        infers=settings.infers,
+        resamples=settings.fixed_resamples,
+        groups=len(groups) + sum(time is not None for time in times),
+        is_streamed=settings.engine != "memory",
+    )
+    report_stage(Stage.READING)
 
 
 def _read_reference(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.progress import parts
 from scorereport.evaluation.prediction_panels import order_by_forecast
 from scorereport.evaluation.sample_summary import infer_prevalence
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
@@ -91,7 +92,9 @@ def infer_sample(
     The draws of the tests are kept as curves at about `points` points, if these are given.
     """
     overfits, inferred, blocks, curves = {}, {}, {}, {}
-    for name, known in _bootstrap_scores(panel, models, measures, settings).items():
+    bootstrapped = _bootstrap_scores(panel, models, measures, settings)
+    named = bootstrapped.items()
+    for name, known in named if points is None else parts(named, len(named)):  # groups are parts themselves
         fit = fits[name]
         blocks[name] = fit.blocks
         overfits[name] = estimate_overfit(

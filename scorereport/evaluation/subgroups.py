@@ -10,6 +10,8 @@ import numpy as np
 
 from scorereport._utils.checks import check_option
 from scorereport._utils.choices import WINDOWS
+from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.work_plan import Stage
 from scorereport.data.predictions import Predictions
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
@@ -90,9 +92,12 @@ def evaluate_all_groups(
     predictions: Cases, settings: EvaluationSettings, score_rows: ScoreRows
 ) -> GroupedResults:
     """Evaluate the groups of each column, and the periods of the time column."""
+    columns = len(predictions.groups) + (predictions.time is not None)
+    if columns:
+        report_stage(Stage.GROUPS)
     by_column = {
         column: tuple(evaluate_groups(predictions, column, labels, settings, score_rows))
-        for column, labels in predictions.groups.items()
+        for column, labels in parts(predictions.groups.items(), columns)
     }
     if predictions.time is None:
         return GroupedResults(by_column=by_column)

@@ -12,8 +12,9 @@ import numpy as np
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.clock import timestamp
 from scorereport._utils.formatting import format_count, format_counted
-from scorereport._utils.progress import steps
+from scorereport._utils.progress import parts, report_stage, report_work, steps
 from scorereport._utils.rules import check_result
+from scorereport._utils.work_plan import Stage
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 from scorereport.reference.band_comparison import compare_bands
@@ -122,6 +123,7 @@ class PendingCertificate:
             self.start(_check_data(evaluation, None), evaluation.settings)
             return self.complete(evaluation)
         _check_data(evaluation, self._inquiry.predictions)
+        report_stage(Stage.CERTIFICATE)
         return _Certification(evaluation=evaluation, inquiry=self._inquiry).run(self._kinds, self._events)
 
     def close(self) -> None:
@@ -130,6 +132,7 @@ class PendingCertificate:
             self._events.close()
 
     def __enter__(self) -> Self:
+        report_work(certifies=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -247,7 +250,8 @@ class _Certification:
         if isinstance(predictions, ClassPredictions):
             yield from compare_class_results(answers, evaluation, predictions)
             return
-        for result in steps(evaluation.models, len(evaluation.models), "asking R", unit="models"):
+        count = len(evaluation.models)
+        for result in parts(steps(evaluation.models, count, "asking R", unit="models"), count):
             comparer = answers.about(result.model)
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.progress import steps
+from scorereport._utils.progress import parts, steps
 from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.binary_views import count_views, list_views, make_views, name_family
@@ -143,7 +143,8 @@ def compare_class_results(
 ) -> Iterator[Comparison]:
     """Compare every view of every model, as a binary model; their sums; and all measures of K classes."""
     results = {result.model: result for result in evaluation.class_models}
-    views = steps(make_views(predictions), count_views(predictions), "asking R", unit="questions")
+    count = count_views(predictions)
+    views = parts(steps(make_views(predictions), count, "asking R", unit="questions"), count)
     for model, of_model in groupby(views, key=lambda view: view.model):
         result = results[model]
         for kind, of_kind in groupby(of_model, key=lambda view: view.kind):

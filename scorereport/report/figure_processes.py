@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scorereport._utils.machine import count_threads
-from scorereport._utils.progress import report_start, steps
+from scorereport._utils.progress import parts, report_stage, steps
+from scorereport._utils.work_plan import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,12 +66,13 @@ class FigureOrder:
 
     def collect(self) -> list[DrawnFigure]:
         """Return the figures in their order; what no other process has drawn is drawn in this one."""
+        report_stage(Stage.FIGURES)
         if self._process is not None:
-            report_start("drawing")
             drawn = self._process.answer()
             if drawn is not None:
                 return drawn
-        return [figure.draw() for figure in steps(self._figures, len(self._figures), "drawing")]
+        count = len(self._figures)
+        return [figure.draw() for figure in parts(steps(self._figures, count, "drawing"), count)]
 
 
 def draw_figures(figures: Sequence[PlannedFigure]) -> list[DrawnFigure]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from dataclasses import replace
-from math import inf, isnan
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -19,10 +18,11 @@ from scorereport.report.section_parts import SVG_ADDRESS, draw_parts, figure_par
 from scorereport.report.tables.decomposition_tables import decomposition_table
 from scorereport.report.tables.overview import describe_data, describe_uncertainty
 from scorereport.report.tables.score_tables import score_table
+from scorereport.report.tables.short_tables import MOST_MODELS, choose_best, describe_chosen_models
 from scorereport.report.templates import render_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from scorereport.report.section_parts import Part
     from scorereport.results.class_records import ClassModelResult, ViewFamily
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
     Result = ModelResult | ClassModelResult
 
-#: Most models in tables, binary models in the diagram, and views of a class model in the diagram.
-_MOST_ROWS, _MOST_DIAGRAMS, _MOST_VIEWS = 12, 2, 3
+#: Most binary models, and most views of a class model, in the diagram.
+_MOST_DIAGRAMS, _MOST_VIEWS = 2, 3
 #: Characters of an SVG that an address may have as they are; the other quotation mark ends the attribute.
 _ADDRESS_CHARACTERS = " =/'();,.-_!@&+*?"
 
 
 def render_notebook(evaluation: Evaluation) -> str:
     """Return an HTML fragment with the scores, decompositions and a reliability diagram of an evaluation."""
-    listed, drawn = _choose_best(evaluation, _MOST_ROWS), _choose_drawn(evaluation)
+    listed, drawn = choose_best(evaluation, MOST_MODELS), _choose_drawn(evaluation)
     scores = [result.scores for result in listed]
     level = format_level(evaluation.settings.level)
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
@@ -49,7 +49,7 @@ def render_notebook(evaluation: Evaluation) -> str:
         figure["src"] = _shorten_address(figure["src"])
     sentences = (describe_data(evaluation), describe_uncertainty(evaluation))
     context: dict[str, Any] = {
-        "sentences": [*filter(None, sentences), *_describe_choice(evaluation, listed, drawn)],
+        "sentences": [*filter(None, sentences), *_describe_choice(evaluation, drawn)],
         "tables": [
             table_part(score_table(scores, ranks, level, n_classes=len(evaluation.data.sample.classes))),
             table_part(decomposition_table(scores, level)),
@@ -60,23 +60,15 @@ def render_notebook(evaluation: Evaluation) -> str:
     return render_html("notebook.html", context)
 
 
-def _choose_best(evaluation: Evaluation, most: int) -> list[Result]:
-    """Choose the models with the lowest main score, in the order of the evaluation."""
-    results: Sequence[Result] = evaluation.results
-    values = [result.scores.score(evaluation.main_score).value for result in results]
-    best = sorted(range(len(results)), key=lambda place: inf if isnan(values[place]) else values[place])
-    return [results[place] for place in sorted(best[:most])]
-
-
 def _choose_drawn(evaluation: Evaluation) -> list[Result]:
-    return _choose_best(evaluation, _MOST_DIAGRAMS if evaluation.models else 1)
+    return choose_best(evaluation, _MOST_DIAGRAMS if evaluation.models else 1)
 
 
-def _describe_choice(evaluation: Evaluation, listed: list[Result], drawn: list[Result]) -> Iterator[str]:
+def _describe_choice(evaluation: Evaluation, drawn: list[Result]) -> Iterator[str]:
     """State which of many models tables and diagrams show."""
     total = len(evaluation.results)
-    if len(listed) < total:
-        yield f"Tables show the {len(listed)} of {total} models with the lowest main score."
+    if choice := describe_chosen_models(evaluation):
+        yield choice
     if len(drawn) < total:
         names = join_words(result.model for result in drawn)
         yield f"Diagrams are of {names}; a report has those of all {total} models."

@@ -12,8 +12,9 @@ from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
 from scorereport._utils.files import write_bytes, write_together
 from scorereport._utils.formatting import join_words
-from scorereport._utils.progress import report_start
+from scorereport._utils.progress import report_stage, report_work
 from scorereport._utils.rules import check_result
+from scorereport._utils.work_plan import Stage
 from scorereport.configuration.configuration_source import as_configuration
 from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
@@ -186,7 +187,9 @@ def find_templates(configuration: Configuration | None, templates: str | Path | 
 @contextmanager
 def drawing_pages(paths: Sequence[Path]) -> Iterator[None]:
     """Get ready to draw the pages of these files while the block evaluates what they show."""
-    if not any(find_format(path).has_figures for path in paths):
+    formats = [find_format(path) for path in paths]
+    report_work(formats=tuple(each.ending for each in formats))
+    if not any(each.has_figures for each in formats):
         yield
         return
     list_sections()  # loads the sections, which the process that draws then has as well
@@ -255,7 +258,7 @@ class _Renderer:
     def render_pdf(self) -> bytes:
         """Render the page on paper."""
         page = self._page
-        report_start("setting pages")
+        report_stage(Stage.PDF)
         attachments = _attach(self.report, self.render_json())
         return render_pdf(page, attachments=attachments, created=self.report.provenance.time)
 
@@ -267,6 +270,7 @@ class _Renderer:
     @cached_property
     def _unfilled(self) -> str:
         """The page before its figures are drawn."""
+        report_stage(Stage.PAGES)
         context, _ = self._planned
         with collector_paused():
             page = render_html("report.html", context, templates=self._templates)
@@ -327,9 +331,11 @@ def write_study(study: Study, folder: str | Path) -> list[Path]:
     """Write validation-report.json, .html and .pdf; the first two even if the PDF cannot be rendered."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    report_stage(Stage.PAGES)
     html = render_html("validation.html", describe_study(study))
     contents = {".json": json_documents.dump(study).encode(), ".html": embed_fonts(add_policy(html)).encode()}
     written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
+    report_stage(Stage.PDF)
     try:
         pdf = render_pdf(html, created=study.time)
     except UsageError as error:  # system libraries are missing

@@ -17,7 +17,7 @@ import numpy as np
 
 from scorereport._utils.background import Ahead
 from scorereport._utils.formatting import format_counted
-from scorereport._utils.progress import steps
+from scorereport._utils.progress import parts, steps
 from scorereport.inference.component_tests import miscalibration_test
 from scorereport.reference.comparison_records import Comparison, Verdict, summarise
 from scorereport.reference.model_comparison import ModelComparer
@@ -159,7 +159,7 @@ def compare_live(
     """
     with ExitStack() as stack:
         given = stack.enter_context(ask_ahead(cases, reference, seed)) if answers is None else answers
-        asked = steps(given, len(cases), f"asking {reference.name}")
+        asked = parts(steps(given, len(cases), f"asking {reference.name}"), len(cases))
         found = [(case, _compare_answer(answer)) for case, answer in asked]
     yield from summarise((line for _, lines in found for line in lines), "All shapes", "case")
     for shape, held in groupby(sorted(found, key=_shape_of), key=_shape_of):

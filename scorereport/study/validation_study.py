@@ -11,7 +11,8 @@ import pandas as pd
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.clock import timestamp
-from scorereport._utils.progress import steps
+from scorereport._utils.progress import report_stage, steps
+from scorereport._utils.work_plan import Stage
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, open_reference
 from scorereport.reference.r_installation import Unavailable
@@ -96,6 +97,7 @@ def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = STUDY
 
 def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[StudySection]:
     """All sections in order; those that need no R are computed while it answers."""
+    report_stage(Stage.STUDY)
     with _try_reference(PACKAGE, time_limit) as package:
         with _ask_meanwhile(package, drawn, seed) as answers:
             meanwhile = {
@@ -105,6 +107,7 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
                 "peers": _known_section("peers", compare_with_peers(drawn)),
             }
             yield from (meanwhile.pop(key) for key in ("installation", "operation"))
+            report_stage(Stage.REFERENCE)
             yield _live_section("reliabilitydiag", package, drawn, seed, answers)
         if isinstance(package, Reference):
             yield _known_section("defects", show_defects(package))
@@ -112,6 +115,7 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
     with _try_reference(BASE, time_limit) as base:
         yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
     yield from meanwhile.values()
+    report_stage(Stage.PAPERS)
     yield _known_section("papers", chain(failure, _reproduce(niamey)), illustrate_nelson())
     yield _known_section("errata", _check_errata())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.checks import check_option
 from scorereport._utils.choices import ENGINES
 from scorereport._utils.machine import physical_memory
+from scorereport._utils.progress import report_work
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.sources import locate_source
 from scorereport.errors import UsageError
@@ -70,6 +71,8 @@ def estimate_memory(
     if not isinstance(source, str) and not hasattr(source, "__fspath__"):
         return 0
     rows = estimate_rows(source, table, csv_format)
+    if rows:
+        report_work(rows=rows)
     return rows * _NUMBER * (columns * _COPIES + _WORK)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.engines.digest_plan import plan_group_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, gain_of, score_digest
@@ -197,8 +199,12 @@ def _cut(bound: float) -> float:
 def evaluate_digested_groups(engine: Engine, settings: EvaluationSettings) -> GroupedResults:
     """The results of each group of each column, and of each period of the time column."""
     survey = engine.survey
+    columns = len(survey.groups) + bool(survey.windows)
+    if columns:
+        report_stage(Stage.GROUPS)
     by_column = {
-        column: _evaluate_column(engine, column, labels, settings) for column, labels in survey.groups.items()
+        column: _evaluate_column(engine, column, labels, settings)
+        for column, labels in parts(survey.groups.items(), columns)
     }
     if not survey.windows:
         return GroupedResults(by_column=by_column)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.progress import parts, report_stage, report_work
+from scorereport._utils.work_plan import Stage
 from scorereport.curves.fitted import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
@@ -132,12 +134,16 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
 def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> EvaluatedParts:
     """Evaluate binary models with an engine."""
     survey, infers = engine.survey, settings.infers
+    report_work(rows=survey.row_flow.kept)
+    report_stage(Stage.SORTING)
     models = digest_models(engine, settings)
+    report_stage(Stage.SCORES)
     calibration = _adjust(examine_models(engine, models)) if infers else {}
     scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
     sample = describe_digest_sample(models[0], survey.row_flow.kept, infers=infers)
     models = _count_after_fit(engine, models)
     groups = evaluate_digested_groups(engine, settings)
+    report_stage(Stage.BANDS)
     return EvaluatedParts(
         data=describe_survey(survey),
         sample=sample,
@@ -184,7 +190,7 @@ def digest_models(engine: Engine, settings: EvaluationSettings) -> list[ScoredDi
             units=bucket_units_of(survey, survey),
             level=settings.level,
         )
-        for name in survey.models
+        for name in parts(survey.models, len(survey.models))
     ]
 
 

@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.estimates import HypothesisTest
     from scorereport.inference.grades import GradeTest
-    from scorereport.results.model_records import ModelCalibration, ModelResult
-
-
-def calibration_tables(
-    models: Sequence[ModelResult], level: str, *, has_smooth: bool = True
-) -> Iterator[Table]:
-    """Yield the tables of calibration line, errors, tests and, if there are any, rating grades."""
-    known = [(m.model, m.calibration) for m in models if m.calibration is not None]
-    if known:
-        yield line_table(known, level)
-        yield distance_table(known, level, has_smooth=has_smooth)
-        yield calibration_test_table(known)
-        yield from grade_tables(known)
+    from scorereport.results.model_records import ModelCalibration
 
 
 def line_table(known: Sequence[tuple[str, ModelCalibration]], level: str) -> Table:
