@@ -253,7 +253,7 @@ def _name_beside(target: Path) -> Path:
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Folders by name in the package, and their paths in the repository.
-_HOMES = {"templates": "templates", "recorded": "validation/recorded"}
+_HOMES = {"templates": "templates", "recorded": "validation/recorded", "pages": "docs"}
 
 
 def find_package_folder(name: str) -> Path:
