@@ -190,7 +190,11 @@ def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, capsys):
     assert not about["is_complete"]
     assert rows == [*ROWS[:3], ROWS[0]]
     assert "does not contain the whole study" in out.with_suffix(".md").read_text()
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["table.json", "table.md"]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [
+        "table-summary.json",
+        "table.json",
+        "table.md",
+    ]
 
 
 def test_errors_are_never_zero_and_shares_use_their_spread():

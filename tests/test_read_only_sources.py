@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from postgres_tools import USER, find_programs
 
 import scorereport as sr
+from scorereport._utils.documentation import DocumentationPage, cite_page
 from scorereport.audit.databases import database_connection
 from scorereport.audit.databases.database_connection import connect_read_only, read_database_address
 from scorereport.audit.databases.database_rows import fetch_rows, find_source_database
@@ -40,7 +41,7 @@ UTC = ZoneInfo("UTC")
 SECRET = "s3cret-0f-another-f1le"
 ROLE_REFUSED = (
     "its role is a superuser or may use files and programs of the server, which a session that only reads "
-    "cannot prevent; connect as a role that may only select, such as docs/postgresql-reader.sql creates."
+    f"cannot prevent; connect as a role that may only select ({cite_page(DocumentationPage.AUDITS)})."
 )
 DOES_MORE = "the query, or a view it reads, does more than read tables of the file, and an audit only reads."
 

@@ -70,7 +70,7 @@ def test_the_configuration_knows_the_names_in_order():
     omit = configuration_schema()["$defs"]["ReportTable"]["properties"]["omit"]
     assert omit["items"]["enum"] == list(SECTIONS)
     with pytest.raises(
-        UsageError, match=r'unknown section: \'zzz\'; sections are "summary", "model", .*list"\.$'
+        UsageError, match=r'unknown section: \'zzz\'; sections are "summary", "model", .*glossary"\.$'
     ):
         parse_configuration('[report]\nomit = ["zzz"]', "x.toml")
 

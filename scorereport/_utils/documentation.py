@@ -1,13 +1,18 @@
-"""The documentation that is installed with the package: the built site, or else its pages in Markdown."""
+"""The documentation of the installed version: where its topics lie, and how reports cite its pages.
+
+Pages are cited by title and version, because a reader of a report has no repository.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from scorereport._utils.files import find_package_folder
 from scorereport._utils.suggestions import suggest_name
+from scorereport._utils.version import package_version
 from scorereport.errors import UsageError
 
 #: The file of the site that has the address of each topic.
@@ -62,3 +67,20 @@ def find_documentation() -> Documentation:
     topics = {name.removesuffix(".md"): name for name in found}
     topics |= {Path(name).stem: name for name in found if Path(name).stem not in topics}
     return Documentation(folder=pages, topics=topics, is_site=False)
+
+
+class DocumentationPage(StrEnum):
+    """The pages that reports and messages cite, by their titles."""
+
+    AUDITS = "Audits: repeated evaluation of a model in production"
+    COVERAGE = "Coverage study"
+    GLOSSARY = "Glossary"
+
+
+def cite_page(page: DocumentationPage) -> str:
+    """Cite a page of the documentation of the installed version.
+
+    >>> cite_page(DocumentationPage.GLOSSARY).partition(" documentation, ")[2]
+    '"Glossary"'
+    """
+    return f'scorereport {package_version()} documentation, "{page}"'

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
+from scorereport._utils.documentation import DocumentationPage, cite_page
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _SECRET_WORDS = ("pass", "secret", "token", "key")
 #: Why a role of PostgreSQL is refused, as the end of a sentence.
 ROLE_REFUSED = (
     "its role is a superuser or may use files and programs of the server, which a session that only reads "
-    "cannot prevent; connect as a role that may only select, such as docs/postgresql-reader.sql creates."
+    f"cannot prevent; connect as a role that may only select ({cite_page(DocumentationPage.AUDITS)})."
 )
 #: DuckDB loads no extensions and uses neither variables of Python nor secrets of the user.
 _DUCKDB = {

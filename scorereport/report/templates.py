@@ -14,6 +14,7 @@ from scorereport._utils.files import find_package_folder
 from scorereport._utils.version import package_version
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, replace_invisible
+from scorereport.report.methods.glossary_terms import define_terms
 from scorereport.report.tables.column_widths import count_lines
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def render_html(template: str, context: Mapping[str, Any], *, templates: Path | 
 
     A file in the folder `templates` replaces the one of the package with the same name, and may extend it as
     `scorereport/<name>`. Templates can use the context, `version`, `embed(name)`, a data address that
-    contains an image beside them, and `count_lines(text, millimetres, points)`, the lines of a text on paper.
+    contains an image beside them, `count_lines(text, millimetres, points)`, the lines of a text on paper, and
+    `define_terms(pages)`, the terms of the glossary that pages use.
     """
     files = _template_files(templates)
     environment = _make_environment(files)
@@ -120,6 +122,7 @@ def _make_environment(files: Mapping[str, Path]) -> Any:
         "version": package_version(),
         "embed": lambda name: _embed(name, files),
         "count_lines": count_lines,
+        "define_terms": define_terms,
     }
     return environment
 

@@ -1,4 +1,4 @@
-"""`python -m validation.coverage`: run the study, write its table and its page."""
+"""`python -m validation.coverage`: run the study, write its table, its page and its summary."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport._utils.files import write_text
+from scorereport.report.methods.measured_coverage import SUMMARY_FILE
 from validation.coverage.bands import study_bands
 from validation.coverage.changes import add_before
 from validation.coverage.classes import study_classes
@@ -27,6 +28,7 @@ from validation.coverage.scaling import study_scaling
 from validation.coverage.separation import study_separation
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
+from validation.coverage.summary import write_summary
 from validation.coverage.values import study_values
 from validation.coverage.weights import study_weights
 from validation.coverage.without_resamples import study_without_resamples
@@ -63,6 +65,9 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested studies; after an interrupt the file contains the finished ones."""
     options = _parse(arguments)
+    if options.render:
+        _render(options.out or RECORDED)
+        return 0
     if options.merge or options.before:
         return _merge(options.merge, options.out or RECORDED, options.before)
     plan = Plan(mode=options.mode, seed=options.seed, least_runs=options.runs)
@@ -134,6 +139,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--before", type=Path, metavar="FILE", help="an earlier table, to be compared with the recorded one"
     )
     parser.add_argument(
+        "--render",
+        action="store_true",
+        help="run nothing: write page and summary of the recorded table again",
+    )
+    parser.add_argument(
         "--runs", type=int, default=0, metavar="N", help="at least this many runs of each cell"
     )
     parser.add_argument("--seed", type=int, default=Plan().seed)
@@ -142,8 +152,17 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _write(out: Path, rows: Sequence[Row], plan: Plan, *, is_complete: bool) -> None:
     write_record(out, rows, mode=plan.mode, seed=plan.seed, is_complete=is_complete)
-    page = PAGE if out.resolve() == RECORDED else out.with_suffix(".md")
-    write_text(page, render_page(*read_record(out)))
+    _render(out)
+
+
+def _render(table: Path) -> None:
+    """Write the page and the summary of a table, as they follow from it."""
+    is_recorded = table.resolve() == RECORDED
+    record, rows = read_record(table)
+    write_text(PAGE if is_recorded else table.with_suffix(".md"), render_page(record, rows))
+    write_summary(
+        table.with_name(SUMMARY_FILE if is_recorded else f"{table.stem}-summary.json"), record, rows
+    )
 
 
 if __name__ == "__main__":

@@ -6,9 +6,18 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.rounding import exceeds
+from scorereport.report.methods.measured_coverage import (
+    SUMMARY_TITLES,
+    MeasuredCoverage,
+    format_nominal,
+    format_range,
+    format_sizes,
+    format_worst,
+)
 from validation.coverage.changes import render_changes
 from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
 from validation.coverage.record import ERRORS_ALLOWED
+from validation.coverage.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,18 +27,30 @@ if TYPE_CHECKING:
 _HEAD = """# Coverage study
 
 How often [intervals](glossary.md#interval) and bands cover the true value or curve, and how often
-[tests](glossary.md#test) reject a true hypothesis, in simulated data. `make coverage` runs the quick study,
-in minutes, and `python -m validation.coverage --full` the whole study, in hours; both write this page and the
-same table as JSON, validation/recorded/coverage.json. `--only STUDY` runs one study, and `--merge FILE`
-merges its table into the recorded one.
+[tests](glossary.md#test) reject a true hypothesis, in simulated data.
 
 Last written {written}, seed {seed}, with {versions}.{unfinished}
+"""
+_READING = """## How to read the tables
+
+`make coverage` runs the quick study, in minutes, and `python -m validation.coverage --full` the whole study,
+in hours; both write this page and the same table as JSON, validation/recorded/coverage.json. `--only STUDY`
+runs one study, `--merge FILE` merges its table into the recorded one, and `--render` writes this page again
+from the recorded table.
 
 Numbers are percentages, with their Monte-Carlo errors as ±. A number in [brackets] is the value of the design
 document by which the methods were chosen, where it has one; a ✗ marks a difference of more than three
 Monte-Carlo errors, among {compared} values compared. Below each table, a sentence explains every cell that is
 more than {most} points from its nominal value. "Safe" means that an interval or band covers more often than
 its level, or that a test rejects less often than its level.
+"""
+_SUMMARY_HEAD = """## What you can rely on
+
+Each line summarises the cells of a method as reports use it, over all settings and sample sizes of the
+studies below, in percent. "Measured" is the range over these cells, with their largest Monte-Carlo error.
+The worst cell is that with the lowest coverage or with the most rejections; the worst of many cells is also
+the one that chance has made worse. The annex of a report carries the lines of the methods that it uses, from
+the same data: validation/recorded/coverage-summary.json.
 """
 #: Points from the nominal value beyond which a cell needs a sentence.
 _MOST = 3
@@ -40,16 +61,32 @@ MAYBE_CHANCE = "Within three Monte-Carlo errors of the nominal value, which chan
 def render_page(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
     """Render a table for each study, sample sizes side by side, with a sentence for each cell that is off."""
     head = _HEAD.format(
-        most=_MOST,
         written=record["written"],
         seed=record["seed"],
         versions=", ".join(f"{name} {version}" for name, version in record["versions"].items()),
         unfinished="" if record["is_complete"] else " It does not contain the whole study.",
-        compared=sum(row.agrees is not None for row in rows),
     )
+    reading = _READING.format(compared=sum(row.agrees is not None for row in rows), most=_MOST)
     studies = dict.fromkeys(row.study for row in rows)
     parts = [_render_study(study, TEXTS[study], [r for r in rows if r.study == study]) for study in studies]
-    return "\n".join([head, *_render_disagreements(rows, DISAGREEMENTS), *render_changes(rows), *parts])
+    disagreements = _render_disagreements(rows, DISAGREEMENTS)
+    return "\n".join([head, *_render_summary(rows), reading, *disagreements, *render_changes(rows), *parts])
+
+
+def _render_summary(rows: Sequence[Row]) -> Iterable[str]:
+    """Render a table of intervals and bands, and one of tests, with a line for each method and design."""
+    lines = summarise(rows)
+    yield _SUMMARY_HEAD
+    for title, is_test in SUMMARY_TITLES.items():
+        yield f"### {title}\n"
+        table = [["method", "design", "nominal", "measured", "cells", "sizes", "worst cell"], ["---"] * 7]
+        table += [_summary_cells(line) for line in lines if line.is_test == is_test]
+        yield _join_lines(table)
+
+
+def _summary_cells(line: MeasuredCoverage) -> list[str]:
+    measured = (format_nominal(line), format_range(line), str(line.cells), format_sizes(line))
+    return [line.method, line.design, *measured, format_worst(line)]
 
 
 def _render_disagreements(
@@ -93,7 +130,7 @@ def is_off(row: Row) -> bool:
 
 def is_safe(row: Row) -> bool:
     """Whether a cell is on the safe side: an interval that covers more often, a test that rejects less."""
-    return (row.empirical > row.nominal) == (row.nominal > 0.5)  # levels of tests are small
+    return (row.empirical > row.nominal) != row.is_test
 
 
 def find_reason(row: Row) -> str:

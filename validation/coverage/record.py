@@ -60,6 +60,11 @@ class Row:
         """What the row is about: study, setting, sample size and method."""
         return self.study, self.setting, self.n, self.method
 
+    @property
+    def is_test(self) -> bool:
+        """Whether the row counts rejections by a test; levels of tests are small."""
+        return self.nominal <= 0.5
+
 
 def make_row(
     study: str,

@@ -187,6 +187,7 @@ def _describe_score(name: str, costs: tuple[float, float] | None) -> MethodEntry
         bounds = f" Here a = {format_plain(costs[0])} and b = {format_plain(costs[1])}."
     traits = f"{score.direction}; {score.propriety}; range {_with_minus_signs(score.range)}."
     return {
+        "key": "",
         "name": score.label,
         "formula": score.formula,
         "convention": f"{score.convention}{bounds} {capitalize(traits)}",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The methods of all kinds of models, and of all engines.
 METHOD_CATALOGUE = BINARY_CATALOGUE | CLASS_CATALOGUE | ENGINE_CATALOGUE
-#: A method: texts under the keys "name", "formula", "convention" and "reference".
+#: A method: texts under the keys "key" (in the catalogue), "name", "formula", "convention", "reference".
 MethodEntry = dict[str, str]
 
 #: The name of errors of independent rows in records, and in the report.
@@ -27,6 +27,7 @@ def method_entry(key: str, *more: str, reference: str = "") -> MethodEntry:
     """Return a method of the catalogue, with further sentences on its use in this report."""
     known = METHOD_CATALOGUE[key]
     return {
+        "key": key,
         "name": known.name,
         "formula": known.formula,
         "convention": " ".join(text for text in (known.convention, *more) if text),

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scorereport._utils.documentation import DocumentationPage, cite_page
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -54,7 +56,7 @@ ALTMAN_BLAND_1994 = "Altman, Bland (1994), BMJ 309, doi:10.1136/bmj.309.6947.102
 VERGOUWE_2005 = "Vergouwe et al. (2005), J. Clin. Epidemiol. 58, doi:10.1016/j.jclinepi.2004.06.017"
 CLOPPER_PEARSON_1934 = "Clopper, Pearson (1934), Biometrika 26, doi:10.1093/biomet/26.4.404"
 COLLINS_2024 = "Collins et al. (2024), TRIPOD+AI, BMJ 385, doi:10.1136/bmj-2023-078378"
-COVERAGE_STUDY = "coverage study of this software, docs/coverage.md"
+COVERAGE_STUDY = cite_page(DocumentationPage.COVERAGE)
 DIMITRIADIS_2023 = (
     "Dimitriadis, Duembgen, Henzi, Puke, Ziegel (2023), Biometrika 110, doi:10.1093/biomet/asac068"
 )

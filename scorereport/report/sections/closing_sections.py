@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.documentation import DocumentationPage, cite_page
 from scorereport._utils.formatting import format_time
 from scorereport.report.checklists import fill_checklist
 from scorereport.report.document_context import describe_certificate
@@ -144,6 +145,7 @@ def describe_checklists_section(report: Report, present: Sequence[str]) -> Secti
         checklists = tuple(map(_move_decisions, checklists))
     return SectionContent(
         content={
+            "glossary": cite_page(DocumentationPage.GLOSSARY),
             "lists": [
                 {
                     "title": names.get(checklist.name, checklist.title),
@@ -154,7 +156,7 @@ def describe_checklists_section(report: Report, present: Sequence[str]) -> Secti
                     ],
                 }
                 for checklist in checklists
-            ]
+            ],
         },
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.documentation import DocumentationPage, cite_page
 from scorereport._utils.formatting import format_counted, format_level
 from scorereport.report.methods.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS, SYMBOLS_OF_BUCKETS
 from scorereport.report.methods.inference_methods import (
@@ -55,6 +56,7 @@ def describe_methods_section(report: Report) -> SectionContent:
             "families": [_format_family(family) for family in families],
             "sizes": describe_size(evaluation),
             "references": _list_references(families),
+            "glossary": cite_page(DocumentationPage.GLOSSARY),
         },
     )
 

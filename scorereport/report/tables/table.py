@@ -23,7 +23,7 @@ _MORE_DECIMALS = 4
 class Table:
     """A caption, column heads and rows of text; the first `n_labels` columns are labels, the rest numbers.
 
-    `section` is the number of rows that belong together; 0 if all do.
+    `section` is the number of rows that belong together; 0 if all do. A dense table has the smallest type.
     """
 
     caption: str
@@ -31,6 +31,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     n_labels: int = 1
     section: int = 0
+    is_dense: bool = False
 
 
 def section_size(models: Sequence[object]) -> int:
@@ -130,7 +131,7 @@ def describe_table(table: Table) -> dict[str, Any]:
     size = table.section or len(table.rows)
     parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
     look = next(look for columns, look in _DENSITIES.items() if len(kept) >= columns)
-    look = "roomy" if _has_room(table) else look
+    look = "dense" if table.is_dense else "roomy" if _has_room(table) else look
     described = {
         "caption": table.caption,
         "detail": "",
