@@ -45,8 +45,8 @@ def list_topics(app: Sphinx) -> dict[str, str]:
         for reference in app.env.tocs[page].findall(nodes.reference):
             if reference["anchorname"]:
                 found[reference.astext().casefold()] = f"{page}.html{reference['anchorname']}"
-    for page, title in app.env.titles.items():
-        found |= dict.fromkeys(_name_page(page, title.astext()), f"{page}.html")
+    for page in sorted(app.env.titles, key=lambda page: -page.count("/")):  # pages of folders yield to others
+        found |= dict.fromkeys(_name_page(page, app.env.titles[page].astext()), f"{page}.html")
     return found
 
 
