@@ -137,13 +137,13 @@ COMPARISON_FORMULAS = {
     "holm": Formula(
         name="Holm’s p",
         formula="p of the k-th smallest of m: max over j ≤ k of min(1, (m − j + 1) p of the j-th smallest)",
-        convention="",
+        convention="The probability of any false rejection among the m tests is at most their level.",
         reference=HOLM_1979,
     ),
     "ranks": Formula(
         name="Ranks",
         formula="rank = 1 + number of models that are significantly better by this measure",
-        convention="",
+        convention="Models that do not differ significantly are tied (=).",
         reference=HOLM_1979,
     ),
 }
@@ -154,7 +154,7 @@ GROUP_FORMULAS = {
     "groups": Formula(
         name="Subgroups and periods",
         formula="the same measures on the rows of each group alone",
-        convention="",
+        convention="A group has the rows that share a label, a period those of a range of times.",
         reference=COLLINS_2024,
     ),
     "Cochran's Q": Formula(
@@ -330,7 +330,7 @@ VERDICT_FORMULAS = {
     "certificate": Formula(
         name="R certificate",
         formula="|ours − theirs| ≤ tolerance × max(1, |theirs|)",
-        convention="",
+        convention="Another implementation recomputed scores, components, bins and bands.",
         reference="",
     ),
 }

@@ -41,7 +41,7 @@ OTHER_FORMS = {
     "Simultaneous band": ("simultaneous consistency band", "simultaneous confidence band"),
     "Uncertainty": ("UNC",),
 }
-_ENTRY = re.compile(r"^### (?P<name>.+)\n(?P<text>(?:(?!###).*\n?)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^##+ (?P<name>.+)\n(?P<text>(?:(?!##).*\n?)*)", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 #: The first sentence of an entry defines the term; further ones comment on it.
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\[])")
@@ -70,7 +70,7 @@ def read_glossary() -> tuple[Term, ...]:
 
 def read_notation() -> str:
     """Return the sentence of the glossary on symbols in definitions."""
-    introduction = " ".join(_read_page().partition("###")[0].split())
+    introduction = " ".join(_read_page().partition("##")[0].split())
     return introduction[introduction.index("In formulas") :]
 
 

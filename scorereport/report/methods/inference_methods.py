@@ -204,8 +204,7 @@ def list_comparison_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
         alpha = format_number(1 - evaluation.settings.level, 3).rstrip("0").rstrip(".")
         yield method_entry(
             "ranks",
-            f"Significantly: Holm’s p is at most {alpha}, or the difference is infinite. Models that do not "
-            "differ significantly are tied (=).",
+            f"Significantly: Holm’s p is at most {alpha}, or the difference is infinite.",
         )
 
 

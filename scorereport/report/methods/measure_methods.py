@@ -163,7 +163,7 @@ def _is_shown(band: Band) -> bool:
 def list_score_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
     """Yield each score with its properties, and the skill."""
     for score in evaluation.results[0].scores.scores:
-        yield _describe_score(score.name, evaluation.settings.cost_interval)
+        yield describe_score(score.name, evaluation.settings.cost_interval)
     if evaluation.kind == "binary":
         yield method_entry("skill")
         return
@@ -180,7 +180,8 @@ def _state_costs(evaluation: Evaluation) -> str:
     return "Costs are 1 for every wrong decision, the default."
 
 
-def _describe_score(name: str, costs: tuple[float, float] | None) -> MethodEntry:
+def describe_score(name: str, costs: tuple[float, float] | None = None) -> MethodEntry:
+    """Return a score as a method, with its properties and the ends of the cost interval."""
     score = get_score(name)
     bounds = ""
     if costs is not None and score.reported is Reported.WITH_COSTS:
@@ -296,7 +297,6 @@ def _describe_certificate(certificate: Certificate) -> MethodEntry:
     ends = distinct(format_difference(end) for end in (*tolerances[:1], *tolerances[-1:]))
     return method_entry(
         "certificate",
-        "Another implementation recomputed scores, components, bins and bands.",
         f"Tolerance {' to '.join(ends)}, given for each line in the certificate." if ends else "",
         reference=certificate.reference or certificate.sentence,
     )
