@@ -172,7 +172,8 @@ def _print_explanations(out: _Printer, evaluation: Evaluation, *, everything: bo
     out.sentences(filter(None, sentences))
     if not everything:
         out.space()
-        out.sentence(f"Tables, with --show NAME: {', '.join(list_table_names(evaluation))}; or all.")
+        names = ", ".join(list_table_names(evaluation))
+        out.sentence(f"Tables of scorereport score, with --show NAME: {names}; or all.")
 
 
 def print_tables(tables: Sequence[Table], file: IO[str] | None = None) -> None:
