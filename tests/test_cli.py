@@ -732,7 +732,7 @@ def test_the_demo_shows_the_overconfident_model_as_miscalibrated(demo):
     assert bad.miscalibration > 5 * good.miscalibration
     assert f"{bad.miscalibration:.4f}" in text
     assert "logit: results differ between groups of plan" in text
-    assert "\n\nTables, with --show NAME: scores, " in text
+    assert "\n\nTables of scorereport score, with --show NAME: scores, " in text
 
 
 @pytest.mark.sweep

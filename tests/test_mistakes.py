@@ -1003,7 +1003,7 @@ COMMANDS = [
         ["--table", "May"],
         (
             "`table` is for a database file (.duckdb, .ddb), the address of a database or a workbook "
-            "(.xlsx); p.csv is none of them."
+            "(.xlsx); p.csv is none of them. To print one table of the results, give --show NAME."
         ),
     ),
     (

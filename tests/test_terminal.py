@@ -181,7 +181,7 @@ def test_names_cannot_control_the_terminal(monkeypatch):
 def test_findings_come_first_then_verdicts_then_short_tables(two, monkeypatch):
     judgements = judge_limits(two, {"brier": {"fail": 0.01}})
     text = printed(two, monkeypatch, judgements=judgements)
-    order = ("Findings\n", "\nLimits: 2 fail.\n", " rows read", "Mean scores", "CORP decomp", "Tables, with")
+    order = ("Findings\n", "\nLimits: 2 fail.\n", " rows read", "Mean scores", "CORP decomp", "Tables of ")
     places = [text.index(words) for words in order]
     assert places == sorted(places)
     assert places[0] == 0

@@ -440,21 +440,21 @@ def test_tables_do_not_steer_the_terminal(folder, call):
     name = STEERING.replace("\n", "")
     frame["g"] = ["\x1b[2Jred", "\u202egreen"] * 45
     frame.rename(columns={"logit": name}).to_csv(folder / "odd.csv", index=False)
-    code, out, stderr = call(
-        "score", "odd.csv", "--outcome", "y", "--forecast", name, "--group", "g", "--resamples", "0"
-    )
-    assert code == ExitCode.DONE, stderr
-    assert r"\x1b[2Jred" in out
-    assert is_plain(out)
+    given = ["score", "odd.csv", "--outcome", "y", "--forecast", name, "--group", "g", "--resamples", "0"]
+    for shown in ([], ["--show", "all"]):
+        code, out, stderr = call(*given, *shown)
+        assert code == ExitCode.DONE, stderr
+        assert (r"\x1b[2Jred" in out) is bool(shown)
+        assert is_plain(out)
 
 
 def test_progress_does_not_steer_the_terminal():
-    from scorereport._utils.progress import Pace, Step
-    from scorereport.cli.progress_display import describe_progress
+    from scorereport._utils.progress import Step
+    from scorereport.cli.progress_display import Progress
 
-    pace = Pace()
-    pace.take(Step(f"reading {STEERING}", 1, 2, "rows"))
-    assert SHOWN in describe_progress(pace, 1.0)
+    progress = Progress()
+    progress.pace.take(Step(f"reading {STEERING}", 1, 2, "rows"))
+    assert SHOWN in progress.describe()
 
 
 def test_every_unforeseen_kind_has_an_exit_code_of_its_own():

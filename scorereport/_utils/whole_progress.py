@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import exp
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorereport._utils.work_plan import Stage, Workload, plan_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 #: The largest share that is shown while work goes on.
 _MOST = 0.99
@@ -68,9 +68,9 @@ class WholeProgress:
         self._share = 0.0
         self.stage: Stage | None = None
 
-    def learn(self, facts: Mapping[str, Any]) -> None:
+    def learn(self, facts: Mapping[str, float | Sequence[str]]) -> None:
         """Take facts about the work, the fields of a `Workload`, and plan it anew."""
-        self._work = replace(self._work, **facts)
+        self._work = replace(self._work, **facts)  # type: ignore[arg-type]
         self.plan(plan_stages(self._work))
 
     def plan(self, expected: Mapping[Stage, float]) -> None:

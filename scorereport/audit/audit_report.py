@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport._utils.progress import report_work
 from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
@@ -81,8 +80,6 @@ def render_audit_report(
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
-    endings = [f".{form}" for form in plan.audit.output.formats]
-    report_work(formats=tuple(endings))
     with _open_certificate(plan.audit.certify) as pending:
         evaluation = rows.evaluate(evaluate, configuration.settings)
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
@@ -102,6 +99,7 @@ def render_audit_report(
             ),
             trend=_compare_with_past(plan, snapshot, past, as_of, last),
         )
+    endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
     return RenderedReport(
         report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings}

@@ -181,7 +181,9 @@ class AuditRun:
 
     def _load_and_record(self, history: History, *, again: bool) -> RunResult:
         self.plan.create_marker()
-        report_work(evaluates=True, is_filed=True)
+        audit = self.plan.audit
+        formats = tuple(f".{form}" for form in audit.output.formats)
+        report_work(evaluates=True, certifies=audit.certify != "off", formats=formats, is_filed=True)
         report_stage(Stage.READING)
         rows = self._load_rows()
         try:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LINES, _SECONDS_BETWEEN_CHANGES = 30.0, 0.1
 #: The rate of work is shown on a bar if the terminal is at least this wide.
 _WIDTH_WITH_RATE = 100
-#: The fewest characters of the bar, and those of the time left, for which a wider terminal leaves room so that
-#: the bar keeps its length.
+#: The fewest characters of the bar. In a terminal of this width or more, the time left always takes these
+#: characters, so that the bar keeps its length.
 _LEAST_BAR, _WIDTH_OF_TIME, _WIDTH_WITH_ROOM = 8, 21, 70
 #: The rate of the present work is known after this many samples, as long as its last step is not older than
 #: these seconds.

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Literal
 
 from rich.box import SIMPLE_HEAD
@@ -99,10 +100,11 @@ class _Printer:
         """Print a table, in several blocks if it is wider than the terminal."""
         if has_caption:
             self.sentence(table.caption, style="bold")
-        for place, block in enumerate(lay_out(table, self._width)):
+        plain = _make_visible(table)
+        for place, block in enumerate(lay_out(plain, self._width)):
             if place:
                 self.space()
-            self._console.print(_rich_table(table, block))
+            self._console.print(_rich_table(plain, block))
 
     def space(self) -> None:
         """Print an empty line."""
@@ -170,7 +172,8 @@ def _print_explanations(out: _Printer, evaluation: Evaluation, *, everything: bo
     out.sentences(filter(None, sentences))
     if not everything:
         out.space()
-        out.sentence(f"Tables, with --show NAME: {', '.join(list_table_names(evaluation))}; or all.")
+        names = ", ".join(list_table_names(evaluation))
+        out.sentence(f"Tables of scorereport score, with --show NAME: {names}; or all.")
 
 
 def print_tables(tables: Sequence[Table], file: IO[str] | None = None) -> None:
@@ -252,6 +255,12 @@ def _describe_comparison(line: Comparison) -> str:
     return f"{line.engine} in scorereport, {line.reference} in the reference. {line.reason}"
 
 
+def _make_visible(table: Table) -> Table:
+    """Return a table without control characters, whose cells have the width at which they are shown."""
+    rows = tuple(tuple(map(visible, row)) for row in table.rows)
+    return replace(table, heads=tuple(map(visible, table.heads)), rows=rows)
+
+
 def _rich_table(table: Table, block: Block) -> RichTable:
     padding = (0, block.gap - 1, 0, 0)  # the box adds a blank between columns
     rich = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=padding)
@@ -260,7 +269,7 @@ def _rich_table(table: Table, block: Block) -> RichTable:
         is_label = place < table.n_labels
         justify: Literal["left", "right"] = "left" if is_label else "right"
         rich.add_column(_text(table.heads[place]), justify=justify, width=width, overflow="fold")
-        cells = [visible(row[place]) for row in table.rows]
+        cells = [row[place] for row in table.rows]
         columns.append(fit_labels(cells, width) if is_label else cells)
     for position, row in enumerate(zip(*columns, strict=True), start=1):
         ends_section = table.section > 0 and position % table.section == 0
