@@ -1,4 +1,4 @@
-"""The page of messages quotes the software: every sentence is tested elsewhere, made here, or in the source."""
+"""The page of messages quotes the software: a sentence is tested elsewhere, made here, or in the source."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def list_templates(source):
 
 
 def is_in_source(sentence):
-    """Whether a text of the source gives the sentence; only modules that contain four of its words are read."""
+    """Whether a text of the source gives the sentence; modules without four words of it are not parsed."""
     words = sentence.split()
     fragments = [" ".join(words[place : place + 4]) for place in range(len(words) - 3)]
     likely = [source for source in list_sources() if any(fragment in source for fragment in fragments)]
@@ -110,7 +110,7 @@ def test_most_sentences_are_compared_word_for_word():
     [
         "`m` must lie within [0, 1]; got 12.5 at line 2 of p.csv (2 of 2 rows: lines 2, 3).",
         "R is not there: there is no Rscript on the path.",
-        "Prevalence: 30.0 %, interval [21.9, 39.6] %, is inconclusive: the limit 26.0 % lies inside the interval.",
+        "Prevalence: 30.0 %, interval [21.9, 39.6] %, is inconclusive: the limit 26.0 % lies inside it.",
     ],
 )
 def test_a_changed_sentence_is_found(sentence):
