@@ -54,6 +54,10 @@ def select(**changed):
 
 #: Names of scores, and their options.
 OF_SCORES = {
+    "arrays in place of a fit": (
+        lambda: sr.inference.miscalibration_test(Y, P),
+        "`fit` must be a fit of `corp`; got ndarray. To fix: miscalibration_test(sr.corp(y_true, y_prob)).",
+    ),
     "misspelt score": (
         lambda: sr.skill(Y, P, "breir"),
         "`score` 'breir' is not known; did you mean `brier`?",

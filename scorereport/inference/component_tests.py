@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.choices import SEED
+from scorereport.errors import UsageError
 from scorereport.inference.calibration_null import RULES, draw_null, judge_miscalibration
 from scorereport.inference.components import (
     COMPONENTS,
@@ -30,7 +31,7 @@ from scorereport.inference.mean_errors import (
 )
 from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.panel import make_panel
-from scorereport.reliability.fit import corp
+from scorereport.reliability.fit import Corp, corp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from scorereport.inference.estimates import ComponentEstimate
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.panel import PanelRows
-    from scorereport.reliability.fit import Corp
 
 
 _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
@@ -73,7 +73,7 @@ def miscalibration_test(
     >>> miscalibration_test(fit, resamples=99).p_value > 0.05
     True
     """
-    fit.require_events("The miscalibration test")
+    _check_fit(fit, "miscalibration_test", "The miscalibration test")
     check_option(rule, "rule", RULES)
     resamples, seed = check_whole(resamples, "resamples", 1), check_whole(seed, "seed", 0)
     measures = [resolve_measure(score, options)]
@@ -108,7 +108,7 @@ def component_intervals(
     >>> round(mcb.value, 3), mcb.lower, mcb.note
     (0.055, 0.0, 'Only 4 events: with fewer than 20 this interval says little.')
     """
-    fit.require_events("An interval of a component")
+    _check_fit(fit, "component_intervals", "An interval of a component")
     level = check_inside(level, "level", 0, 1, closed="neither")
     measure = resolve_measure(score, options)
     draws, resamples = _check_draws(draws), check_whole(resamples, "resamples", 1)
@@ -132,6 +132,16 @@ def component_intervals(
         for name in COMPONENTS
     )
     return allow_for_few_values(mcb, few, measure), allow_for_few_values(dsc, few, measure)
+
+
+def _check_fit(fit: object, function: str, what: str) -> None:
+    """Refuse what is not a fit of events; outcomes and forecasts are easily given in its place."""
+    if not isinstance(fit, Corp):
+        raise UsageError(
+            f"`fit` must be a fit of `corp`; got {type(fit).__name__}. To fix: "
+            f"{function}(sr.corp(y_true, y_prob))."
+        )
+    fit.require_events(what)
 
 
 def _check_draws(draws: int | None) -> int | None:

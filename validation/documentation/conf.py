@@ -21,7 +21,7 @@ extensions = [
     "validation.documentation.executed_pages",
     "validation.documentation.topic_index",
 ]
-executed_pages = ["gallery", "guide", "how-to", "tutorials"]
+executed_pages = ["gallery", "guide", "how-to", "messages", "tutorials"]
 
 myst_heading_anchors = 4  # the anchors that GitHub has
 myst_enable_extensions = ["deflist"]
