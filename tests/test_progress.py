@@ -22,6 +22,7 @@ from scorereport._utils.machine import repeat
 from scorereport._utils.progress import (
     Pace,
     Step,
+    as_one_stage,
     parts,
     progress_callback,
     report_progress,
@@ -354,7 +355,7 @@ def test_a_run_as_planned_is_estimated_well():
         ),
         (
             {"cases": 300, "formats": (".html", ".pdf")},
-            ["installation and peers", "comparison with R", "papers", "HTML", "PDF"],
+            ["installation and peers", "comparison with R", "papers", "HTML", "figures", "PDF"],
         ),
     ],
 )
@@ -374,6 +375,15 @@ def test_stages_need_no_callback():
     report_work(rows=5)
     report_stage(Stage.READING)
     assert list(parts("ab", 2)) == ["a", "b"]
+
+
+def test_an_evaluation_inside_a_stage_reports_none():
+    whole = WholeProgress()
+    with progress_callback(lambda _: None, whole):
+        report_stage(Stage.STUDY)
+        with as_one_stage():
+            sr.evaluate([0, 1, 0, 1], {"a": [0.1, 0.6, 0.4, 0.8]}, resamples=0)
+    assert (whole.stage, whole.position) == (Stage.STUDY, (1, 1))
 
 
 def test_an_evaluation_reports_its_stages_in_order(monkeypatch):

@@ -101,6 +101,16 @@ def parts(items: Iterable[_T], total: int) -> Iterator[_T]:
             whole.finish_part(done, total)
 
 
+@contextmanager
+def as_one_stage() -> Iterator[None]:
+    """Report steps but no stages inside the block, which belongs to the present stage as a whole."""
+    token = _whole.set(None)
+    try:
+        yield
+    finally:
+        _whole.reset(token)
+
+
 def report_work(**facts: float | Sequence[str]) -> None:
     """Report facts about the work, the fields of a `Workload`, from which its stages are planned."""
     if (whole := _whole.get()) is not None:

@@ -130,12 +130,12 @@ _EXPECTED: dict[Stage, Callable[[Workload], float]] = {
     Stage.GROUPS: lambda work: work.evaluates * _group(work),
     Stage.BANDS: lambda work: work.evaluates * _band(work),
     Stage.CERTIFICATE: lambda work: work.certifies * _certify(work),
-    Stage.STUDY: lambda work: 10.0 * (work.cases > 0),
-    Stage.REFERENCE: lambda work: 0.2 * work.cases,
-    Stage.PAPERS: lambda work: 5.0 * (work.cases > 0),
+    Stage.STUDY: lambda work: (work.cases > 0) * (35.0 + 0.1 * work.cases),
+    Stage.REFERENCE: lambda work: (work.cases > 0) * (5.0 + 0.2 * work.cases),
+    Stage.PAPERS: lambda work: (work.cases > 0) * 9.0,
     Stage.PAGES: lambda work: work.has_pages * (1.5 + 0.2 * work.models),
-    Stage.FIGURES: lambda work: (work.has_pages and not work.cases) * (0.5 + 0.5 * work.models),
-    Stage.PDF: lambda work: (".pdf" in work.formats) * (4.0 + 1.5 * work.models),
+    Stage.FIGURES: lambda work: work.has_pages * (0.5 + 0.5 * work.models),
+    Stage.PDF: lambda work: (".pdf" in work.formats) * (4.0 + 1.5 * work.models + 6.0 * (work.cases > 0)),
     Stage.FILING: lambda work: 0.5 * work.is_filed,
 }
 

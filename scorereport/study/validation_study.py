@@ -11,7 +11,7 @@ import pandas as pd
 
 from scorereport._utils.choices import SEED
 from scorereport._utils.clock import timestamp
-from scorereport._utils.progress import report_stage, steps
+from scorereport._utils.progress import as_one_stage, report_stage, steps
 from scorereport._utils.work_plan import Stage
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, open_reference
@@ -140,7 +140,8 @@ def _check_errata() -> Iterator[Comparison]:
 def _known_section(
     key: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()
 ) -> StudySection:
-    return _section(key, *_TEXTS[key], lines, figures)
+    with as_one_stage():  # some sections evaluate predictions and render a report
+        return _section(key, *_TEXTS[key], lines, figures)
 
 
 def _section(
