@@ -72,12 +72,13 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md, docs/limits.md and the generated tables of docs/configuration.md and docs/audits.md
+docs: ## write docs/scores.md, limits.md and methods.md, and the generated tables of configuration.md and audits.md
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
 	$(BIN)/python -m validation.configuration_page
 	$(BIN)/python -m validation.section_table
+	$(BIN)/python -m validation.methods_page
 	$(BIN)/python -m validation.limit_page > build/limits.md
 	mv build/limits.md docs/limits.md
 
