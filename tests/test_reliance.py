@@ -222,10 +222,10 @@ def test_the_annex_has_the_methods_of_the_report(binary_page, class_page):
     assert "The study does not contain, for samples of this kind: calibration line." in binary
 
 
-def test_without_inference_nothing_is_said_of_intervals_and_bands():
-    section = read_coverage_section(render(make_report(resamples=0)))
-    assert "BCa" not in section
-    assert "band" not in section.partition("Table")[2]
+def test_without_inference_there_is_no_annex_of_coverage():
+    page = render(make_report(resamples=0))
+    assert 'id="glossary"' in page
+    assert 'id="coverage"' not in page
 
 
 @pytest.mark.sweep(after=1)
