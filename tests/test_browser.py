@@ -323,7 +323,7 @@ def test_a_page_needs_no_script(browser, files):
     assert opened.page.locator("h1").inner_text().startswith("Evaluation of")
     opened.page.locator("nav a").last.click()
     assert opened.page.url.endswith("#glossary")
-    assert opened.page.locator("#sign-off h2").is_visible()
+    assert opened.page.locator("#glossary h2").is_visible()
     opened.page.context.close()
 
 
