@@ -322,8 +322,8 @@ def test_a_page_needs_no_script(browser, files):
     opened = open_page(browser, files["report"], java_script_enabled=False)
     assert opened.page.locator("h1").inner_text().startswith("Evaluation of")
     opened.page.locator("nav a").last.click()
-    assert opened.page.url.endswith("#sign-off")
-    assert opened.page.locator("#sign-off h2").is_visible()
+    assert opened.page.url.endswith("#glossary")
+    assert opened.page.locator("#glossary h2").is_visible()
     opened.page.context.close()
 
 

@@ -543,7 +543,7 @@ def assert_sections(page, expected):
 
 def test_sections_without_content_are_left_out(bare):
     without = {"model", "comparison", "groups", "time", "recalibration", "certificate", "checklist"}
-    without |= {"retention", "scale", "trend", "checkpoints"}
+    without |= {"retention", "scale", "trend", "checkpoints", "coverage"}
     assert_sections(render(bare), [name for name in SECTION_NAMES if name not in without])
 
 
@@ -551,7 +551,7 @@ def test_sections_without_content_are_left_out(bare):
 def test_sections_can_be_omitted(bare, omitted):
     configuration = f'[report]\nomit = {json.dumps(omitted)}\n[model]\nname = "M"\n'
     absent = {"comparison", "groups", "time", "recalibration", "certificate", "retention", "checkpoints"}
-    absent |= {"scale", "trend", *omitted}
+    absent |= {"scale", "trend", "coverage", *omitted}
     assert_sections(render(bare, configuration), [name for name in SECTION_NAMES if name not in absent])
 
 

@@ -38,6 +38,7 @@ from scorereport.report.methods.measured_coverage import (
 from scorereport.report.methods.method_entries import METHOD_CATALOGUE
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
+from scorereport.report.sections import reliance_sections
 from scorereport.report.templates import render_html
 from validation.coverage.__main__ import RECORDED
 from validation.coverage.record import read_record
@@ -222,10 +223,17 @@ def test_the_annex_has_the_methods_of_the_report(binary_page, class_page):
     assert "The study does not contain, for samples of this kind: calibration line." in binary
 
 
-def test_without_inference_nothing_is_said_of_intervals_and_bands():
-    section = read_coverage_section(render(make_report(resamples=0)))
-    assert "BCa" not in section
-    assert "band" not in section.partition("Table")[2]
+def test_nothing_is_named_where_the_study_has_every_method(monkeypatch):
+    monkeypatch.setattr(reliance_sections, "find_not_studied", lambda *_: [])
+    section = read_coverage_section(render(make_report()))
+    assert "Interval of MCB" in section
+    assert "does not contain" not in section
+
+
+def test_without_inference_there_is_no_annex_of_coverage():
+    page = render(make_report(resamples=0))
+    assert 'id="glossary"' in page
+    assert 'id="coverage"' not in page
 
 
 @pytest.mark.sweep(after=1)

@@ -25,7 +25,6 @@ OTHER_FORMS = {
     "Adjusted p-value": ("Holm’s p",),
     "BCa interval": ("BCa",),
     "Bounded score": ("bounded Brier", "bounded log", "bounded net benefit"),
-    "Bracket interval": ("overfit-corrected",),
     "Calibration test": ("test of calibration", "tests of calibration", "test that MCB is 0"),
     "Cumulative accuracy profile": ("CAP",),
     "Discrimination": ("DSC",),

@@ -48,7 +48,7 @@ def describe_coverage_section(report: Report) -> SectionContent | None:
             "designs": join_words(find_designs(report.evaluation)),
             "level": format_level(settings.level),
             "band_level": format_level(settings.band_level),
-            "not_studied": join_words(names),
+            "not_studied": "; ".join(names),
         },
         at_end=("coverage_intervals", "coverage_tests"),
     )
