@@ -96,11 +96,8 @@ def score(
     strict: Strict = False,
 ) -> None:
     """Print the findings on the forecasts in FILE, verdicts, and tables of scores with intervals."""
-    from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
     from scorereport.pipelines.junit import JunitFile
-    from scorereport.report.provenance import trace_provenance
-    from scorereport.report.report_record import build_report
 
     request, shown = choose_shown(request, show)
     if shown and as_json:
@@ -111,22 +108,30 @@ def score(
     with JunitFile(junit) as verdicts:
         configuration = None if config is None else read_configuration(config)
         verdicts.require(configuration, will_certify=request.certify)
-        with show_progress(quiet=request.quiet):
-            evaluation, certificate = request.evaluate(configuration)
-        built = build_report(
-            evaluation,
-            trace_provenance(command=describe_command()),
-            certificate=certificate,
-            configuration=configuration,
-            overridden=request.given,
-        )
+        built = _evaluate_and_judge(request, configuration)
         verdicts.write(built, strict=strict)
-    is_bare = certificate is None and configuration is None
     if as_json:
-        typer.echo(evaluation.to_json() if is_bare else built.to_json(), nl=False)
+        is_bare = built.certificate is None and configuration is None
+        typer.echo(built.evaluation.to_json() if is_bare else built.to_json(), nl=False)
     else:
         _print_shown(built, shown)
     conclude_report(built, strict=strict, is_shown=not as_json and shown in ("", ALL))
+
+
+def _evaluate_and_judge(request: EvaluationRequest, configuration: Configuration | None) -> Report:
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.report.provenance import trace_provenance
+    from scorereport.report.report_record import build_report
+
+    with show_progress(quiet=request.quiet):
+        evaluation, certificate = request.evaluate(configuration)
+    return build_report(
+        evaluation,
+        trace_provenance(command=describe_command()),
+        certificate=certificate,
+        configuration=configuration,
+        overridden=request.given,
+    )
 
 
 def _print_shown(report: Report, shown: str) -> None:
