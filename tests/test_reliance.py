@@ -128,7 +128,7 @@ def test_the_examples_cite_no_path():
 
 
 def test_files_that_reports_quote_are_found():
-    assert (find_package_folder("pages") / "glossary.md").is_file()
+    assert (find_package_folder("docs") / "glossary.md").is_file()
     assert (find_package_folder("recorded") / "coverage-summary.json").is_file()
 
 

@@ -541,7 +541,8 @@ def test_a_certificate_of_other_results_is_refused(evaluation, tmp_path):
 
 
 def test_other_endings_are_refused(evaluation, tmp_path):
-    message = r"^The name of a report must end in \.html, \.pdf or \.json; got 'report\.docx'\.$"
+    endings = r"\.pdf, \.html, \.xlsx, \.md, \.cdx\.json or \.json"
+    message = rf"^The name of a report must end in {endings}; got 'report\.docx'\.$"
     with pytest.raises(UsageError, match=message):
         write_report(evaluation, tmp_path / "report.docx")
     assert list(tmp_path.iterdir()) == []
