@@ -63,6 +63,7 @@ def printed(evaluation, monkeypatch, width=None, **options):
 # ---- the width ----
 
 
+@pytest.mark.sweep(after=11)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["two", "wide", "many"])
 def test_no_line_is_wider_than_the_terminal(request, monkeypatch, name, width):
