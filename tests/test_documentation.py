@@ -106,6 +106,17 @@ def test_every_command_of_a_page_is_one_that_runs(page):
     assert set(list_needs(text)) <= {*list_extra_names(), "alembic", "pytest"}
 
 
+def test_pages_name_the_wheel_of_this_version():
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "README.md", *DOCS.rglob("*.md"), *DOCS.rglob("*.yml"))
+    ]
+    named = {
+        version for text in texts for version in re.findall(r"scorereport-(.+?)-py3-none-any\.whl", text)
+    }
+    assert named == {sr.__version__}
+
+
 # ---- Topics ----
 
 
