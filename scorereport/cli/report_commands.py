@@ -12,7 +12,15 @@ import typer
 from scorereport._utils.redaction import Redactor, find_literal_secret, find_passwords
 from scorereport.cli.command_output import Strict, conclude_report, echo
 from scorereport.cli.options import EvaluationRequest, with_prediction_options
-from scorereport.cli.table_choice import ALL, FINDINGS, LIST, choose_shown, make_chosen, print_names
+from scorereport.cli.table_choice import (
+    ALL,
+    FINDINGS,
+    LIST,
+    choose_shown,
+    make_chosen,
+    print_names,
+    table_advice,
+)
 from scorereport.errors import UsageError
 from scorereport.report.output_formats import describe_formats
 
@@ -105,7 +113,7 @@ def score(
     if shown == LIST:
         print_names()
         return
-    with JunitFile(junit) as verdicts:
+    with JunitFile(junit) as verdicts, table_advice(request):
         configuration = None if config is None else read_configuration(config)
         verdicts.require(configuration, will_certify=request.certify)
         built = _evaluate_and_judge(request, configuration)

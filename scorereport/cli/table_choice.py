@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.cli.options import EvaluationRequest
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
@@ -28,12 +31,10 @@ def choose_shown(request: EvaluationRequest, show: str | None) -> tuple[Evaluati
 
     For a source without tables of its own, `--table` may name a table of the results.
     """
-    table = request.options.get("table")
-    if table is not None and request.file is not None and not _may_have_tables(request.file):
-        if show is None and _is_known(table):
-            rest = {name: value for name, value in request.options.items() if name != "table"}
-            return replace(request, options=rest), _spell(table)
-        _refuse_table(request.file, table)
+    table = request.options.get("table", "")
+    if show is None and _is_known(table) and not _may_have_tables(request.file or ""):
+        rest = {name: value for name, value in request.options.items() if name != "table"}
+        return replace(request, options=rest), _spell(table)
     if show is None:
         return request, ""
     if not _is_known(show):
@@ -101,10 +102,23 @@ def _may_have_tables(file: str) -> bool:
     return kind is not None and (kind.takes_table or kind.may_take_table)
 
 
-def _refuse_table(file: str, table: str) -> None:
+@contextmanager
+def table_advice(request: EvaluationRequest) -> Iterator[None]:
+    """Add how to print a table of the results to the refusal of `--table` for a source without tables."""
+    try:
+        yield
+    except UsageError as error:
+        if str(error) != _describe_refusal(request):
+            raise
+        raise UsageError(f"{error} To print one table of the results, give --show NAME.") from error
+
+
+def _describe_refusal(request: EvaluationRequest) -> str:
+    """Return why the source does not take `--table`; empty if it does."""
     from scorereport.data.sources import locate_source
 
     try:
-        locate_source(file, table)
+        locate_source(request.file or "", request.options.get("table"))
     except UsageError as error:
-        raise UsageError(f"{error} To print one table of the results, give --show NAME.") from error
+        return str(error)
+    return ""
