@@ -86,9 +86,14 @@ def by_configuration(file, arguments):
     return answer(lambda: sr.evaluate(file, **parse_configuration(text).arguments))
 
 
+#: What the command `score` adds to the refusal of `--table` for a file that has no tables.
+SHOW_ADVICE = " To print one table of the results, give --show NAME."
+
+
 def by_command(file, arguments):
     words = [word for name, value in arguments.items() for word in to_words(file, ARGUMENTS[name], value)]
-    return answer(lambda: COMMAND.main(["score", str(file), "--quiet", *words], standalone_mode=False))
+    given = answer(lambda: COMMAND.main(["score", str(file), "--quiet", *words], standalone_mode=False))
+    return given.removesuffix(SHOW_ADVICE) if isinstance(given, str) else given
 
 
 def to_toml(value):
