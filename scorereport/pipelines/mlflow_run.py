@@ -112,7 +112,7 @@ def log_to_mlflow(
     run_id
         A run that exists, active or not.
     prefix
-        Text before the names of all metrics, such as "test_" or "test/", to log several evaluations into one
+        Text before the names of all metrics, such as `"test_"`, to log several evaluations into one
         run. Parameters and tags have it after `scorereport.`, and the files are in a folder of that name.
     nested
         Whether each model has a child run with its metrics, named by the model. Their names then do not
