@@ -203,7 +203,8 @@ def read_site_page(path):
 def list_references(page):
     """The address of everything that a page loads, and of its links."""
     root = read_site_page(page)
-    loaded = [element.get("src") for element in root.iter("script", "img", "source", "iframe")]
+    tags = ("script", "img", "source", "iframe")
+    loaded = [element.get("src") for tag in tags for element in root.iter(tag)]
     loaded += [element.get("href") for element in root.iter("link")]
     return [one for one in loaded if one], [one.get("href") for one in root.iter("a") if one.get("href")]
 
