@@ -333,7 +333,9 @@ def add_needs(folder, python, needs):
     (wheel,) = Path(python).parents[2].glob("*.whl")
     extras = ",".join(name for name in needs if name in list_extra_names())
     packages = [name for name in needs if name not in list_extra_names()]
-    run(made, "-m", "pip", "install", "-q", f"{wheel}[{extras}]", *packages, env=limits).check_returncode()
+    pip = (made, "-m", "pip", "install", "-q")
+    run(*pip, f"{wheel}[{extras}]", *packages, env=limits).check_returncode()
+    run(*pip, "--no-deps", "--force-reinstall", wheel, env=limits).check_returncode()  # for its commands
     return str(made)
 
 
