@@ -108,17 +108,18 @@ def table_advice(request: EvaluationRequest) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        if str(error) != _describe_refusal(request):
+        refusal = _describe_refusal(request.file, request.options.get("table"))
+        if str(error) != refusal or refusal == _describe_refusal(request.file, None):
             raise
         raise UsageError(f"{error} To print one table of the results, give --show NAME.") from error
 
 
-def _describe_refusal(request: EvaluationRequest) -> str:
-    """Return why the source does not take `--table`; empty if it does."""
+def _describe_refusal(file: str | None, table: str | None) -> str:
+    """Return why a source is refused together with a table; empty if it is not."""
     from scorereport.data.sources import locate_source
 
     try:
-        locate_source(request.file or "", request.options.get("table"))
+        locate_source(file or "", table)
     except UsageError as error:
         return str(error)
     return ""
