@@ -120,10 +120,10 @@ def test_an_inconclusive_verdict_is_a_warning_with_strict(call, write, tmp_path)
         (["--from", "r.json", "--group", "site"], r"Give either FILE with its options, or --from: "),
         (["--from", "r.json", "--certify"], r"Give either FILE with its options, or --from: "),
         (["loans.csv", *QUICK, "-o", "none/r.json"], r"The folder none does not exist\. To fix: "),
-        (["loans.csv", *QUICK, "-o", "r.docx"], r"must end in \.html, \.pdf or \.json; got 'r\.docx'\.$"),
+        (["loans.csv", *QUICK, "-o", "r.docx"], r"must end in \.pdf, .*\.md, .* or \.json; got 'r\.docx'\.$"),
         (
             ["loans.csv", *QUICK, "-o", "r.json", "-o", "r"],
-            r"must end in \.html, \.pdf or \.json; got 'r'\.$",
+            r"must end in \.pdf, .*\.md, .* or \.json; got 'r'\.$",
         ),
         (["loans.csv", *QUICK, "-o", "r.json", "--sign", "key.p12"], r"Only a PDF can be signed"),
         (
