@@ -283,7 +283,7 @@ def test_sessions_without_gates_are_unchanged(pytester):
 
 def test_the_plugin_imports_nothing_slow():
     code = (
-        f"import pytest, sys; before = set(sys.modules); import scorereport.pipelines.pytest_plugin; "
+        "import pytest, sys; before = set(sys.modules); import scorereport.pipelines.pytest_plugin; "
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
