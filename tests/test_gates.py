@@ -269,8 +269,10 @@ def test_fixtures_report_verdicts(session, pytester):
 
 
 @pytest.mark.sweep
-def test_the_summary_is_printed_with_several_workers(session):
+def test_the_summary_is_printed_with_workers_of_xdist(session):
     result = session("-n", "1", "-k", "passes or fails")
+    outcomes = result.parseoutcomes()
+    assert (outcomes["passed"], outcomes["failed"]) == (1, 1)
     result.stdout.fnmatch_lines(["*= scorereport gates =*", "pass * Limits: 1 pass", "fail * Limits: 1 fail"])
 
 

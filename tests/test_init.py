@@ -258,7 +258,8 @@ def test_alternatives_replace_the_key_above_them(drafts, kind):
         if line.startswith("# or: "):
             key = line.removeprefix("# or: ").partition(" = ")[0]
             above = max(at for at in range(place) if lines[at].startswith(f"{key} = "))
-            parse_configuration("\n".join([*lines[:above], line.removeprefix("# or: "), *lines[above + 1 :]]))
+            chosen = [*lines[:above], line.removeprefix("# or: "), *lines[above + 1 :]]
+            assert parse_configuration("\n".join(chosen)) != parse_configuration(drafts[kind])
 
 
 def test_alternatives_are_written(drafts):

@@ -112,7 +112,7 @@ def _describe_source(source: str, table: str | None, output: Path) -> AuditSourc
         return AuditSource(name=table or "audit", database=source, table=table or "")
     place = Path(source)
     relative = Path(os.path.relpath(place, output.parent)).as_posix()
-    is_folder = place.is_dir()  # an audit tells a folder from a file by the slash
+    is_folder = place.is_dir()  # an audit distinguishes a folder from a file by the slash
     return AuditSource(
         name=place.name.partition(".")[0], file=f"{relative}/" if is_folder else relative, table=table or ""
     )

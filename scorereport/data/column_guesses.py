@@ -30,7 +30,7 @@ _GRADE_WORDS = ("grade", "rating")
 _TIME_WORDS = ("time", "date", "day", "month", "period", "timestamp", "on", "at")
 #: Labels of an event, in lower case.
 _EVENT_LABELS = ("yes", "true", "event", "positive", "default", "bad", "case", "died", "dead", "y", "1")
-#: Most values of a group or grade, and fewest values of a forecast that no name tells apart from a flag.
+#: Most values of a group or grade, and fewest values of a forecast whose name could be that of a flag.
 _MOST_GROUPS, _MOST_GRADES, _FEWEST_FORECASTS = 20, 30, 3
 #: Most columns of groups that are proposed.
 _MOST_GROUP_COLUMNS = 5

@@ -5,17 +5,20 @@ A page whose code fails, or prints something other than it shows, is a warning o
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx.util import logging
 
 from validation.documentation.page_runner import list_blocks
+from validation.documentation.source_digest import digest_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,19 +36,47 @@ _log = logging.getLogger(__name__)
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; `executed_pages` in conf.py lists the folders and pages that run."""
     app.add_config_value("executed_pages", (), "env", list)
+    app.connect("env-get-outdated", _list_outdated)
     app.connect("env-before-read-docs", _run_pages)
     app.connect("source-read", _show_figures)
     return {"parallel_read_safe": True}
 
 
+def _list_outdated(app: Sphinx, *_: object) -> list[str]:
+    """Return the pages that run and have not yet run with the present package."""
+    return [name for name in app.env.found_docs if _is_executed(app, name) and not _has_passed(app, name)]
+
+
 def _run_pages(app: Sphinx, _: BuildEnvironment, names: list[str]) -> None:
     """Run the pages that are about to be read, as many at a time as there are processors."""
-    chosen = [name for name in names if _is_executed(app, name)]
+    chosen = [name for name in names if _is_executed(app, name) and not _has_passed(app, name)]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         outcomes = threads.map(lambda name: _run_page(app, name), chosen)
         for name, problems in zip(chosen, outcomes, strict=True):
             if problems:
                 _log.warning("the code of this page fails:\n%s", problems, location=name)
+            else:
+                _name_record(name).write_text(_digest_page(app, name), encoding="utf-8")
+
+
+def _has_passed(app: Sphinx, name: str) -> bool:
+    """Whether this page has run with this package, so that its figures are current."""
+    record = _name_record(name)
+    return record.is_file() and record.read_text(encoding="utf-8") == _digest_page(app, name)
+
+
+def _name_record(name: str) -> Path:
+    return _FIGURES / name / "passed.sha256"
+
+
+def _digest_page(app: Sphinx, name: str) -> str:
+    page = (app.srcdir / f"{name}.md").read_bytes()
+    return hashlib.sha256(page + _digest_package().encode()).hexdigest()
+
+
+@cache
+def _digest_package() -> str:
+    return digest_package(_REPOSITORY)
 
 
 def _is_executed(app: Sphinx, name: str) -> bool:
