@@ -55,8 +55,9 @@ def write_bomb(path, rows=24_000, length=1_000_000):
     return path
 
 
+# VmHWM, not ru_maxrss: the latter starts at the size of the process that started this one.
 BOMB = """
-import resource, sys
+import pathlib, re, resource, sys
 import scorereport as sr
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 columns = {"outcome": "y", "forecasts": ["p"], sys.argv[3]: "g"}
@@ -64,7 +65,8 @@ try:
     sr.evaluate(sys.argv[1], engine=sys.argv[2], resamples=0, **columns)
 except sr.DataError as error:
     print(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+status = pathlib.Path("/proc/self/status").read_text()
+print(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 """
 
 

@@ -385,7 +385,7 @@ SECTIONS = ("summary", "model", "data", "methods", "performance", "calibration",
 SECTIONS += ("decomposition", "retention", "scale", "comparison", "limitations", "provenance", "sign-off")
 
 
-ONLY_CHECKPOINTS = f"[report]\nomit = {json.dumps([*SECTIONS, 'checklist'])}\n"
+ONLY_CHECKPOINTS = f"[report]\nomit = {json.dumps([*SECTIONS, 'checklist', 'glossary'])}\n"
 
 
 TOML = """
