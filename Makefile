@@ -15,7 +15,8 @@ SMOKE := $(addprefix tests/,test_setup.py test_golden.py test_evaluation.py test
   test_source_files.py test_source_databases.py test_duck_digests.py test_duck_survey.py test_duck_workspace.py test_live_r.py \
   test_server.py test_permissions.py test_read_only_sources.py test_content_security.py test_unforeseen_errors.py test_cli.py \
   test_scorers.py test_isotonic_calibrator.py test_displays.py test_excel_files.py \
-  test_spark_engine.py::test_blocks_are_those_of_memory_to_the_last_bit)
+  test_mlflow_runs.py test_report_files.py test_junit_files.py test_gates.py test_init.py test_terminal.py)
+SMOKE_OF_SPARK := tests/test_spark_engine.py::test_blocks_are_those_of_memory_to_the_last_bit
 
 # The newest that works with the R 4.2 of Debian 12: later ones need R >= 4.5.
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
@@ -44,6 +45,7 @@ test-all: lint ## run all tests, and list the 25 slowest
 test-lowest: ## run a part of the tests with the oldest versions that pyproject.toml allows
 	@VENV=$(LOWEST) .ci/setup lowest
 	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -q -W default $(SMOKE)
+	$(LOWEST)/bin/python -m pytest -q --tier=rest -W default $(SMOKE_OF_SPARK)
 
 bench: ## run the benchmarks
 	@.ci/setup test

@@ -126,6 +126,7 @@ def test_every_study_runs_and_repeats_itself(tmp_path, monkeypatch):
     assert repeated == [row for row in rows if row.study in {"component intervals", "difference intervals"}]
 
 
+@pytest.mark.sweep
 def test_a_study_that_was_run_alone_is_merged_into_the_table(tmp_path):
     whole, part = tmp_path / "whole.json", tmp_path / "part.json"
     new = [replace(row, empirical=0.5, runs=20_000) for row in ROWS if row.study == "test power"][1:]

@@ -105,7 +105,7 @@ def by_arrays(table):
 
 
 @given(ROWS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_all_forms_of_a_table_give_the_same_predictions(rows):
     table = make_table(rows)
     expected = outcome_of(FRAMES["pandas"](table))

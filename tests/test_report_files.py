@@ -208,6 +208,7 @@ def test_pandas_reads_the_numbers_of_a_sheet(tmp_path, evaluations):
     assert intervals["lower"].tolist() == evaluation.intervals["lower"].tolist()
 
 
+@pytest.mark.sweep
 def test_names_from_data_are_never_formulas_or_errors(tmp_path, evaluations):
     path = write(evaluations["odd"], tmp_path / "tables.xlsx", config=CONFIG)
     workbook = openpyxl.load_workbook(path)

@@ -120,6 +120,7 @@ def assert_same_survey(found: Any, roles: dict[str, Any]) -> None:
         assert found.certain[model] == ((x == 0) | (x == 1)).sum()
 
 
+@pytest.mark.sweep
 def test_the_survey_counts_as_memory_does(engine: SparkEngine, parquet: Path) -> None:
     assert_same_survey(engine.survey, ROLES)
     assert engine.name == "spark"
@@ -128,6 +129,7 @@ def test_the_survey_counts_as_memory_does(engine: SparkEngine, parquet: Path) ->
     assert engine.survey.models == ("smooth", "tied")
 
 
+@pytest.mark.sweep
 def test_blocks_are_those_of_memory_to_the_last_bit(engine: SparkEngine) -> None:
     expected = read_predictions(FRAME, **ROLES)
     for model, forecast in expected.forecasts.items():
@@ -196,6 +198,7 @@ def test_sums_over_batches_see_every_row_once_and_in_its_bucket(engine: SparkEng
     assert np.array_equal(same_bucket.bucket_sums[:, 1], digest.bucket_sums[:, 1])
 
 
+@pytest.mark.sweep
 def test_a_frame_without_files_has_the_blocks_of_memory(session: SparkSession) -> None:
     rows = pd.DataFrame({"y": [0, 1, 0, 1, 1], "x": [0.1, 0.2, 0.3, 0.3, 0.4]})
     with open_spark(to_spark(session, rows), outcome="y", forecasts=["x"]) as engine:
@@ -323,7 +326,7 @@ def _recording(
     return record
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("change", "roles", "sentence"),
     [

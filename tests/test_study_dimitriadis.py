@@ -56,6 +56,7 @@ def differing(comparisons):
     return {(place(line), line.quantity) for line in lines if line.is_unexpected}
 
 
+@pytest.mark.sweep
 def test_all_verdicts(niamey):
     lines = list(reproduce_dimitriadis(niamey))
     others = {

@@ -85,6 +85,7 @@ def break_score(monkeypatch):
     return move
 
 
+@pytest.mark.sweep
 def test_all_verdicts():
     lines = list(reproduce_flores())
     others = {
@@ -107,6 +108,7 @@ def test_all_verdicts():
     assert len({(line.subject, line.quantity) for line in lines}) == len(lines)
 
 
+@pytest.mark.sweep
 def test_appendix_f_to_the_printed_digits():
     lines = {line.quantity: line for line in flores._compare_appendix_f()}
     columns = ("AUC-ROC", "Brier", "NB 5%", "NB 10%", "NB 20%", "Brier 5%-20%")

@@ -82,6 +82,7 @@ def test_large_chunks_of_samples_are_drawn_one_after_the_other(monkeypatch):
     assert places() == [(where(),) * 4, events]
 
 
+@pytest.mark.sweep
 def test_an_evaluation_does_not_depend_on_threads(monkeypatch):
     rng = np.random.default_rng(4)
     z = rng.normal(size=600)

@@ -55,6 +55,7 @@ def test_the_tour_runs_from_beginning_to_end(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.sweep
 def test_a_figure_is_shown_once_in_a_cell(tmp_path):
     sources = [
         "import scorereport as sr",

@@ -419,6 +419,7 @@ def test_what_steers_a_terminal_is_shown_by_its_code():
     assert visible_lines("a\nb\x1b") == "a\nb\\x1b"
 
 
+@pytest.mark.sweep
 def test_names_of_files_columns_and_values_do_not_steer_the_terminal(folder, call):
     name = STEERING.replace("\n", "").replace("/", "")
     (folder / f"{name}.csv").write_text(f"y,{name}\n0,0.5\n1,2.5\n")
