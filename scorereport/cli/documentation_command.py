@@ -18,11 +18,11 @@ Topic = Annotated[
     str,
     typer.Argument(help="A page, a public name or a term of the glossary: limits, evaluate, skill."),
 ]
-PathOnly = Annotated[bool, typer.Option("--path", help="Print where the page lies, and do not open it.")]
+PathOnly = Annotated[bool, typer.Option("--path", help="Print the path of the page, and do not open it.")]
 
 
 def docs(topic: Topic = "", path_only: PathOnly = False) -> None:
-    """Open the documentation of this version in a browser, or print where it lies; no network is needed."""
+    """Open the documentation of this version in a browser, or print its path; no network is needed."""
     from scorereport._utils.documentation import find_documentation
 
     documentation = find_documentation()

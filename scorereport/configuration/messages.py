@@ -46,11 +46,14 @@ _RULES = {
 
 
 def raise_problems(name: str, problems: Sequence[str]) -> None:
-    """Raise the first problem, with the number of the others; do nothing if there are none."""
+    """Raise the first problem, with the number of the others; do nothing if there are none.
+
+    The error of the library that found them is left out of the traceback: the sentence replaces it.
+    """
     if problems:
         others = len(problems) - 1
         more = f" ({others} more {'problem' if others == 1 else 'problems'}.)" if others else ""
-        raise UsageError(f"{name}: {problems[0]}{more}")
+        raise UsageError(f"{name}: {problems[0]}{more}") from None
 
 
 def find_failure(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:
