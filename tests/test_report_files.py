@@ -238,7 +238,14 @@ def test_sheets_are_easy_to_use(tmp_path, evaluations):
         assert sheet["A1"].value
         assert sheet.freeze_panes == "B3"
         assert sheet.auto_filter.ref.startswith("A2:")
-        assert all(8 <= dimension.width <= 120 for dimension in sheet.column_dimensions.values())
+        assert all(8 <= dimension.width <= 100 for dimension in sheet.column_dimensions.values())
+        assert sheet.page_setup.orientation == "landscape"
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert sheet.print_title_rows == "$1:$2"
+        assert {cell.font.name for row in sheet.iter_rows() for cell in row} == {"Calibri"}
+    longest = max(workbook["findings"]["A"][2:], key=lambda cell: len(cell.value))
+    assert workbook["findings"].row_dimensions[longest.row].height >= 30
+    assert [cell.alignment.horizontal for cell in workbook["scores"][2][:2]] == [None, "right"]
     brier = workbook["scores"]["B3"]
     assert (brier.data_type, brier.number_format) == ("n", "0.0000")
     assert workbook["verdicts"].max_row > 3

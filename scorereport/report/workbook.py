@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from io import BytesIO
 from itertools import chain
-from math import isfinite, isnan
+from math import ceil, isfinite, isnan
 from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -38,7 +38,10 @@ _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
 #: Column widths in characters, and the rows that determine them.
 _NARROWEST, _WIDEST, _ROWS_MEASURED = 8, 60, 200
 #: The width of a sheet with one column of sentences, which are wrapped.
-_WIDTH_OF_SENTENCES = 120
+_WIDTH_OF_SENTENCES = 100
+#: The font of the workbook, which openpyxl leaves to the program wherever another property is set; the height
+#: of a line of it in points.
+_FONT, _LINE = "Calibri", 15
 #: Formats of whole numbers, and of p-values, which are never shown as 0.
 _WHOLE, _P_VALUE = "#,##0", '[<0.0005]"<0.001";0.000'
 _READING = (
@@ -83,6 +86,7 @@ def _write_contents(
     sheet: Any, report: Report, tables: Sequence[NumberTable], names: Mapping[str, str]
 ) -> None:
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 28, 100
+    _prepare_for_paper(sheet)
     provenance = describe_provenance_section(report, report.provenance.templates_sha256)
     facts = [(fact["label"], fact["text"].strip("`")) for fact in provenance.content["facts"]]
     sheet.append([_make_text(sheet, name_report(report), "title")])
@@ -123,11 +127,31 @@ def _write_table(sheet: Any, table: NumberTable) -> None:
     widths = [_measure(*column) for column in zip(heads, columns, formats, strict=True)]
     for place, width in enumerate(widths if len(heads) > 1 else [_WIDTH_OF_SENTENCES], start=1):
         sheet.column_dimensions[get_column_letter(place)].width = width
-    sheet.append([_make_text(sheet, _describe_cut(table, frame), "bold")])
-    sheet.append([_make_text(sheet, head, "head") for head in heads])
+    _prepare_for_paper(sheet, f"1:{_HEADER_ROW}")
     look = "wrapped" if len(heads) == 1 else ""
+    if look:
+        _make_room_for_lines(sheet, columns[0])
+    sheet.append([_make_text(sheet, _describe_cut(table, frame), "bold")])
+    sheet.append([_make_head(sheet, *column) for column in zip(heads, columns, strict=True)])
     for row in zip(*columns, strict=True):
         sheet.append([_make_cell(sheet, value, form, look) for value, form in zip(row, formats, strict=True)])
+
+
+def _prepare_for_paper(sheet: Any, repeated: str | None = None) -> None:
+    """Print a sheet as wide as a page across, with the given rows at the top of each page."""
+    from openpyxl.worksheet.properties import PageSetupProperties
+
+    sheet.page_setup.orientation = "landscape"
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+    sheet.page_setup.fitToHeight = 0  # as many pages as the rows need
+    sheet.print_title_rows = repeated
+
+
+def _make_room_for_lines(sheet: Any, sentences: Sequence[object]) -> None:
+    """Set the heights of rows with wrapped sentences: not every program computes them from the text."""
+    for row, sentence in enumerate(sentences, start=_HEADER_ROW + 1):
+        lines = sum(max(1, ceil(len(line) / _WIDTH_OF_SENTENCES)) for line in _as_text(sentence).split("\n"))
+        sheet.row_dimensions[row].height = _LINE * lines
 
 
 def _describe_cut(table: NumberTable, shown: pd.DataFrame) -> str:
@@ -203,9 +227,19 @@ def _make_text(sheet: Any, text: str, look: str = "") -> Any:
     if look == "wrapped":
         cell.alignment = Alignment(vertical="top", wrap_text=True)
     elif look:
-        cell.font = Font(bold=True, size=14 if look == "title" else 11)
+        cell.font = Font(name=_FONT, bold=True, size=14 if look == "title" else 11)
     if look == "head":
         cell.fill = PatternFill("solid", start_color="E7EBF0")
+    return cell
+
+
+def _make_head(sheet: Any, head: str, values: Sequence[object]) -> Any:
+    """The head of a column, above its numbers on the right if it has any."""
+    from openpyxl.styles import Alignment
+
+    cell = _make_text(sheet, head, "head")
+    if any(_as_number(value) is not None for value in values):
+        cell.alignment = Alignment(horizontal="right")
     return cell
 
 
@@ -216,7 +250,7 @@ def _make_link(sheet: Any, name: str, row: int) -> Any:
     cell = _make_text(sheet, name)
     cell.row = row
     cell.hyperlink = Hyperlink(ref=f"A{row}", location=f"'{name}'!A1")
-    cell.font = Font(color="0B5394", underline="single")
+    cell.font = Font(name=_FONT, color="0B5394", underline="single")
     return cell
 
 
