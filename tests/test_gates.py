@@ -145,6 +145,13 @@ def test_too_few_draws_for_the_level_are_inconclusive():
         assert_calibrated(**arguments, alpha=0.001, strict=True)
 
 
+def test_several_models_need_smaller_p_values_and_more_draws():
+    """200 draws give no p-value below 1 / 201, which Holm's method doubles for two models."""
+    with pytest.raises(AssertionError, match="is miscalibrated"):
+        assert_calibrated(make_table()["y"], {"bold": make_table()["bold"]}, resamples=200, alpha=0.007)
+    assert assert_calibrated(evaluation(), alpha=0.007)["verdict"].tolist() == ["inconclusive"] * 2
+
+
 def test_without_rows_slope_and_intercept_are_tested():
     found = sr.evaluate(make_table(), outcome="y", forecasts=["good", "bold"], engine="duckdb")
     with pytest.raises(AssertionError, match=r"bold\s+Unreliability\s.*fail"):

@@ -256,6 +256,7 @@ def test_sheets_are_easy_to_use(tmp_path, evaluations):
     ("names", "expected"),
     [
         (["a" * 40, "A" * 40], ["a" * 31, "A" * 29 + "-2"]),
+        (["A" * 40, "a" * 40], ["A" * 31, "a" * 29 + "-2"]),
         (["[x]:*?/\\", "contents", "History", "'"], ["-x------", "contents-2", "History-2", "table"]),
     ],
 )
