@@ -82,9 +82,9 @@ def _render_notebook(evaluation: Evaluation) -> str:
 
 
 def _list_findings(evaluation: Evaluation) -> tuple[str, ...]:
-    from scorereport.report.conclusions import draw_findings
+    from scorereport.report.findings import list_evaluation_findings
 
-    return draw_findings(evaluation)
+    return list_evaluation_findings(evaluation)
 
 
 def _judge_limits(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:

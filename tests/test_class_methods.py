@@ -12,7 +12,7 @@ import scorereport as sr
 from scorereport.configuration import parse_configuration
 from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.plots.fonts import covers
-from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.findings import list_report_findings
 from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, CLASS_SYMBOLS
 from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 from scorereport.report.methods.sample_precision import describe_size, precision_table
@@ -161,12 +161,12 @@ def test_formulas_of_kappa_and_f1_give_the_numbers_of_the_engine(ordinal):
 
 
 def test_findings_describe_classes(ordinal, plain):
-    texts = [finding.text for finding in draw_conclusions(ordinal)]
+    texts = [finding.text for finding in list_report_findings(ordinal)]
     assert any("ranked probability score" in text and "class frequencies" in text for text in texts)
     assert any(text.startswith("Share of cases in which the predicted class is right: m ") for text in texts)
     assert any("bold is miscalibrated" in text and "up to " in text for text in texts)
     assert not any("event" in text for text in texts)
-    assert any("Brier score (K classes)" in finding.text for finding in draw_conclusions(plain))
+    assert any("Brier score (K classes)" in finding.text for finding in list_report_findings(plain))
 
 
 def test_precision_and_size_are_described_by_class(ordinal):

@@ -731,7 +731,7 @@ def test_the_demo_shows_the_overconfident_model_as_miscalibrated(demo):
     assert bad.discrimination == pytest.approx(good.discrimination, abs=1e-12)  # the same order of cases
     assert bad.miscalibration > 5 * good.miscalibration
     assert f"{bad.miscalibration:.4f}" in text
-    assert "logit: results differ between groups of plan" in text
+    assert "differ between groups of plan by more than chance explains" in text
     assert "\n\nTables of scorereport score, with --show NAME: scores, " in text
 
 

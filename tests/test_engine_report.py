@@ -30,7 +30,7 @@ from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.plots.fonts import covers
 from scorereport.reference.certification import decline
 from scorereport.report.assembly import describe_report
-from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.methods.class_formulas import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
 from scorereport.report.methods.inference_methods import list_engine_methods
 from scorereport.report.methods.sample_precision import describe_size
@@ -341,7 +341,9 @@ def test_bands_are_described_as_drawn(evaluation, clustered, page):
 
 def test_findings_judge_calibration_by_the_line(evaluation):
     found = {
-        f.text.partition(" ")[0]: f for f in draw_conclusions(report_on(evaluation)) if f.see == "reliability"
+        f.text.partition(" ")[0]: f
+        for f in list_report_findings(report_on(evaluation))
+        if f.see == "reliability"
     }
     calibrated, steep = found["a:"], found["There"]
     assert calibrated.text.startswith("a: no evidence against slope 1 and intercept 0 (test of slope")
@@ -357,7 +359,7 @@ def test_findings_judge_calibration_by_the_line(evaluation):
 def test_findings_use_the_band_where_the_line_shows_nothing(evaluation):
     first, second = evaluation.models
     bands = replace(evaluation, models=(replace(first, bands=second.bands),))
-    finding = next(f for f in draw_conclusions(report_on(bands)) if f.see == "reliability")
+    finding = next(f for f in list_report_findings(report_on(bands)) if f.see == "reliability")
     assert ", but the diagonal leaves the 90 % simultaneous confidence band (honest)." in finding.text
     assert describe_method_line(evaluation).endswith("Rows are taken as independent, in time as well.")
     assert finding.tone == "open"
@@ -368,7 +370,7 @@ def test_findings_where_no_line_fits():
     report = report_on(
         evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
     )
-    finding = next(f for f in draw_conclusions(report) if f.see == "reliability")
+    finding = next(f for f in list_report_findings(report) if f.see == "reliability")
     assert finding.text.startswith("a: the test of slope and intercept is inconclusive (miscalibration")
     (judgement,) = report.judgements
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
@@ -553,7 +555,7 @@ def test_an_area_has_as_many_decimals_as_its_interval_needs(evaluation):
     changed = replace(first, scores=replace(first.scores, scores=(*scores, close)))
     found = [
         f.text
-        for f in draw_conclusions(report_on(replace(evaluation, models=(changed, *others))))
+        for f in list_report_findings(report_on(replace(evaluation, models=(changed, *others))))
         if f.see == "auc"
     ]
     assert "a 0.8333 [0.8331, 0.8334]" in found[0]

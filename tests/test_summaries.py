@@ -18,7 +18,7 @@ import scorereport as sr
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.judgement import judge
 from scorereport.errors import UsageError
-from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.findings import list_report_findings
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 
@@ -90,7 +90,7 @@ def test_unordered_classes_are_summarized_by_their_brier_score():
 def test_findings_are_the_sentences_of_the_report(make):
     evaluation = make()
     report = build_report(evaluation, Provenance(time=TIME))
-    assert evaluation.findings == tuple(finding.text for finding in draw_conclusions(report))
+    assert evaluation.findings == tuple(finding.text for finding in list_report_findings(report))
     assert len(evaluation.findings) >= 2
 
 

@@ -23,7 +23,7 @@ from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
-from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.miscalibration_patterns import describe_line_test, describe_time_tests
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
@@ -120,7 +120,7 @@ def findings_of(y, p, day, **options):
     )
     evaluation = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=99, **options)
     report = build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
-    return evaluation, [finding.text for finding in draw_conclusions(report)]
+    return evaluation, [finding.text for finding in list_report_findings(report)]
 
 
 def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():

@@ -42,7 +42,7 @@ from scorereport.inference.population_stability import stability_index
 from scorereport.plots import describe_trend, plot_trend, render_svg
 from scorereport.plots.geometry import date_ticks
 from scorereport.reliability.sampling import SamplingUnits
-from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.findings import list_report_findings
 from scorereport.report.report_output import prepare_report, render_report
 from scorereport.report.report_record import read_report, reconfigure_report
 from scorereport.report.sections.trend_section import describe_trend_section
@@ -781,17 +781,17 @@ def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):
 
 
 def test_what_drifted_is_a_finding_of_the_summary(report):
-    (finding,) = [finding for finding in draw_conclusions(report) if finding.see == "drift"]
+    (finding,) = [finding for finding in list_report_findings(report) if finding.see == "drift"]
     assert "changed since earlier audits by more than chance explains: prevalence" in finding.text
-    assert draw_conclusions(replace(report, trend=None)) == [
-        f for f in draw_conclusions(report) if f is not finding and f != finding
+    assert list_report_findings(replace(report, trend=None)) == [
+        f for f in list_report_findings(report) if f is not finding and f != finding
     ]
 
 
 def test_several_changes_against_few_audits_carry_the_caution_on_page_one(report):
     cautious = tuple(replace(drift, caution="Few audits.") for drift in report.trend.drifts)
     few = replace(report, trend=replace(report.trend, drifts=cautious))
-    (finding,) = [finding for finding in draw_conclusions(few) if finding.see == "drift"]
+    (finding,) = [finding for finding in list_report_findings(few) if finding.see == "drift"]
     assert finding.text.endswith(" Few audits.")
 
 

@@ -12,6 +12,7 @@ from scorereport._utils.row_places import name_some
 from scorereport.data.predictions import ClassPredictions
 from scorereport.evaluation.subgroups import (
     MOST_GROUPS_WITH_INTERVALS,
+    has_one_class,
     has_weight,
     label_windows,
     rows_by_label,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import IntArray
     from scorereport.data.predictions import Cases, Predictions, RescaledRows
-    from scorereport.results.model_records import GroupResult, ModelResult, SampleSummary
+    from scorereport.results.model_records import GroupResult, ModelResult
     from scorereport.results.settings import EvaluationSettings
 
 
@@ -77,16 +78,12 @@ def describe_groups(
 ) -> Iterator[str]:
     """Notes on the groups of each column, and on the periods of the time column."""
     for column, groups in by_column:
-        one_class = [g.label for g in groups if g.models and _has_one_class(g.sample)]
+        one_class = [g.label for g in groups if g.models and has_one_class(g.sample)]
         if one_class:
             shown = name_some(one_class)
             what = "skill is" if groups[0].sample.classes else "AUC and skill are"
             yield f"{column}: {what} not defined where all outcomes are the same ({shown})."
         yield from _describe_limits(column, groups, settings)
-
-
-def _has_one_class(sample: SampleSummary) -> bool:
-    return max(sample.classes or (sample.events, sample.total - sample.events)) == sample.total
 
 
 def _describe_limits(
@@ -155,11 +152,19 @@ def describe_few_events(events: float, non_events: float, *, are_effective: bool
         yield few.warn(of_all=True)
 
 
+_INFINITE = "the log score is infinite, because"
+
+
+def find_refuted_note(notes: Iterable[str], model: str) -> str:
+    """The note on the forecasts that make the log score of a model infinite; empty if there is none."""
+    return next((note for note in notes if note.startswith(f"{model}: {_INFINITE}")), "")
+
+
 def describe_refuted(model: str, count: int, rows: Sequence[int] | IntArray) -> str:
     """State how many forecasts were certain and wrong, and in which rows some of them are, if known."""
     cases = "1 forecast was" if count == 1 else f"{count} forecasts were"
     where = f" (row {name_some(rows)})" if len(rows) else ""
-    return f"{model}: the log score is infinite, because {cases} 0 for an event or 1 for a non-event{where}."
+    return f"{model}: {_INFINITE} {cases} 0 for an event or 1 for a non-event{where}."
 
 
 def describe_groups_without_weight(predictions: Cases, settings: EvaluationSettings) -> Iterator[str]:
@@ -226,6 +231,6 @@ def _describe_absent(predictions: ClassPredictions) -> Iterator[str]:
 def _describe_refuted(model: str, rows: list[int]) -> str:
     cases = "1 case" if len(rows) == 1 else f"{len(rows)} cases"
     return (
-        f"{model}: the log score is infinite, because in {cases} the forecast of the observed class was 0 "
+        f"{model}: {_INFINITE} in {cases} the forecast of the observed class was 0 "
         f"({'row' if len(rows) == 1 else 'rows'} {name_some(rows)})."
     )

@@ -179,19 +179,24 @@ def _test_calibration(
 
 def warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
     """A warning if some group has few events, so that its standard errors are rough."""
-    fewest = min(min(_count_classes(group.sample)) for group in groups)
+    fewest = min(min(count_classes(group.sample)) for group in groups)
     if fewest >= FEW_EVENTS:
         return []
     what = "cases of a class" if groups[0].sample.classes else "events or non-events"
     return [f"Some group has fewer than {FEW_EVENTS} {what}: the test allows for that and has less power."]
 
 
-def _count_classes(sample: SampleSummary) -> tuple[float, ...]:
+def count_classes(sample: SampleSummary) -> tuple[float, ...]:
     """The number of rows of each class, Kish's if they carry sampling weights."""
     found = sample.independent
     if found is None or found.unit == "cluster":
         return sample.classes or (sample.events, sample.total - sample.events)
     return found.classes or (found.events, found.non_events)
+
+
+def has_one_class(sample: SampleSummary) -> bool:
+    """Whether all outcomes of a sample are the same."""
+    return max(sample.classes or (sample.events, sample.total - sample.events)) == sample.total
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
@@ -218,7 +223,7 @@ def _compare_scores(
         return None
     values = np.array([interval.value for interval, _ in known])
     errors = np.array([interval.standard_error for interval, _ in known])
-    cases = [_count_classes(sample) for _, sample in known]
+    cases = [count_classes(sample) for _, sample in known]
     freedom = np.array([max(min(of_classes) - 1, 1.0) for of_classes in cases])
     if name == "roc_auc":
         errors = errors_at_common_auc(values, errors, [(found[0], found[1]) for found in cases])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level, format_time
 from scorereport.report.assembly import name_report
-from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.markdown_text import escape, escape_paragraphs, render_table, render_yaml
 from scorereport.report.reported_metrics import select_main_metrics
 from scorereport.report.sections.summary_section import describe_limits_origin, describe_overall_verdict
@@ -223,7 +223,7 @@ def _describe_caveats(report: Report) -> Iterator[str]:
     texts, certificate = report.configuration.texts, report.certificate
     yield f"### Limitations\n\n{_say(texts.limitations)}"
     yield f"### Conclusion of the author\n\n{_say(texts.conclusion)}"
-    findings = [finding.text for finding in draw_conclusions(report)]
+    findings = [finding.text for finding in list_report_findings(report)]
     yield "### Findings\n\n" + "\n".join(
         f"- {escape(text)}" for text in (*findings, *report.evaluation.notes)
     )

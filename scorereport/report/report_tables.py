@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import shortest
-from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.findings import list_report_findings
 from scorereport.results.evaluation import Evaluation
 from scorereport.results.frames import record_frame, verdict_frame
 
@@ -47,7 +47,7 @@ def _list_findings(report: Report) -> Iterator[NumberTable]:
     yield NumberTable(
         name="findings",
         caption="Findings in plain sentences, as the summary of the report states them.",
-        frame=pd.DataFrame({"finding": [found.text for found in draw_conclusions(report)]}),
+        frame=pd.DataFrame({"finding": [found.text for found in list_report_findings(report)]}),
     )
     yield NumberTable(
         name="notes",

@@ -10,7 +10,7 @@ from scorereport.configuration.limit_evidence import FEWEST_CASES
 from scorereport.configuration.limit_records import EvidenceRule
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
 from scorereport.configuration.measure_limits import known_measure
-from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, split_paragraphs
 from scorereport.report.tables.column_widths import set_widths
@@ -106,7 +106,7 @@ def describe_summary_section(report: Report) -> SectionContent:
             "counts": _count_judgements(report.judgements),
             "set_by": describe_limits_origin(report.configuration.limits),
             "unjudged": describe_unjudged(report.evaluation, report.configuration.limits),
-            "findings": draw_conclusions(report),
+            "findings": list_report_findings(report),
             "method": describe_method_line(report.evaluation),
             "purpose": split_paragraphs(report.configuration.report.purpose),
             "author": ""

@@ -13,10 +13,11 @@ from scipy.special import expit, logit
 
 import scorereport as sr
 from scorereport._utils.files import write_together
+from scorereport._utils.formatting import format_percent
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.errors import UsageError
-from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.findings import list_report_findings
 from scorereport.report.miscalibration_patterns import describe_miscalibration, describe_segments
 from scorereport.report.page_policy import check_self_contained
 from scorereport.report.provenance import Provenance
@@ -165,11 +166,11 @@ def test_forecasts_near_0_and_1_keep_the_digits_that_distinguish_them():
 
 
 def sentences(evaluation, text=""):
-    return [finding.text for finding in draw_conclusions(report_on(evaluation, text))]
+    return [finding.text for finding in list_report_findings(report_on(evaluation, text))]
 
 
 def test_evidence_is_not_claimed_where_there_is_none():
-    found = draw_conclusions(report_on(evaluate(TRUTH, TRUTH)))
+    found = list_report_findings(report_on(evaluate(TRUTH, TRUTH)))
     about = next(finding for finding in found if "miscalibration" in finding.text)
     assert about.text.startswith("m: no evidence of miscalibration (miscalibration 0.00")
     assert "; overfit-corrected, it may be as large as 0.0" in about.text
@@ -193,7 +194,10 @@ def test_skill_is_stated_with_its_interval_and_whether_chance_explains_it():
 
 def test_one_class_has_no_sentence_on_skill():
     found = sentences(evaluate(TRUTH[:40], np.zeros(40), n=40))
-    assert not any("skill" in text or "n/d" in text for text in found)
+    assert [text for text in found if "skill" in text] == [
+        "There are no events in 40 cases: AUC and skill are not defined."
+    ]
+    assert not any("n/d" in text for text in found)
 
 
 @pytest.fixture(scope="module")
@@ -224,9 +228,12 @@ def test_groups_are_described_with_adjusted_p_values(grouped):
     tests = [item.test for item in grouped.heterogeneity]
     assert all(test.p_value_holm >= test.p_value for test in tests if not np.isnan(test.p_value))
     sentence = next(text for text in sentences(grouped) if "between groups of region" in text)
-    assert "adjusted for their number" in sentence
-    assert "Calibration intercept by group" in sentence
-    assert "(log_loss)" not in sentence
+    start = "Results of m differ between groups of region by more than chance explains (p "
+    assert sentence.startswith(start)
+    assert ", adjusted for the number of tests); m has the lowest skill where region = " in sentence
+    skills = {group.label: group.models[0].score("brier").skill for group in grouped.groups}
+    lowest = min(skills, key=skills.get)
+    assert f"region = {lowest}, {format_percent(skills[lowest])}, interval [" in sentence
 
 
 def test_cards_state_the_worst_first(grouped):

@@ -1,8 +1,8 @@
-"""Conclusions: findings of a report in plain sentences, each with the part of the report that shows it."""
+"""Findings of a report in plain sentences, the gravest first, each with the part that shows it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -19,25 +19,31 @@ from scorereport._utils.rounding import first_lowest
 from scorereport.configuration.judgement import find_alpha
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.notes import find_time_note
-from scorereport.evaluation.subgroups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
+from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
+from scorereport.report.finding_records import Consequence, Finding, name_models, sort_findings
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
-from scorereport.report.tables.group_tables import name_heterogeneity_test
 from scorereport.report.tables.table import distinct_decimals, percent_interval_text, score_label
 from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from scorereport.configuration.limit_verdicts import Judgement
-    from scorereport.inference.estimates import Estimate, HypothesisTest
+    from scorereport.inference.estimates import Estimate
+    from scorereport.report.calibration_decision import CalibrationDecision
     from scorereport.report.report_record import Report
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelResult, ScoreValue
 
-_TONES = {LimitVerdict.FAIL: "bad", LimitVerdict.INCONCLUSIVE: "open", LimitVerdict.WARN: "open"}
+#: Verdicts on limits that are findings, with their tone and consequence.
+_LIMIT_FINDINGS = {
+    LimitVerdict.FAIL: ("bad", Consequence.BREACHED_LIMIT),
+    LimitVerdict.INCONCLUSIVE: ("open", Consequence.OPEN_LIMIT),
+    LimitVerdict.WARN: ("open", Consequence.OPEN_LIMIT),
+}
 #: Most views that are named; further ones are counted.
 _MOST_NAMED = 3
 #: Verbs for the number of groups with each verdict.
@@ -48,58 +54,51 @@ _GROUP_VERBS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conclusion:
-    """A sentence, the key of the part that shows it, and its tone."""
-
-    text: str
-    see: str
-    tone: str = "plain"
+def list_report_findings(report: Report) -> list[Finding]:
+    """Return all findings of a report, those with the gravest consequence first."""
+    limits, trend = _find_limits(report.judgements), _find_drift(report)
+    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation)])
 
 
-def draw_conclusions(report: Report) -> list[Conclusion]:
-    """Return all findings of a report: breached limits first, then those of each section."""
-    return [
-        *_conclude_limits(report.judgements),
-        *_conclude_results(report.evaluation),
-        *_conclude_trend(report),
-        *_conclude_recalibration(report.evaluation),
-    ]
-
-
-def draw_findings(evaluation: Evaluation) -> tuple[str, ...]:
+def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the findings of an evaluation as its report states them without limits and earlier audits."""
-    found = (*_conclude_results(evaluation), *_conclude_recalibration(evaluation))
-    return tuple(finding.text for finding in found)
+    return tuple(finding.text for finding in sort_findings(_find_in_evaluation(evaluation)))
 
 
-def _conclude_results(evaluation: Evaluation) -> list[Conclusion]:
-    """State findings on performance, calibration, discrimination, decisions and groups, in this order."""
-    return [
-        *_conclude_performance(evaluation),
-        *(finding for model in evaluation.results for finding in _conclude_calibration(model, evaluation)),
-        *_conclude_discrimination(evaluation),
-        *_conclude_decisions(evaluation),
-        *_conclude_groups(evaluation),
-    ]
+def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
+    """State alarms, performance, calibration, discrimination, decisions, groups and recalibration.
+
+    What an alarm states is not repeated: the skill of a model that is worse than no model, and the AUC of one
+    whose ranking is inverted. To recalibrate the latter would hide its fault.
+    """
+    alarms = list(raise_alarms(evaluation))
+    inverted = name_models(alarms, Consequence.INVERTED_RANKING)
+    yield from alarms
+    yield from _find_performance(evaluation, name_models(alarms, Consequence.WORSE_THAN_NO_MODEL))
+    for model in evaluation.results:
+        yield from _find_calibration(model, evaluation)
+    yield from _find_discrimination(evaluation, inverted)
+    yield from _find_right_decisions(evaluation)
+    yield from _find_groups(evaluation)
+    yield from _find_recalibration(evaluation, inverted)
 
 
-def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Conclusion]:
+def _find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
     """State the limits that are not met, the worst first; groups are counted by measure and model."""
-    for verdict, tone in _TONES.items():
+    for verdict, (tone, consequence) in _LIMIT_FINDINGS.items():
         found = [judgement for judgement in judgements if judgement.verdict is verdict]
         for judgement in found:
             if not judgement.group:
-                yield Conclusion(text=judgement.sentence, see="limits", tone=tone)
+                yield Finding(text=judgement.sentence, see="limits", tone=tone, consequence=consequence)
         counted = dict.fromkeys((j.label, j.model) for j in found if j.group)
         for label, model in counted:
             same = [j for j in judgements if j.group and (j.label, j.model) == (label, model)]
             bad = sum(j.verdict is verdict for j in same)
             text = f"{label} of {model} {_GROUP_VERBS[verdict]} in {bad} of {len(same)} groups."
-            yield Conclusion(text=text, see="limits", tone=tone)
+            yield Finding(text=text, see="limits", tone=tone, consequence=consequence)
 
 
-def _conclude_performance(evaluation: Evaluation) -> Iterator[Conclusion]:
+def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iterator[Finding]:
     """State the model with the best main score, and whether its lead is significant."""
     name = evaluation.main_score
     label = inside_sentence(score_label(name))
@@ -107,18 +106,17 @@ def _conclude_performance(evaluation: Evaluation) -> Iterator[Conclusion]:
     best = list(scores)[first_lowest([score.value for score in scores.values()])]
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
-    skill = _describe_skill(
-        value, "the prevalence" if evaluation.kind == "binary" else "the class frequencies"
-    )
+    constant = "the prevalence" if evaluation.kind == "binary" else "the class frequencies"
+    skill = "" if best in worse_than_none else _describe_skill(value, constant)
     if len(scores) == 1:
-        yield Conclusion(text=f"{best} has a {label} of {number}.{skill}", see="scores")
+        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores")
         return
     ranks = [r for r in evaluation.comparisons.ranks if r.model == best and r.measure == value.name]
     tied = ranks[0].tied_with if ranks else ()
     lead = f"; it does not differ significantly from {join_words(tied)}" if tied else ""
     if ranks and not tied:
         lead = "; the difference from every other model is more than chance explains"
-    yield Conclusion(text=f"{best} has the lowest {label}, {number}{lead}.{skill}", see="scores")
+    yield Finding(text=f"{best} has the lowest {label}, {number}{lead}.{skill}", see="scores")
 
 
 def _describe_skill(score: ScoreValue, constant: str) -> str:
@@ -134,21 +132,29 @@ def _describe_skill(score: ScoreValue, constant: str) -> str:
     )
 
 
-def _conclude_calibration(
-    result: ModelResult | ClassModelResult, evaluation: Evaluation
-) -> Iterator[Conclusion]:
+def _find_calibration(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
     """State whether there is evidence of miscalibration, and in which way forecasts are wrong."""
     decision = decide_calibration(result, evaluation, find_alpha(evaluation))
     if decision is not None:
-        is_open = decision.depends_on_time or decision.verdict is not LimitVerdict.PASS
-        yield Conclusion(
+        part = result.scores.decomposition(evaluation.main_score)
+        yield Finding(
             text=decision.sentence,
             see="tests" if decision.depends_on_time else "reliability",
-            tone="open" if is_open else "plain",
+            consequence=_rate_calibration(decision),
+            size=part.miscalibration if decision.verdict is LimitVerdict.FAIL else 0.0,
+            tone="plain" if _rate_calibration(decision) is Consequence.RESULT else "open",
         )
 
 
-def _conclude_decisions(evaluation: Evaluation) -> Iterator[Conclusion]:
+def _rate_calibration(decision: CalibrationDecision) -> Consequence:
+    """The consequence of a decision on calibration; a pass is open if rows depend on each other in time."""
+    if decision.verdict is LimitVerdict.FAIL:
+        return Consequence.MISCALIBRATION
+    is_open = decision.depends_on_time or decision.verdict is not LimitVerdict.PASS
+    return Consequence.OPEN_QUESTION if is_open else Consequence.RESULT
+
+
+def _find_right_decisions(evaluation: Evaluation) -> Iterator[Finding]:
     """State how often the predicted class of each class model is right."""
     if evaluation.kind == "binary":
         return
@@ -156,7 +162,7 @@ def _conclude_decisions(evaluation: Evaluation) -> Iterator[Conclusion]:
     shares = join_words(
         f"{model} {format_percent(rate.value)}{_bracket_percent(rate.interval)}" for model, rate in rates
     )
-    yield Conclusion(text=f"Share of cases in which the predicted class is right: {shares}.", see="scores")
+    yield Finding(text=f"Share of cases in which the predicted class is right: {shares}.", see="scores")
 
 
 def _bracket_percent(estimate: Estimate | None) -> str:
@@ -164,48 +170,63 @@ def _bracket_percent(estimate: Estimate | None) -> str:
     return f" {text} %" if text else ""
 
 
-def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """State the AUC of each model."""
-    areas = [(m.model, s) for m in evaluation.models for s in m.scores.scores if s.name == "roc_auc"]
+def _find_discrimination(evaluation: Evaluation, inverted: set[str]) -> Iterator[Finding]:
+    """State the AUC of each model whose ranking is not inverted."""
+    models = [model for model in evaluation.models if model.model not in inverted]
+    areas = [(m.model, s) for m in models for s in m.scores.scores if s.name == "roc_auc"]
     known = [(model, area) for model, area in areas if not isnan(area.value)]  # one class only
     if known:
         areas_text = join_words(
             f"{model} {format_number(area.value, _decimals(area))}{_bracket(area.interval, _decimals(area))}"
             for model, area in known
         )
-        yield Conclusion(
+        yield Finding(
             text=f"AUC, the probability that an event has a higher forecast than a non-event: {areas_text}.",
             see="auc",
         )
 
 
-def _conclude_groups(evaluation: Evaluation) -> Iterator[Conclusion]:
-    """State the columns whose groups differ by more than chance explains, once for each model."""
-    differ: dict[tuple[str, str], list[HypothesisTest]] = {}
-    alpha = find_alpha(evaluation)
-    what = "the event happens" if evaluation.kind == "binary" else "each class occurs"
+def _find_groups(evaluation: Evaluation) -> Iterator[Finding]:
+    """State, for each column whose groups differ by more than chance explains, where skill is lowest."""
+    alpha, differ = find_alpha(evaluation), defaultdict(list)
     for item in evaluation.heterogeneity:
         if adjusted_p_value(item.test) <= alpha:
-            differ.setdefault((item.model, item.column), []).append(item.test)
-    for (model, column), tests in differ.items():
-        shown = join_words(
-            f"{name_heterogeneity_test(t)}, p {format_relation(format_p_value(adjusted_p_value(t)))}"
-            for t in tests
-        )
-        warnings = warn_of_groups([g for g in evaluation.groups if g.column == column and g.models])
-        yield Conclusion(
-            text=f"{model}: results differ between groups of {column} by more than chance explains ({shown}, "
-            f"adjusted for their number). Scores also depend on how often {what} in a group."
-            f"{''.join(f' {warning}' for warning in warnings)}",
+            differ[item.column].append(item)
+    for column, items in differ.items():
+        models = dict.fromkeys(item.model for item in items)
+        smallest = format_p_value(min(adjusted_p_value(item.test) for item in items))
+        yield Finding(
+            text=f"Results of {join_words(models)} differ between groups of {column} by more than chance "
+            f"explains (p {format_relation(smallest)}, adjusted for the number of tests)"
+            f"{_describe_lowest_skill(evaluation, column, models)}.",
             see="heterogeneity",
+            consequence=Consequence.GROUPS_SERVED_WORSE,
             tone="open",
         )
 
 
-def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
+def _describe_lowest_skill(evaluation: Evaluation, column: str, models: Container[str]) -> str:
+    """A clause on the group in which one of the models has the lowest skill; empty if it is not defined."""
+    found = [
+        (scores.score(evaluation.main_score), scores.model, group.label)
+        for group in evaluation.groups
+        if group.column == column
+        for scores in group.models
+        if scores.model in models
+    ]
+    known = [each for each in found if not isnan(each[0].skill)]
+    if not known:
+        return ""
+    score, model, label = known[first_lowest([score.skill for score, _, _ in known])]
+    bounds = percent_interval_text(score.skill_interval)
+    interval = f", interval {bounds} %" if bounds else ""
+    return f"; {model} has the lowest skill where {column} = {label}, {format_percent(score.skill)}{interval}"
+
+
+def _find_recalibration(evaluation: Evaluation, inverted: set[str]) -> Iterator[Finding]:
     """State the models that recalibration would improve, with the best map."""
     alpha = find_alpha(evaluation)
-    for model in evaluation.models:
+    for model in (model for model in evaluation.models if model.model not in inverted):
         better = [
             trial
             for trial in model.recalibration
@@ -215,31 +236,34 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
             best = better[first_lowest([trial.brier.value for trial in better])]
             decimals = common_decimals([best.brier.value])
             interval = format_interval(*bound_shown_gain(best.brier, alpha), decimals)
-            yield Conclusion(
+            yield Finding(
                 text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
                 f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
                 f"{len(model.recalibration)} maps; the interval allows for this choice, and for being stated "
                 "only where a gain is shown).",
                 see="recalibration",
+                consequence=Consequence.POSSIBLE_GAIN,
                 tone="open",
             )
 
 
-def _conclude_trend(report: Report) -> Iterator[Conclusion]:
+def _find_drift(report: Report) -> Iterator[Finding]:
     """State what has changed since earlier audits, in one sentence."""
     if report.trend is None or "trend" in report.configuration.report.omit:
         return
     drifted = [drift for drift in report.trend.drifts if drift.has_drifted]
     if len(drifted) == 1:
-        yield Conclusion(text=f"Since earlier audits: {drifted[0].sentence}", see="drift", tone="open")
+        text = f"Since earlier audits: {drifted[0].sentence}"
+        yield Finding(text=text, see="drift", tone="open", consequence=Consequence.DRIFT)
     elif drifted:
         named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted[:_MOST_NAMED]]
         more = [f"{len(drifted) - _MOST_NAMED} more"] if len(drifted) > _MOST_NAMED else []
         caution = next((drift.caution for drift in drifted if drift.caution), "")
-        yield Conclusion(
+        yield Finding(
             text=f"{len(drifted)} of {len(report.trend.drifts)} numbers have changed since earlier audits by "
             f"more than chance explains: {join_words([*named, *more])}. {caution}".rstrip(),
             see="drift",
+            consequence=Consequence.DRIFT,
             tone="open",
         )
 
