@@ -80,7 +80,8 @@ def test_score_prints_tables(file):
         "--smallest-group", 1, "--show", "all",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
-    assert done.stdout.startswith("Findings\n- b has the lowest Brier score, 0.0960; ")
+    assert done.stdout.startswith("Findings\n- Only 2 non-events in 5 cases: ")
+    assert "\n- b has the lowest Brier score, 0.0960; " in done.stdout
     assert (
         "\n\np.csv: 5 rows read, 5 kept. Outcome y = 1: 3 events, prevalence 60.0 %.\n\nMean scores "
         in done.stdout

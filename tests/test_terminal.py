@@ -231,7 +231,9 @@ def test_one_table_is_printed_alone(call, file, option, name):
 
 
 def test_findings_and_all_are_names_too(call, file):
-    assert call("score", file, *REQUIRED, "--show", "findings")[1].startswith("- a has a Brier score of ")
+    findings = call("score", file, *REQUIRED, "--show", "findings")[1].splitlines()
+    assert findings[0] == "- Only 18 non-events in 45 cases: with fewer than 20 numbers say little."
+    assert findings[1].startswith("- a has a Brier score of ")
     text = call("score", file, *REQUIRED, "--show", "all")[1]
     assert text.startswith("Findings\n- ")
     assert "Forecasts: smallest, quantiles" in text

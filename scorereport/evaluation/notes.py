@@ -149,7 +149,7 @@ def describe_few_events(events: float, non_events: float, *, are_effective: bool
     """A warning if events or non-events are few; with sampling weights the numbers are effective ones."""
     few = find_few_events(events, non_events, are_effective=are_effective)
     if few is not None:
-        yield few.warn(of_all=True)
+        yield few.warn("intervals say")
 
 
 _INFINITE = "the log score is infinite, because"

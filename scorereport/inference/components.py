@@ -366,9 +366,8 @@ class FewCases(NamedTuple):
     enough: int = FEW_EVENTS
     are_effective: bool = False
 
-    def warn(self, *, of_all: bool = False) -> str:
-        """The warning about one interval, or about all of an evaluation."""
-        subject = "intervals say" if of_all else "this interval says"
+    def warn(self, subject: str = "this interval says") -> str:
+        """The warning about what says little: one interval, or all numbers of an evaluation."""
         return f"Only {self._counted}{self.of_what}: with fewer than {self.enough} {subject} little."
 
     @property

@@ -237,7 +237,7 @@ def _describe_few_cases(evaluation: Evaluation) -> str:
         f"{of_what} in {format_counted(sample.rows, 'case')}",
         are_effective=evaluation.data.weight_kind == "sampling",
     )
-    return few.warn(of_all=True)
+    return few.warn("intervals say" if evaluation.settings.infers else "numbers say")
 
 
 # ---- Groups ----
