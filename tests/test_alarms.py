@@ -1,13 +1,19 @@
 """Alarms that no limit asks for, on data made to raise each of them, and the order of findings."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 import scorereport as sr
-from scorereport.report.alarms import raise_alarms
+from scorereport.configuration.limit_verdicts import LimitVerdict
+from scorereport.inference.estimates import Estimate
+from scorereport.report.alarms import _is_inverted, raise_alarms
+from scorereport.report.calibration_decision import CalibrationDecision
 from scorereport.report.finding_records import Consequence, Finding, sort_findings
+from scorereport.report.findings import _rate_calibration
+from scorereport.results.model_records import ScoreValue
 
 ROWS = 600
 #: Forecasts and outcomes that agree with them, without a draw: of each ten rows in order, the right share.
@@ -68,8 +74,22 @@ def test_without_intervals_nothing_is_shown_to_be_inverted():
     assert alarms_of(Y, {"m": 1 - P}, resamples=0) == {}
 
 
+def test_an_interval_of_one_view_allows_for_the_number_of_views():
+    interval = Estimate(
+        measure="roc_auc",
+        value=0.45,
+        standard_error=0.02,
+        lower=0.41,
+        upper=0.49,
+        level=0.95,
+        method="",
+        n=600,
+    )
+    area = ScoreValue(name="roc_auc", value=0.45, skill=-0.1, interval=interval)
+    assert [_is_inverted(area, tests=tests) for tests in (1, 2, 7)] == [True, True, False]
+
+
 def test_no_ranking_is_not_an_inverted_one():
-    """A forecast that knows nothing, of one model and of seven views, each of which may err by chance."""
     alternating = np.where(np.arange(ROWS) % 2, 0.4, 0.6)
     assert Consequence.INVERTED_RANKING not in alarms_of(np.repeat([0, 1], ROWS // 2), {"m": alternating})
 
@@ -131,6 +151,7 @@ def test_labels_instead_of_probabilities_are_stated():
     found = alarms_of(outcome, {"m": np.eye(3)[forecasts.argmax(axis=1)]}, classes=[0, 1, 2])
     assert found[Consequence.QUESTIONABLE_INPUT] == sentence
     assert Consequence.QUESTIONABLE_INPUT not in alarms_of(Y, {"m": np.where(P > 0.5, 1.0, 0.25)})
+    assert Consequence.QUESTIONABLE_INPUT not in alarms_of(Y, {"m": np.zeros(ROWS)})
 
 
 @pytest.mark.parametrize("resamples", [0, 200])
@@ -140,6 +161,8 @@ def test_a_column_that_is_used_twice_is_found(resamples):
     assert found == {
         Consequence.QUESTIONABLE_INPUT: "The forecasts of a and b are the same: was one column used twice?"
     }
+    without_events = alarms_of(np.zeros(ROWS, dtype=int), models, resamples=resamples)
+    assert without_events[Consequence.QUESTIONABLE_INPUT] == found[Consequence.QUESTIONABLE_INPUT]
 
 
 def test_the_same_scores_by_other_forecasts_are_not_the_same_forecasts():
@@ -148,6 +171,11 @@ def test_the_same_scores_by_other_forecasts_are_not_the_same_forecasts():
     exchanged = P.copy()
     exchanged[[first, second]] = P[[second, first]]
     assert alarms_of(Y, {"a": P, "b": exchanged}) == {}
+    same = sr.evaluate(Y, {"a": P, "b": P.copy()}, resamples=0)
+    first, second = same.models
+    other = replace(second, forecasts=replace(second.forecasts, mean=0.4))
+    assert len(list(raise_alarms(same))) == 1
+    assert list(raise_alarms(replace(same, models=(first, other)))) == []
 
 
 def test_groups_without_events_are_named():
@@ -157,9 +185,17 @@ def test_groups_without_events_are_named():
     assert found[Consequence.GROUPS_SERVED_WORSE] == (
         "There are no events where region = small (40 cases): the data cannot show how well models do there."
     )
+    nothing = alarms_of(np.zeros(ROWS, dtype=int), {"m": P}, groups={"region": region})
+    assert Consequence.GROUPS_SERVED_WORSE not in nothing
 
 
 # ---- Order ----
+
+
+def test_a_pass_is_open_if_rows_depend_on_each_other_in_time():
+    passed = CalibrationDecision(model="m", verdict=LimitVerdict.PASS, test=None, sentence="")
+    assert _rate_calibration(passed) is Consequence.RESULT
+    assert _rate_calibration(replace(passed, depends_on_time=True)) is Consequence.OPEN_QUESTION
 
 
 def test_of_miscalibrated_models_the_worst_is_stated_first():

@@ -182,7 +182,8 @@ def _are_same(
     first: ModelResult | ClassModelResult, second: ModelResult | ClassModelResult, evaluation: Evaluation
 ) -> bool:
     """Whether all scores, and with tests all differences of single cases, are the same."""
-    scores = [[(s.name, s.value) for s in result.scores.scores] for result in (first, second)]
+    # as texts, because scores that are not defined are not equal to themselves
+    scores = [[(s.name, repr(s.value)) for s in result.scores.scores] for result in (first, second)]
     if scores[0] != scores[1] or _summarize(first) != _summarize(second):
         return False
     models = {first.model, second.model}
