@@ -4,9 +4,11 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import scorereport as sr
+from scorereport.configuration.judgement import DEPENDENCE_CAUTION
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.inference.estimates import Estimate
 from scorereport.report.alarms import _is_inverted, raise_alarms
@@ -44,8 +46,6 @@ def test_good_data_raise_no_alarm():
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_a_swapped_class_is_an_inverted_ranking_and_worse_than_no_model(engine, tmp_path):
-    import pandas as pd
-
     path = tmp_path / "p.parquet"
     pd.DataFrame({"y": Y, "m": 1 - P}).to_parquet(path)
     extra = {"resamples": 200} if engine == "memory" else {"resamples": None}
@@ -55,7 +55,6 @@ def test_a_swapped_class_is_an_inverted_ranking_and_worse_than_no_model(engine, 
     assert ranking.startswith("m: the ranking is inverted, AUC 0.")
     assert ranking.endswith("]: are probability and class swapped?")
     assert skill.startswith("m is worse than no model: its skill in the Brier score, compared with always ")
-    assert "% , interval" not in skill
     assert skill.endswith("] %.")
 
 
@@ -165,6 +164,26 @@ def test_a_column_that_is_used_twice_is_found(resamples):
     assert without_events[Consequence.QUESTIONABLE_INPUT] == found[Consequence.QUESTIONABLE_INPUT]
 
 
+def test_all_models_that_are_the_same_are_named_once():
+    models = {"a": P, "b": P.copy(), "c": P**1.01, "d": P.copy(), "e": P**1.01}
+    found = list(raise_alarms(sr.evaluate(Y, models, resamples=200)))
+    assert [finding.text for finding in found] == [
+        "The forecasts of a, b and d are the same: was one column used twice?",
+        "The forecasts of c and e are the same: was one column used twice?",
+    ]
+
+
+def test_alarms_on_rows_that_depend_on_each_other_in_time_carry_a_caution():
+    """Residuals in long runs of the same sign, by days; one model is right on average, one is far off."""
+    day = np.arange(ROWS)
+    outcome = ((day // 30) % 2).astype(int)
+    wrong = np.where(outcome == 1, 0.2, 0.8) + 0.001 * (day % 7)
+    for time, expected in ((None, False), (pd.date_range("2026-01-01", periods=ROWS), True)):
+        found = alarms_of(outcome, {"m": wrong}, **({} if time is None else {"time": time}))
+        for consequence in (Consequence.INVERTED_RANKING, Consequence.WORSE_THAN_NO_MODEL):
+            assert found[consequence].endswith(DEPENDENCE_CAUTION) is expected
+
+
 def test_the_same_scores_by_other_forecasts_are_not_the_same_forecasts():
     """Two rows with the same outcome exchange their forecasts: every mean is the same, but not every row."""
     first, second = np.flatnonzero(Y == 1)[[3, 60]]
@@ -185,6 +204,9 @@ def test_groups_without_events_are_named():
     assert found[Consequence.GROUPS_SERVED_WORSE] == (
         "There are no events where region = small (40 cases): the data cannot show how well models do there."
     )
+    classes = np.where(region == "small", 1, make_classes()[0])
+    found = alarms_of(classes, {"m": make_classes()[1]}, classes=[0, 1, 2], groups={"region": region})
+    assert found[Consequence.GROUPS_SERVED_WORSE].startswith("There is only one class where region = small ")
     nothing = alarms_of(np.zeros(ROWS, dtype=int), {"m": P}, groups={"region": region})
     assert Consequence.GROUPS_SERVED_WORSE not in nothing
 

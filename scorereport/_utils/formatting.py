@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 4, 7
 NOT_DEFINED = "n/d"
@@ -280,6 +280,16 @@ def join_words(words: Iterable[str]) -> str:
     """
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def join_some(words: Sequence[str], most: int) -> str:
+    """Join the first words as an enumeration, and count the others.
+
+    >>> join_some(["a", "b", "c"], 3), join_some(["a", "b", "c", "d"], 2)
+    ('a, b and c', 'a, b and 2 more')
+    """
+    more = [f"{len(words) - most} more"] if len(words) > most else []
+    return join_words([*words[:most], *more])
 
 
 def one_line(text: str) -> str:

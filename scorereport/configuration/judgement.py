@@ -236,7 +236,7 @@ def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
     than ten events or non-events, a limit is judged by an exact bound only; if there is none, the verdict is
     inconclusive.
     """
-    level, dependent = evaluation.settings.level, _find_dependent(evaluation)
+    level, dependent = evaluation.settings.level, find_dependent(evaluation)
     return tuple(
         _add_caution(_judge_number(measure, number, bounds, level), measure, dependent)
         for measure, bounds in limits.bounds
@@ -262,7 +262,7 @@ def read_limits(limits: Limits) -> Configuration:
     )
 
 
-def _find_dependent(evaluation: Evaluation) -> set[str]:
+def find_dependent(evaluation: Evaluation) -> set[str]:
     """The models whose residuals are shown to depend on each other in time."""
     known = [(result.model, result.calibration) for result in evaluation.models]
     alpha = find_alpha(evaluation)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_counted, format_plain, join_words
+from scorereport._utils.formatting import format_counted, format_plain, join_some, join_words
 from scorereport.data.roles import check_columns
 from scorereport.errors import DataError
 
@@ -189,9 +189,7 @@ def _guess_outcome(sample: SourceSample, outcome: str | None, forecasts: Sequenc
 
 
 def _name_columns(columns: Sequence[ColumnSummary], most: int = 12) -> str:
-    names = [f"`{column.name}`" for column in columns]
-    more = [f"{len(names) - most} more"] if len(names) > most else []
-    return join_words([*names[:most], *more])
+    return join_some([f"`{column.name}`" for column in columns], most)
 
 
 def _guess_positive(event: ColumnSummary, where: str) -> Guess:

@@ -5,26 +5,20 @@ They are stated from the record of an evaluation alone, so that a report from a 
 
 from __future__ import annotations
 
-from itertools import combinations
 from math import inf
 from typing import TYPE_CHECKING
 
 from scipy.special import ndtri
 
-from scorereport._utils.formatting import (
-    format_counted,
-    format_interval,
-    format_number,
-    format_percent,
-    join_words,
-)
+from scorereport._utils.formatting import format_counted, join_some, join_words
+from scorereport.configuration.judgement import DEPENDENCE_CAUTION, find_dependent
 from scorereport.configuration.limit_numbers import count_independent
 from scorereport.evaluation.notes import find_refuted_note
 from scorereport.evaluation.subgroups import count_classes, has_one_class
 from scorereport.inference.components import FEW_EVENTS, FewCases
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.report.finding_records import Consequence, Finding
-from scorereport.report.tables.table import distinct_decimals, percent_interval_text, score_label
+from scorereport.report.tables.table import area_text, score_label, skill_text
 from scorereport.results.class_records import THRESHOLD
 from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
@@ -42,15 +36,15 @@ _NO_RANKING = 0.5
 _LABELS = (0.0, 1.0)
 #: Most groups and pairs that are named; further ones are counted.
 _MOST_NAMED = 3
-#: The constant forecast with which skill compares, by the kind of outcome.
-_CONSTANTS = {"binary": "the prevalence"}
 
 
 def raise_alarms(evaluation: Evaluation) -> Iterator[Finding]:
     """State all alarms of an evaluation: on models, on the number of cases, on groups, and on the input."""
+    dependent = find_dependent(evaluation)
     for result in evaluation.results:
-        yield from _find_inverted_ranking(result)
-        yield from _find_negative_skill(result, evaluation)
+        caution = f" {DEPENDENCE_CAUTION}" if result.model in dependent else ""
+        yield from _find_inverted_ranking(result, caution)
+        yield from _find_negative_skill(result, evaluation, caution)
         yield from _find_infinite_score(result, evaluation)
         yield from _find_labels(result)
     yield from _find_few_cases(evaluation)
@@ -61,23 +55,23 @@ def raise_alarms(evaluation: Evaluation) -> Iterator[Finding]:
 # ---- Models ----
 
 
-def _find_inverted_ranking(result: ModelResult | ClassModelResult) -> Iterator[Finding]:
+def _find_inverted_ranking(result: ModelResult | ClassModelResult, caution: str) -> Iterator[Finding]:
     """State an AUC whose interval lies below 0.5; of a model of K classes, those of its views."""
     if isinstance(result, ModelResult):
-        shown = [_describe_area(s) for s in result.scores.scores if s.name == "roc_auc" and _is_inverted(s)]
+        shown = [area_text(s) for s in result.scores.scores if s.name == "roc_auc" and _is_inverted(s)]
     else:
         family = result.families[-1]
         areas = [(view.label, view.scores.score("roc_auc")) for view in family.views]
         up_to = "up to " if family.kind == THRESHOLD else ""
         shown = [
-            f"{up_to}“{label}” {_describe_area(area)}"
+            f"{up_to}“{label}” {area_text(area)}"
             for label, area in areas
             if _is_inverted(area, tests=len(areas))
         ]
     if shown:
         yield Finding(
             text=f"{result.model}: the ranking is inverted, AUC {join_words(shown)}: are probability and "
-            "class swapped?",
+            f"class swapped?{caution}",
             see="auc" if isinstance(result, ModelResult) else "labels",
             consequence=Consequence.INVERTED_RANKING,
             model=result.model,
@@ -94,25 +88,16 @@ def _is_inverted(area: ScoreValue, tests: int = 1) -> bool:
     return tests == 1 or area.value + width < _NO_RANKING
 
 
-def _describe_area(area: ScoreValue) -> str:
-    interval = area.interval
-    if interval is None:
-        return format_number(area.value, 3)
-    decimals = distinct_decimals(interval.lower, interval.upper, 3)
-    bounds = format_interval(interval.lower, interval.upper, decimals)
-    return f"{format_number(area.value, decimals)} {bounds}"
-
-
-def _find_negative_skill(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
+def _find_negative_skill(
+    result: ModelResult | ClassModelResult, evaluation: Evaluation, caution: str
+) -> Iterator[Finding]:
     """State a skill in the main score whose interval lies below 0."""
     score = result.scores.score(evaluation.main_score)
     interval = score.skill_interval
     if interval is not None and interval.upper < 0:
-        constant = _CONSTANTS.get(evaluation.kind, "the class frequencies")
         yield Finding(
             text=f"{result.model} is worse than no model: its skill in the "
-            f"{inside_sentence(score_label(score.name))}, compared with always forecasting {constant}, is "
-            f"{format_percent(score.skill)}, interval {percent_interval_text(interval)} %.",
+            f"{inside_sentence(score_label(score.name))}, {skill_text(score, evaluation.kind)}.{caution}",
             see="scores",
             consequence=Consequence.WORSE_THAN_NO_MODEL,
             model=result.model,
@@ -135,7 +120,7 @@ def _find_infinite_score(result: ModelResult | ClassModelResult, evaluation: Eva
 
 def _find_labels(result: ModelResult | ClassModelResult) -> Iterator[Finding]:
     """State forecasts that are only 0 and 1."""
-    views = [result.forecasts] if isinstance(result, ModelResult) else _summarize_views(result)
+    views = _summarize(result)
     if all(map(_are_labels, views)) and len({value for view in views for value in _ends(view)}) > 1:
         yield Finding(
             text=f"The forecasts of {result.model} are only 0 and 1: are they predicted classes instead of "
@@ -147,10 +132,6 @@ def _find_labels(result: ModelResult | ClassModelResult) -> Iterator[Finding]:
         )
 
 
-def _summarize_views(result: ClassModelResult) -> list[ForecastSummary]:
-    return [view.forecasts for view in result.families[0].views]
-
-
 def _are_labels(forecasts: ForecastSummary) -> bool:
     return forecasts.n_distinct <= len(_LABELS) and set(_ends(forecasts)) <= set(_LABELS)
 
@@ -160,18 +141,18 @@ def _ends(forecasts: ForecastSummary) -> tuple[float, float]:
 
 
 def _find_same_forecasts(evaluation: Evaluation) -> Iterator[Finding]:
-    """State pairs of models whose forecasts are the same in every row."""
-    results: Sequence[ModelResult | ClassModelResult] = evaluation.results
-    pairs = [
-        f"{first.model} and {second.model}"
-        for first, second in combinations(results, 2)
-        if _are_same(first, second, evaluation)
-    ]
-    if pairs:
-        more = [f"{len(pairs) - _MOST_NAMED} more pairs"] if len(pairs) > _MOST_NAMED else []
+    """State the models whose forecasts are the same in every row."""
+    alike: list[list[ModelResult | ClassModelResult]] = []
+    for result in evaluation.results:
+        known = next((models for models in alike if _are_same(models[0], result, evaluation)), None)
+        if known is None:
+            alike.append([result])
+        else:
+            known.append(result)
+    for models in (models for models in alike if len(models) > 1):
+        names = join_some([model.model for model in models], _MOST_NAMED)
         yield Finding(
-            text=f"The forecasts of {'; of '.join([*pairs[:_MOST_NAMED], *more])} are the same: was one "
-            "column used twice?",
+            text=f"The forecasts of {names} are the same: was one column used twice?",
             see="scores",
             consequence=Consequence.QUESTIONABLE_INPUT,
             tone="bad",
@@ -193,7 +174,10 @@ def _are_same(
 
 
 def _summarize(result: ModelResult | ClassModelResult) -> list[ForecastSummary]:
-    return [result.forecasts] if isinstance(result, ModelResult) else _summarize_views(result)
+    """The forecasts of a binary model, or those of each class."""
+    if isinstance(result, ModelResult):
+        return [result.forecasts]
+    return [view.forecasts for view in result.families[0].views]
 
 
 # ---- Cases ----
@@ -259,19 +243,14 @@ def _find_groups_of_one_class(column: str, groups: Sequence[GroupResult]) -> Ite
     is_binary = not groups[0].sample.classes
     without = [g.label for g in found if is_binary and g.sample.events == 0]
     rest = [g.label for g in found if g.label not in without]
-    parts = [f"no events where {column} = {_name(without)}"] if without else []
-    what = "no non-events" if is_binary else "only one class"
-    parts += [f"{what} where {column} = {_name(rest)}"] if rest else []
-    cases = sum(group.sample.rows for group in found)
+    parts = [f"there are no events where {column} = {join_some(without, _MOST_NAMED)}"] if without else []
+    what = "there are no non-events" if is_binary else "there is only one class"
+    parts += [f"{what} where {column} = {join_some(rest, _MOST_NAMED)}"] if rest else []
+    cases = format_counted(sum(group.sample.rows for group in found), "case")
+    stated = f"{join_words(parts)} ({cases}): the data cannot show how well models do there."
     yield Finding(
-        text=f"There are {join_words(parts)} ({format_counted(cases, 'case')}): the data cannot show how "
-        "well models do there.",
+        text=f"{stated[0].upper()}{stated[1:]}",
         see="section_groups",
         consequence=Consequence.GROUPS_SERVED_WORSE,
         tone="open",
     )
-
-
-def _name(labels: Sequence[str]) -> str:
-    more = [f"{len(labels) - _MOST_NAMED} more"] if len(labels) > _MOST_NAMED else []
-    return join_words([*labels[:_MOST_NAMED], *more])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import common_decimals, format_number, join_words
+from scorereport._utils.formatting import common_decimals, format_number, join_some
 from scorereport._utils.representation import short_repr
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.inference.estimates import HypothesisTest
@@ -152,6 +152,5 @@ def _describe_pattern(result: ModelResult | ClassModelResult, alpha: float) -> s
     if not shown:
         return ", though for no single view of its classes"
     up_to = "up to " if family.kind == THRESHOLD else ""
-    named = [f"“{label}”" for label in shown[:_MOST_NAMED]]
-    more = [f"{len(shown) - _MOST_NAMED} more"] if len(shown) > _MOST_NAMED else []
-    return f", shown separately for {up_to}{join_words([*named, *more])}"
+    named = join_some([f"“{label}”" for label in shown], _MOST_NAMED)
+    return f", shown separately for {up_to}{named}"

@@ -13,6 +13,7 @@ from scorereport._utils.formatting import (
     format_number,
     format_p_value,
     format_percent,
+    join_some,
     join_words,
 )
 from scorereport._utils.rounding import first_lowest
@@ -24,7 +25,7 @@ from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.finding_records import Consequence, Finding, name_models, sort_findings
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
-from scorereport.report.tables.table import distinct_decimals, percent_interval_text, score_label
+from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
@@ -106,8 +107,7 @@ def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iter
     best = list(scores)[first_lowest([score.value for score in scores.values()])]
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
-    constant = "the prevalence" if evaluation.kind == "binary" else "the class frequencies"
-    skill = "" if best in worse_than_none else _describe_skill(value, constant)
+    skill = "" if best in worse_than_none else _describe_skill(value, evaluation.kind)
     if len(scores) == 1:
         yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores")
         return
@@ -119,17 +119,13 @@ def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iter
     yield Finding(text=f"{best} has the lowest {label}, {number}{lead}.{skill}", see="scores")
 
 
-def _describe_skill(score: ScoreValue, constant: str) -> str:
+def _describe_skill(score: ScoreValue, kind: str) -> str:
     """Describe the skill with its interval; empty where it is not defined."""
     if isnan(score.skill):
         return ""
     interval = score.skill_interval
-    bounds = percent_interval_text(interval)
-    text = f" Its skill, compared with always forecasting {constant}, is {format_percent(score.skill)}"
     chance = interval is not None and interval.lower <= 0 <= interval.upper
-    return (
-        f"{text}{f', interval {bounds} %' if bounds else ''}{', which chance may explain' if chance else ''}."
-    )
+    return f" Its skill, {skill_text(score, kind)}{', which chance may explain' if chance else ''}."
 
 
 def _find_calibration(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
@@ -176,10 +172,7 @@ def _find_discrimination(evaluation: Evaluation, inverted: set[str]) -> Iterator
     areas = [(m.model, s) for m in models for s in m.scores.scores if s.name == "roc_auc"]
     known = [(model, area) for model, area in areas if not isnan(area.value)]  # one class only
     if known:
-        areas_text = join_words(
-            f"{model} {format_number(area.value, _decimals(area))}{_bracket(area.interval, _decimals(area))}"
-            for model, area in known
-        )
+        areas_text = join_words(f"{model} {area_text(area)}" for model, area in known)
         yield Finding(
             text=f"AUC, the probability that an event has a higher forecast than a non-event: {areas_text}.",
             see="auc",
@@ -256,28 +249,15 @@ def _find_drift(report: Report) -> Iterator[Finding]:
         text = f"Since earlier audits: {drifted[0].sentence}"
         yield Finding(text=text, see="drift", tone="open", consequence=Consequence.DRIFT)
     elif drifted:
-        named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted[:_MOST_NAMED]]
-        more = [f"{len(drifted) - _MOST_NAMED} more"] if len(drifted) > _MOST_NAMED else []
+        named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted]
         caution = next((drift.caution for drift in drifted if drift.caution), "")
         yield Finding(
             text=f"{len(drifted)} of {len(report.trend.drifts)} numbers have changed since earlier audits by "
-            f"more than chance explains: {join_words([*named, *more])}. {caution}".rstrip(),
+            f"more than chance explains: {join_some(named, _MOST_NAMED)}. {caution}".rstrip(),
             see="drift",
             consequence=Consequence.DRIFT,
             tone="open",
         )
-
-
-def _decimals(area: ScoreValue) -> int:
-    interval = area.interval
-    return 3 if interval is None else distinct_decimals(interval.lower, interval.upper, 3)
-
-
-def _bracket(estimate: Estimate | None, decimals: int) -> str:
-    if estimate is None:
-        return ""
-    interval = format_interval(estimate.lower, estimate.upper, decimals)
-    return f" {interval}" if interval else ""
 
 
 def describe_method_line(evaluation: Evaluation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import common_decimals, format_interval, format_number
+from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_percent
 from scorereport.report.tables.column_widths import set_widths
 from scorereport.scores.registry import REGISTRY, Direction, Propriety, get_score
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.inference.estimates import Estimate
+    from scorereport.results.model_records import ScoreValue
 
 
 #: Most decimals beyond the usual ones.
@@ -42,6 +43,24 @@ def section_size(models: Sequence[object]) -> int:
 def interval_text(estimate: Estimate | None, decimals: int) -> str:
     """Format the interval of an estimate; empty if there is none."""
     return "" if estimate is None else format_interval(estimate.lower, estimate.upper, decimals)
+
+
+def area_text(area: ScoreValue) -> str:
+    """An AUC with its interval, with as many decimals as distinguish the ends."""
+    interval = area.interval
+    if interval is None:
+        return format_number(area.value, 3)
+    decimals = distinct_decimals(interval.lower, interval.upper, 3)
+    bounds = format_interval(interval.lower, interval.upper, decimals)
+    return f"{format_number(area.value, decimals)} {bounds}".rstrip()
+
+
+def skill_text(score: ScoreValue, kind: str) -> str:
+    """A skill with its interval, and the constant forecast with which it compares models of a kind."""
+    constant = "the prevalence" if kind == "binary" else "the class frequencies"
+    bounds = percent_interval_text(score.skill_interval)
+    interval = f", interval {bounds} %" if bounds else ""
+    return f"compared with always forecasting {constant}, is {format_percent(score.skill)}{interval}"
 
 
 def percent_interval_text(estimate: Estimate | None) -> str:
