@@ -46,7 +46,7 @@ class _Curves(NamedTuple):
     histogram: Histogram
 
 
-class _Diagram(NamedTuple):
+class ViewDiagram(NamedTuple):
     """A view as the content of a diagram."""
 
     scores: ModelScores
@@ -85,10 +85,10 @@ class _Grid:
         return _LINE * max(len(lines) for lines in of_row)
 
 
-def choose_views(family: ViewFamily) -> tuple[ViewResult, ...]:
+def choose_views(family: ViewFamily, most: int = MOST_VIEWS) -> tuple[ViewResult, ...]:
     """Return the views that fit in a figure: all, or those with the largest miscalibration, in order."""
     worst = sorted(range(len(family.views)), key=lambda place: -_miscalibration(family.views[place]))
-    return tuple(family.views[place] for place in sorted(worst[:MOST_VIEWS]))
+    return tuple(family.views[place] for place in sorted(worst[:most]))
 
 
 def label_view(view: ViewResult, kind: str) -> str:
@@ -99,7 +99,7 @@ def label_view(view: ViewResult, kind: str) -> str:
 def leaves_band(view: ViewResult) -> bool | None:
     """Whether the curve leaves its simultaneous band; None if there is none."""
     curve = view.reliability
-    found = bands_of(_diagram(view), "simultaneous")
+    found = bands_of(diagram_of(view), "simultaneous")
     if not found:
         return None
     return not found[0].holds(np.interp(found[0].x, curve.forecast, curve.cep))
@@ -116,7 +116,7 @@ def plot_views(result: ClassModelResult, kind: str) -> Figure:
         for place, view in enumerate(views):
             common = PanelSettings(windows[place], view.sample.prevalence, decimals)
             has_ticks = place % grid.columns == 0 or len(set(windows)) > 1
-            _draw_panel(canvas, grid, place, _diagram(view), common, has_ticks=has_ticks)
+            _draw_panel(canvas, grid, place, diagram_of(view), common, has_ticks=has_ticks)
         return canvas.figure
 
 
@@ -127,8 +127,9 @@ def _find_family(result: ClassModelResult, kind: str) -> ViewFamily:
     return family
 
 
-def _diagram(view: ViewResult) -> _Diagram:
-    return _Diagram(view.scores, _Curves(view.reliability, view.histogram), view.bands)
+def diagram_of(view: ViewResult) -> ViewDiagram:
+    """Return a view as the content of a diagram."""
+    return ViewDiagram(view.scores, _Curves(view.reliability, view.histogram), view.bands)
 
 
 def _choose_windows(views: Sequence[ViewResult]) -> list[Window]:
@@ -170,7 +171,7 @@ def describe_axes(views: Sequence[ViewResult]) -> str:
 
 
 def _choose_decimals(views: Sequence[ViewResult]) -> int:
-    values = [value for view in views for value in components_of(_diagram(view))]
+    values = [value for view in views for value in components_of(diagram_of(view))]
     return min(common_decimals(values), _MOST_DECIMALS)
 
 
@@ -188,7 +189,7 @@ def _choose_grid(names: Sequence[str], *, is_secondary: bool) -> _Grid:
 
 
 def _draw_panel(
-    canvas: Canvas, grid: _Grid, place: int, diagram: _Diagram, common: PanelSettings, *, has_ticks: bool
+    canvas: Canvas, grid: _Grid, place: int, diagram: ViewDiagram, common: PanelSettings, *, has_ticks: bool
 ) -> None:
     left, top = grid.corner(place)
     axes = canvas.panel(left, top, grid.side, grid.side)
@@ -236,7 +237,7 @@ def describe_views(result: ClassModelResult, kind: str) -> str:
 
 
 def _describe_view(view: ViewResult, kind: str, decimals: int) -> str:
-    mcb, dsc, unc = (format_number(value, decimals) for value in components_of(_diagram(view)))
+    mcb, dsc, unc = (format_number(value, decimals) for value in components_of(diagram_of(view)))
     outside = {
         None: "",
         True: ", the curve leaves the dashed band",
