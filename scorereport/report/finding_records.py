@@ -45,8 +45,8 @@ class Finding:
 
     `action` says what to do about it, in a sentence that may contain `MODELS` in place of the name of the
     model; it is empty if nothing is to be done. Of findings with the same
-    consequence, the one with the largest `size` comes first. `is_best_model` marks the finding that names the
-    best model.
+    consequence, the one with the largest `size` comes first. `is_kept` marks those that answer what
+    every reader asks: which model is best, whether it is calibrated, and whether groups differ.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Finding:
     model: str = ""
     size: float = 0.0
     action: str = ""
-    is_best_model: bool = False
+    is_kept: bool = False
 
 
 def name_models(findings: Iterable[Finding], consequence: Consequence) -> set[str]:
@@ -70,7 +70,7 @@ def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def choose_findings(findings: Sequence[Finding], most: int) -> tuple[Finding, ...]:
-    """Return the findings for a page, in their order: the gravest, and always how good the best model is.
+    """Return the findings for a page, in their order: those that are kept always, and the gravest.
 
     Of findings with the same consequence, at most `_MOST_ALIKE` are chosen, as long as there are others.
     """
@@ -79,9 +79,9 @@ def choose_findings(findings: Sequence[Finding], most: int) -> tuple[Finding, ..
     for finding in findings:
         alike[finding.consequence] += 1
         (first if alike[finding.consequence] <= _MOST_ALIKE else later).append(finding)
-    best = [finding for finding in findings if finding.is_best_model]
-    others = [finding for finding in (*first, *later) if not finding.is_best_model]
-    chosen = [*others[: most - len(best)], *best]
+    kept = [finding for finding in findings if finding.is_kept][:most]
+    others = [finding for finding in (*first, *later) if not finding.is_kept]
+    chosen = [*others[: most - len(kept)], *kept]
     return tuple(finding for finding in findings if finding in chosen)
 
 

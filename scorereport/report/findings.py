@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import ScoreValue
+    from scorereport.results.model_records import Heterogeneity, ScoreValue
 
 #: Verdicts on limits that are findings, with their tone and consequence.
 _LIMIT_FINDINGS = {
@@ -111,8 +112,10 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     inverted = name_models(alarms, Consequence.INVERTED_RANKING)
     yield from alarms
     yield from _find_performance(evaluation, name_models(alarms, Consequence.WORSE_THAN_NO_MODEL))
+    best = find_best(evaluation).model
     for model in evaluation.results:
-        yield from _find_calibration(model, evaluation, is_inverted=model.model in inverted)
+        found = _find_calibration(model, evaluation, is_inverted=model.model in inverted)
+        yield from (replace(finding, is_kept=model.model == best) for finding in found)
     yield from _find_discrimination(evaluation, inverted)
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
@@ -173,17 +176,23 @@ def _describe_group_limits(found: Sequence[Judgement], judgements: Sequence[Judg
     return f"In groups, {verb}, among them {worst}." if len(found) > 1 else f"In groups, {verb}: {worst}."
 
 
+def find_best(evaluation: Evaluation) -> ModelResult | ClassModelResult:
+    """Return the model with the lowest main score; of models that are equal up to rounding, the first."""
+    results: Sequence[ModelResult | ClassModelResult] = evaluation.results
+    return results[first_lowest([result.scores.score(evaluation.main_score).value for result in results])]
+
+
 def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iterator[Finding]:
     """State the model with the best main score, and whether its lead is significant."""
     name = evaluation.main_score
     label = inside_sentence(score_label(name))
     scores = {m.model: m.scores.score(name) for m in evaluation.results}
-    best = list(scores)[first_lowest([score.value for score in scores.values()])]
+    best = find_best(evaluation).model
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
     skill = "" if best in worse_than_none else _describe_skill(value, evaluation.kind)
     if len(scores) == 1:
-        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores", is_best_model=True)
+        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores", is_kept=True)
         return
     ranks = [r for r in evaluation.comparisons.ranks if r.model == best and r.measure == value.name]
     tied = ranks[0].tied_with if ranks else ()
@@ -191,7 +200,7 @@ def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iter
     if ranks and not tied:
         lead = "; the difference from every other model is more than chance explains"
     text = f"{best} has the lowest {label}, {number}{lead}.{skill}"
-    yield Finding(text=text, see="scores", is_best_model=True)
+    yield Finding(text=text, see="scores", is_kept=True)
 
 
 def _describe_skill(score: ScoreValue, kind: str) -> str:
@@ -267,23 +276,37 @@ def _find_discrimination(evaluation: Evaluation, inverted: set[str]) -> Iterator
 
 
 def _find_groups(evaluation: Evaluation) -> Iterator[Finding]:
-    """State, for each column whose groups differ by more than chance explains, where skill is lowest."""
-    alpha, differ = find_alpha(evaluation), defaultdict(list)
+    """State for which columns groups differ by more than chance explains, with the lowest skill."""
+    alpha, tested = find_alpha(evaluation), defaultdict(list)
     for item in evaluation.heterogeneity:
-        if adjusted_p_value(item.test) <= alpha:
-            differ[item.column].append(item)
-    for column, items in differ.items():
-        models = dict.fromkeys(item.model for item in items)
-        smallest = format_p_value(min(adjusted_p_value(item.test) for item in items))
+        if not isnan(adjusted_p_value(item.test)):
+            tested[item.column].append(item)
+    alike = {c: items for c, items in tested.items() if _smallest_p_value(items) > alpha}
+    for column in (column for column in tested if column not in alike):
+        differ = [item for item in tested[column] if adjusted_p_value(item.test) <= alpha]
+        models = dict.fromkeys(item.model for item in differ)
         yield Finding(
             text=f"Results of {join_words(models)} differ between groups of {column} by more than chance "
-            f"explains (p {format_relation(smallest)}, adjusted for the number of tests)"
-            f"{_describe_lowest_skill(evaluation, column, models)}.",
+            f"explains {_describe_smallest(differ)}{_describe_lowest_skill(evaluation, column, models)}.",
             see="heterogeneity",
             consequence=Consequence.GROUPS_SERVED_WORSE,
             tone="open",
             action=f"Examine why results differ between groups of {column} before use in each of them.",
         )
+    if alike:
+        smallest = _describe_smallest([item for items in alike.values() for item in items])
+        columns = join_some(list(alike), _MOST_NAMED)
+        text = f"Results are not shown to differ between groups of {columns} {smallest}."
+        yield Finding(text=text, see="heterogeneity", is_kept=True)
+
+
+def _smallest_p_value(items: Sequence[Heterogeneity]) -> float:
+    return min(adjusted_p_value(item.test) for item in items)
+
+
+def _describe_smallest(items: Sequence[Heterogeneity]) -> str:
+    smallest = format_relation(format_p_value(_smallest_p_value(items)))
+    return f"(p {smallest}, adjusted for the number of tests)"
 
 
 def _describe_lowest_skill(evaluation: Evaluation, column: str, models: Container[str]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 #: Fewest and most findings of the summary.
-FEWEST_FINDINGS, MOST_FINDINGS = 3, 7
+FEWEST_FINDINGS, MOST_FINDINGS = 4, 7
 #: Most actions; the first are the most urgent.
 _MOST_ACTIONS = 4
 #: Most models that are named; further ones are counted.

@@ -158,7 +158,7 @@ def limit_matrix_table(judgements: Sequence[Judgement]) -> Table | None:
         caption=f"Limits: {_explain_marks()}",
         heads=("limit on", "limit", *matrix.columns),
         rows=(*rows, ("verdict", _name_all(matrix), *verdicts)),
-        n_labels=len(matrix.columns) + 2,
+        n_labels=2,
     )
 
 
