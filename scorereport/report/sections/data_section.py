@@ -196,6 +196,7 @@ MODEL = Section(
     title="Model",
     order=20,
     describe=describe_model_section,
+    profile=Profile.STANDARD,
 )
 
 
