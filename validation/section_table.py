@@ -19,7 +19,9 @@ _BEGIN, _END = "<!-- sections: written by `make docs` -->\n", "<!-- end of secti
 
 def render_section_table() -> str:
     """Render a line for each section: name in `omit`, title, the shortest report with it, and models."""
-    lines = [f"| `{s.name}` | {s.title} | {s.profile.value} | {_name_kinds(s.kinds)} |\n" for s in list_sections()]
+    lines = [
+        f"| `{s.name}` | {s.title} | {s.profile.value} | {_name_kinds(s.kinds)} |\n" for s in list_sections()
+    ]
     return "".join(["| name | section | shortest report | models |\n|---|---|---|---|\n", *lines])
 
 
