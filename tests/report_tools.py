@@ -16,6 +16,7 @@ import pypdfium2
 
 import scorereport as sr
 from scorereport.configuration import SECTION_NAMES, parse_configuration, read_configuration
+from scorereport.configuration.section_choice import SectionChoice
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
 from scorereport.reference.reference_documents import Certificate
 from scorereport.report.provenance import Provenance, Revision
@@ -39,6 +40,7 @@ number = "MV-2026-117"
 version = "1.3"
 organisation = "Example Bank"
 confidentiality = "Internal"
+profile = "full"
 purpose = "This report decides whether the model may stay in use."
 
 [model]
@@ -160,6 +162,11 @@ def make_rich_report(folder: Path) -> Report:
         certificate=make_certificate(evaluation),
         configuration=read_configuration(folder / "filed.toml"),
     )
+
+
+def in_full(report: Report) -> Report:
+    """The report with all sections, whatever its configuration says."""
+    return report.with_sections(SectionChoice(profile="full"))
 
 
 # ---- Reading a PDF ----
@@ -313,6 +320,7 @@ number = "MV-2026-118"
 version = "2.0"
 organisation = "Example Clinic"
 confidentiality = "Internal"
+profile = "full"
 
 [model]
 name = "Eye grades"

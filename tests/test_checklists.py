@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,9 @@ EXAMPLE, *_, OWN_LIST = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTAL
 
 
 def lines_of(name, configuration, sections=SECTION_NAMES):
+    if name in CHECKLISTS:
+        table = replace(configuration.checklist, lists=CHECKLISTS)
+        configuration = replace(configuration, checklist=table)
     (checklist,) = [found for found in read_checklists(configuration) if found.name == name]
     return {line.number: line for line in fill_checklist(checklist, configuration, sections)}
 
@@ -42,7 +46,21 @@ def test_all_lists_of_the_package_are_known():
     files = {path.stem for path in (find_package_folder("templates") / "checklists").glob("*.toml")}
     assert files == set(list_package_checklists())
     assert list_package_checklists()[:3] == CHECKLISTS
-    assert [checklist.name for checklist in read_checklists(Configuration())] == list(CHECKLISTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", ["model-risk"]),
+        ("[checklist]\nlists = []", []),
+        ('[checklist]\nlists = ["eu-ai-act"]', ["eu-ai-act"]),
+        ('[checklist.not_applicable]\n"tripod-ai:6c" = "No treatments."', ["model-risk", "tripod-ai"]),
+        ('[checklist.names]\neu-ai-act = "Our file"', ["model-risk", "eu-ai-act"]),
+    ],
+    ids=["none named", "none wanted", "given", "an item is named", "a heading is named"],
+)
+def test_a_report_has_the_lists_that_its_configuration_names(text, names):
+    assert [checklist.name for checklist in read_checklists(parse_configuration(text))] == names
 
 
 def test_a_list_is_declared_by_its_file(tmp_path, monkeypatch):

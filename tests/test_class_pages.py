@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
+from report_tools import in_full
 
 import scorereport as sr
 from scorereport.cli.terminal import print_evaluation
@@ -475,7 +476,7 @@ def test_binary_models_have_no_sections_of_classes(describe):
 @pytest.mark.sweep
 @pytest.mark.parametrize("which", ["graded", "named", "two"])
 def test_pages_place_every_part_once_and_keep_the_order_of_headings(which, request):
-    context = describe_report(report_of(request.getfixturevalue(which)))
+    context = describe_report(in_full(report_of(request.getfixturevalue(which))))
     html = render_html("report.html", context)
     names = {"data", "performance", "calibration", "discrimination", "decomposition"}
     sections = [section for section in context["sections"] if section["name"] in names]
@@ -489,7 +490,7 @@ def test_pages_place_every_part_once_and_keep_the_order_of_headings(which, reque
 
 @pytest.mark.sweep
 def test_numbers_without_an_interval_leave_its_space_empty(graded):
-    html = render_html("report.html", describe_report(report_of(graded)))
+    html = render_html("report.html", describe_report(in_full(report_of(graded))))
     skill = 'n/d <span class="detail"></span></td>'
     assert html.count(skill) >= len(graded.class_models)  # macro F1 has none
 

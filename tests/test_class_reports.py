@@ -496,7 +496,7 @@ def test_data_methods_and_provenance_are_described(sections, report, written):
     for text in ("4 ordered classes", "150 rows", "Screening of 2024"):
         assert text in sections["Data"]
     for text in ("RPS = Σ (MCB − DSC + UNC) / (K − 1)", "Epstein (1969)", "Nelson (2017)", "seed 7"):
-        assert text in sections["Methods"]
+        assert text in sections["Annex: methods"]
     provenance = squeeze(sections["Provenance"])
     for fact in (
         GRADED_COMMAND,

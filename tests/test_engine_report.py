@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from engine_tools import ArrayEngine
+from report_tools import in_full
 from scipy.special import expit, logit
 
 import scorereport as sr
@@ -126,7 +127,7 @@ def clustered():
 @pytest.fixture(scope="module")
 def described(evaluation):
     certificate = decline(evaluation, TOO_LARGE)
-    return describe_report(report_on(evaluation, LIMITS, certificate=certificate))
+    return describe_report(in_full(report_on(evaluation, LIMITS, certificate=certificate)))
 
 
 @pytest.fixture(scope="module")
@@ -435,7 +436,7 @@ def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
 )
 def test_unusual_data_give_a_page(frame):
     odd = evaluate(frame, groups="site", settings=EvaluationSettings(smallest_group=2), positive=1)
-    described = describe_report(report_on(odd))
+    described = describe_report(in_full(report_on(odd)))
     assert_no_foreign_terms(read_texts(described))
     assert render_html("report.html", described)
 
@@ -450,7 +451,7 @@ def test_an_audit_is_compared_without_predictions():
     others = [name for name in SECTION_NAMES if name not in {"trend", "checklist"}]
     configuration = parse_configuration(f"[report]\nomit = {others}")
     report = build_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
-    page = render_html("report.html", describe_report(report))
+    page = render_html("report.html", describe_report(in_full(report)))
     assert "Miscalibration is overfit-corrected, in closed form; for audits whose rows were in memory" in page
     assert "by the one of two estimates of the overfit that" not in page
 

@@ -24,6 +24,7 @@ from report_tools import (
     MODELS,
     TIME,
     assert_pages_are_filled,
+    in_full,
     list_contents,
     list_figures,
     list_images,
@@ -400,7 +401,7 @@ def test_texts_of_the_configuration_are_in_their_sections(sections):
 
 
 def test_data_and_methods_are_described(sections):
-    data, methods = sections["Data"], sections["Methods"]
+    data, methods = sections["Data"], sections["Annex: methods"]
     assert "default = 1" in data
     assert "320 rows" in data
     assert "124, prevalence 38.8 %" in data
@@ -529,7 +530,7 @@ def bare():
 def render(evaluation, configuration=""):
     parsed = parse_configuration(configuration, "x.toml") if configuration else None
     report = build_report(evaluation, Provenance(time=TIME), configuration=parsed)
-    return render_html("report.html", describe_report(report))
+    return render_html("report.html", describe_report(in_full(report)))
 
 
 def assert_sections(page, expected):

@@ -34,6 +34,7 @@ from report_tools import (
     GRADERS,
     GRADES,
     TIME,
+    in_full,
     list_contents,
     list_images,
     make_epochs,
@@ -112,7 +113,7 @@ def hostile():
         patience=1,
     )
     report = build_report(evaluation, Provenance(time=TIME), selection=selection)
-    return evaluation, render_html("report.html", describe_report(report))
+    return evaluation, render_html("report.html", describe_report(in_full(report)))
 
 
 @pytest.mark.sweep
@@ -179,7 +180,7 @@ TABLES = SHORT.replace("omit = [", 'omit = ["calibration", "retention", "compari
 def render(evaluation, configuration=SHORT):
     parsed = parse_configuration(configuration, "odd.toml")
     report = build_report(evaluation, Provenance(time=TIME), configuration=parsed)
-    page = render_html("report.html", describe_report(report))
+    page = render_html("report.html", describe_report(in_full(report)))
     assert_page_is_sound(page)
     return page
 

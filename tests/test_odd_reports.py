@@ -14,6 +14,7 @@ from report_tools import (
     TIME,
     assert_pages_are_filled,
     find_outside,
+    in_full,
     list_contents,
     list_figures,
     list_images,
@@ -126,7 +127,7 @@ def render(name):
     evaluation = sr.evaluate(case.frame, outcome="y", forecasts=case.models, **asked)
     parsed = parse_configuration(case.configuration, "odd.toml") if case.configuration else None
     report = build_report(evaluation, Provenance(time=TIME), configuration=parsed)
-    page = render_html("report.html", describe_report(report))
+    page = render_html("report.html", describe_report(in_full(report)))
     return Rendered(case=case, evaluation=evaluation, pdf=render_pdf(page, created=TIME), page=page)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import REPOSITORY
+from report_tools import in_full
 
 import scorereport as sr
 from scorereport._utils.documentation import DocumentationPage, cite_page
@@ -78,7 +79,7 @@ def make_report(configuration="", *, classes=False, **options):
 
 def render(report):
     """The page of a report, with empty figures, which take long to draw."""
-    context = plan_report(report)
+    context = plan_report(in_full(report))
     for part in list_parts(context):
         if part.pop("planned", None) is not None:
             part |= {"src": "data:,", "width": "1", "height": "1"}

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from report_tools import in_full
 
 import scorereport as sr
 from scorereport._utils import json_documents
@@ -129,7 +130,7 @@ def certified(evaluation, *arguments, **more):
 
 def report_page(evaluation, certificate=None):
     report = build_report(evaluation, Provenance(time=TIME), certificate=certificate)
-    return render_html("report.html", describe_report(report))
+    return render_html("report.html", describe_report(in_full(report)))
 
 
 def words_of(page):

@@ -7,6 +7,7 @@ import sys
 
 import pandas as pd
 import pytest
+from report_tools import in_full
 
 import scorereport as sr
 from scorereport._utils.files import find_package_folder
@@ -27,7 +28,6 @@ KNOWN = {
     "summary": "Summary",
     "model": "Model",
     "data": "Data",
-    "methods": "Methods",
     "performance": "Overall performance",
     "calibration": "Calibration",
     "discrimination": "Discrimination",
@@ -45,6 +45,7 @@ KNOWN = {
     "limitations": "Limitations and interpretation",
     "provenance": "Provenance",
     "sign-off": "Sign-off",
+    "methods": "Annex: methods",
     "checklist": "Annex: checklists",
 }
 
@@ -79,7 +80,7 @@ def test_the_table_of_sections_is_current():
     page = PAGE.read_text(encoding="utf-8")
     assert render_section_table() in page, "run `make docs`"
     assert replace_table(page) == page
-    assert "| `retention` | Retention curves | multiclass, ordinal |\n" in page
+    assert "| `retention` | Retention curves | full | multiclass, ordinal |\n" in page
 
 
 @pytest.mark.sweep
@@ -119,7 +120,7 @@ def describe(monkeypatch):
     def describe_sections(*sections):
         monkeypatch.setattr(assembly, "list_sections", lambda: sections)
         report = build_report(evaluation, Provenance(time="now"))
-        return assembly.describe_report(report, templates_sha256="abc")["sections"]
+        return assembly.describe_report(in_full(report), templates_sha256="abc")["sections"]
 
     return describe_sections
 

@@ -18,9 +18,11 @@ _BEGIN, _END = "<!-- sections: written by `make docs` -->\n", "<!-- end of secti
 
 
 def render_section_table() -> str:
-    """Render a line for each section: its name in `omit`, its title, and the models that have it."""
-    lines = [f"| `{s.name}` | {s.title} | {_name_kinds(s.kinds)} |\n" for s in list_sections()]
-    return "".join(["| name | section | models |\n|---|---|---|\n", *lines])
+    """Render a line for each section: name in `omit`, title, the shortest report with it, and models."""
+    lines = [
+        f"| `{s.name}` | {s.title} | {s.profile.value} | {_name_kinds(s.kinds)} |\n" for s in list_sections()
+    ]
+    return "".join(["| name | section | shortest report | models |\n|---|---|---|---|\n", *lines])
 
 
 def _name_kinds(kinds: Sequence[ModelKind]) -> str:

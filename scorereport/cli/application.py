@@ -19,14 +19,16 @@ from scorereport.cli.command_output import (
 )
 from scorereport.cli.documentation_command import docs
 from scorereport.cli.init_commands import app as init_app
-from scorereport.cli.report_commands import describe_command, report, score
+from scorereport.cli.report_commands import ProfileName, describe_command, report, score
 from scorereport.errors import ExitCode
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from scorereport.configuration.section_choice import SectionChoice
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.reference.reference_documents import Certificate
+    from scorereport.report.report_record import Report
     from scorereport.results.evaluation import Evaluation
 
 
@@ -43,6 +45,7 @@ def demo(
         Path | None,
         typer.Option("--output", "-o", help="Also write a report as .pdf, .html and .json into this folder."),
     ] = None,
+    profile: ProfileName = None,
 ) -> None:
     """Fit models to public data, evaluate them on held-out rows, and print the tables."""
     from scorereport._utils.files import write_text
@@ -50,7 +53,9 @@ def demo(
     from scorereport._utils.work_plan import Stage
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_evaluation
+    from scorereport.configuration.section_choice import check_section_choice
 
+    sections = check_section_choice(profile, None, "--")
     example = import_module(f"scorereport.examples.{'party_identification' if ordinal else 'doctor_visits'}")
     with show_progress():
         report_work(evaluates=True)
@@ -59,14 +64,17 @@ def demo(
         if save is not None:
             write_text(save, frame.to_csv(index=False))
         predictions = example.read_demo_predictions(frame)
-        evaluation, written = _run_demo(example, predictions, output)
+        evaluation, written = _run_demo(example, predictions, output, sections)
     print_evaluation(evaluation)
     if written:
         echo(f"Written: {', '.join(map(str, written))}")
 
 
 def _run_demo(
-    example: ModuleType, predictions: Predictions | ClassPredictions, folder: Path | None
+    example: ModuleType,
+    predictions: Predictions | ClassPredictions,
+    folder: Path | None,
+    sections: SectionChoice,
 ) -> tuple[Evaluation, list[Path]]:
     """Evaluate the models and, with a folder, write the report; return its files."""
     from scorereport._utils.progress import report_work
@@ -75,30 +83,30 @@ def _run_demo(
     if folder is None:
         return evaluate(predictions, **example.SETTINGS), []
     from scorereport.reference.certification import FEWEST_DRAWS, PendingCertificate
+    from scorereport.report.report_output import write_pages
 
     report_work(formats=_ENDINGS)
     # R draws slowly, and a demonstration should be short.
     with PendingCertificate(draws=FEWEST_DRAWS) as pending:
         with called_when_read(pending.start):
             evaluation = evaluate(predictions, **example.SETTINGS)
-        return evaluation, _write_demo_report(example, evaluation, pending.complete(evaluation), folder)
-
-
-def _write_demo_report(
-    example: ModuleType, evaluation: Evaluation, certificate: Certificate, folder: Path
-) -> list[Path]:
-    from scorereport.configuration import read_configuration
-    from scorereport.report.report_output import prepare_report, write_pages
-
+        report = _prepare_demo_report(example, evaluation, pending.complete(evaluation))
     folder.mkdir(parents=True, exist_ok=True)
-    prepared = prepare_report(
+    paths = [folder / f"{example.REPORT_NAME}{ending}" for ending in _ENDINGS]
+    return evaluation, write_pages(report.with_sections(sections), paths)
+
+
+def _prepare_demo_report(example: ModuleType, evaluation: Evaluation, certificate: Certificate) -> Report:
+    from scorereport.configuration import read_configuration
+    from scorereport.report.report_output import prepare_report
+
+    return prepare_report(
         evaluation,
         certificate,
         read_configuration(example.CONFIGURATION),
         command=describe_command(),
         selection=example.choose_checkpoint(),
     )
-    return write_pages(prepared, [folder / f"{example.REPORT_NAME}{ending}" for ending in _ENDINGS])
 
 
 def validate(

@@ -45,6 +45,8 @@ _OUTPUT_OPTIONS = {
     "--junit": 1,
     "--show": 1,
     "--temporary-folder": 1,
+    "--profile": 1,
+    "--omit": 1,
 }
 
 
@@ -174,6 +176,24 @@ Source = Annotated[
     Path | None,
     typer.Option("--from", help="Results document to render again, without the data: a .json file."),
 ]
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="How much a .pdf or .html contains: summary, standard or full; standard unless this option or "
+        "the configuration names another.",
+    ),
+]
+Omit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--omit",
+        metavar="NAME",
+        help="Section to leave out of a .pdf or .html, such as groups; repeat for more. The configuration's "
+        "`omit` then has no effect.",
+    ),
+]
 Templates = Annotated[Path | None, typer.Option(help="Folder with your own templates.")]
 Date = Annotated[
     str | None, typer.Option(help="Date of the report; the same input and date give the same bytes.")
@@ -187,12 +207,14 @@ Sign = Annotated[
 
 
 @with_prediction_options
-def report(
+def report(  # noqa: PLR0913, PLR0917  # each argument is an option
     request: EvaluationRequest,
     output: Output = None,
     config: Config = None,
     checkpoints: Checkpoints = None,
     source: Source = None,
+    profile: ProfileName = None,
+    omit: Omit = None,
     templates: Templates = None,
     date: Date = None,
     sign: Sign = None,
@@ -203,6 +225,7 @@ def report(
     from scorereport._utils.clock import fixed_time, read_time
     from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
+    from scorereport.configuration.section_choice import check_section_choice
     from scorereport.pipelines.junit import JunitFile
     from scorereport.report.report_output import drawing_pages, find_templates, write_pages
 
@@ -210,6 +233,7 @@ def report(
         raise UsageError(
             "Give either --checkpoints or --from: with --from, results are rendered as they are."
         )
+    sections = check_section_choice(profile, omit or None, "--")
     outputs = _check_names(output or [_choose_default()])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
@@ -228,7 +252,8 @@ def report(
                 if source is None
                 else _read_results(source, request, configuration, folder, time)
             )
-        write_pages(prepared, outputs, templates=folder, sign=signer, announce=announce)
+        shown = prepared.with_sections(sections)
+        write_pages(shown, outputs, templates=folder, sign=signer, announce=announce)
         verdicts.write(prepared, strict=strict)
     conclude_report(prepared, strict=strict)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.configuration.audit_rules import find_broken_audit
-from scorereport.configuration.configuration_tables import FIXED_SECTIONS
 from scorereport.configuration.limit_rules import find_broken_limits
-from scorereport.configuration.messages import suggest
-from scorereport.results.registered_functions import list_section_names
+from scorereport.configuration.section_choice import find_broken_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 def find_broken_rules(tables: Tables) -> Iterator[str]:
     """A sentence for each invalid value."""
-    yield from _check_omitted(tables.report.omit)
+    yield from find_broken_choice(tables.report.profile, tables.report.omit, "report.")
     yield from find_broken_limits(tables.limits)
     yield from _check_checklist(tables.checklist)
     yield from find_broken_audit(tables.audit)
@@ -31,24 +29,13 @@ def find_broken_rules(tables: Tables) -> Iterator[str]:
             yield f"`people.{role}` must have a name; got an empty one. Leave the key out if it is not known."
 
 
-def _check_omitted(names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        if name in FIXED_SECTIONS:
-            yield f"`report.omit` cannot leave out {name!r}: every report has it."
-        elif name not in (sections := list_section_names()):
-            known = ", ".join(f'"{section}"' for section in sections)
-            yield f"`report.omit` names an unknown section: {name!r}; " + (
-                suggest(name, sections) or f"sections are {known}."
-            )
-
-
 def _check_checklist(table: ChecklistTable) -> Iterator[str]:
     for name in table.names:
-        if name not in table.lists:
+        if name not in table.chosen:
             yield f"`checklist.names` has a heading for {name!r}, which is not in `checklist.lists`."
     for item, reason in table.not_applicable.items():
         name, colon, number = item.rpartition(":")
-        if not (colon and number and name in table.lists):
+        if not (colon and number and name in table.chosen):
             yield (
                 f"`checklist.not_applicable` must name a list of `checklist.lists` and an item, such as "
                 f'"model-risk:3"; got {item!r}.'

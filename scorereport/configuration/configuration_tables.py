@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
@@ -20,8 +21,23 @@ if TYPE_CHECKING:
 
 #: Parts that every report has, in addition to the sections that `report.sections` declares.
 FIXED_SECTIONS = ("cover", "contents")
-#: Checklists that a report has unless the configuration selects others.
+#: Checklists of the package, in the order in which pages list them.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
+#: The checklist of a report whose configuration names none.
+DEFAULT_CHECKLIST = "model-risk"
+
+
+class Profile(StrEnum):
+    """How much a report contains; a longer report contains all sections of a shorter one."""
+
+    SUMMARY = "summary"
+    STANDARD = "standard"
+    FULL = "full"
+
+    def contains(self, other: Profile) -> bool:
+        """Whether a report of this profile has the sections of another profile."""
+        profiles = tuple(Profile)
+        return profiles.index(other) <= profiles.index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +54,10 @@ class ReportTable:
     organisation: Annotated[str, Help("the organisation that issues the report")] = ""
     purpose: Annotated[str, Help("why the report was written")] = ""
     templates: Annotated[str, Help("a folder of your own templates, relative to the configuration")] = ""
+    profile: Annotated[
+        str,
+        Help('how much the report contains, see below: "summary", "standard" (unless given) or "full"'),
+    ] = Profile.STANDARD.value
     omit: Annotated[tuple[str, ...], Help("names of sections to leave out, see below")] = ()
 
 
@@ -188,18 +208,26 @@ class ChecklistTable:
     __pydantic_config__: ClassVar = STRICT
 
     lists: Annotated[
-        tuple[str, ...],
+        tuple[str, ...] | None,
         Help(
-            "names of lists, or your own `.toml` files; `[]` for none; the built-in lists model-risk, "
-            "tripod-ai and eu-ai-act unless given"
+            "names of the built-in lists model-risk, tripod-ai and eu-ai-act, or your own `.toml` files; "
+            "`[]` for none; unless given, model-risk and the lists that the other keys name"
         ),
-    ] = CHECKLISTS
+    ] = None
     names: Annotated[
         dict[str, str], Help("a table: the heading of a list, for example the name of your regulator")
     ] = field(default_factory=dict)
     not_applicable: Annotated[
         dict[str, str], Help('a table: "list:item" and the reason why the item does not apply')
     ] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The lists of the report: those given or, if the key is absent, model-risk and those named."""
+        if self.lists is not None:
+            return self.lists
+        named = {*self.names, *(item.rpartition(":")[0] for item in self.not_applicable)}
+        return tuple(name for name in CHECKLISTS if name == DEFAULT_CHECKLIST or name in named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport.channels import CHANNELS
 from scorereport.channels.notification import FORMATS
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, NEWEST, OUTCOMES
-from scorereport.configuration.configuration_tables import Tables
+from scorereport.configuration.configuration_tables import Profile, Tables
 from scorereport.configuration.evaluation_keys import describe_keys
 from scorereport.configuration.limit_names import SHORTHANDS
 from scorereport.configuration.measure_limits import MEASURES
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_records import LimitMeasure
 
 VERSION = 1
-#: Keys of an audit whose values are from a list of options.
+#: Keys whose values are from a list of options.
 _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "ReportTable": {"profile": tuple(Profile)},
     "AuditTable": {"certify": CERTIFY},
     "SourceTable": {"newest": NEWEST},
     "OutputTable": {"formats": FORMATS},
@@ -42,6 +43,7 @@ def configuration_schema() -> dict[str, Any]:
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
     kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(list_section_names())}
+    kinds["ChecklistTable"]["properties"]["lists"] = {"type": "array", "items": {"type": "string"}}
     kinds["EvaluationTable"] = describe_keys()
     described["properties"]["evaluation"] = {"$ref": "#/$defs/EvaluationTable"}
     for table, keys in _OPTIONS.items():

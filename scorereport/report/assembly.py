@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time, join_words
-from scorereport.configuration.configuration_tables import FIXED_SECTIONS
+from scorereport.configuration.configuration_tables import FIXED_SECTIONS, Profile
 from scorereport.report.section_parts import draw_parts, label_facts
 from scorereport.report.sections import list_sections
 from scorereport.report.sections.summary_section import describe_overall_verdict
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from scorereport.configuration import Person
     from scorereport.history.trend.drift_records import Trend
     from scorereport.report.report_record import Report
+    from scorereport.report.section_declaration import Section
+    from scorereport.report.section_parts import SectionContent
 
 #: Most names that fit into a title.
 _MODELS_IN_A_TITLE = 3
 #: Longest name that fits into a title.
 _LONGEST_NAME_IN_A_TITLE = 40
+#: The beginning of the titles of annexes.
+_ANNEX = "Annex: "
 
 
 def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
@@ -32,7 +37,9 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
 
 def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
     """Return the context of the templates of a report, with figures that are not drawn yet."""
-    sections = _number_sections(_describe_sections(report, templates_sha256))
+    included, others = _divide_sections(report)
+    values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
+    sections = _number_sections(_describe_sections(included, report, values))
     labels = _number_parts(sections)
     _place_findings(sections)
     return {
@@ -40,6 +47,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
         "created": report.provenance.time,
         "cover": _describe_cover(report),
         "verdict": describe_overall_verdict(report),
+        "extent": describe_extent(report, [s for s in others if _describe(s, report, values) is not None]),
         "contents": [{name: section[name] for name in ("id", "number", "title")} for section in sections],
         "sections": sections,
         "labels": labels,
@@ -52,14 +60,25 @@ def list_parts(context: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [part for section in context["sections"] for part in section["parts"].values()]
 
 
-def _describe_sections(report: Report, templates_sha256: str) -> Iterator[dict[str, Any]]:
-    """Yield the sections that have content and are not omitted, for their templates, without numbers."""
-    omitted, kind = report.configuration.report.omit, report.evaluation.kind
-    included = [s for s in list_sections() if kind in s.kinds and s.name not in omitted]
-    values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
+def _divide_sections(report: Report) -> tuple[list[Section], list[Section]]:
+    """Return the sections of the report, and those that only longer reports have; none is omitted."""
+    table, kind = report.configuration.report, report.evaluation.kind
+    possible = [s for s in list_sections() if kind in s.kinds and s.name not in table.omit]
+    included = [s for s in possible if Profile(table.profile).contains(s.profile)]
+    return included, [s for s in possible if s not in included]
+
+
+def _describe(section: Section, report: Report, values: Mapping[str, Any]) -> SectionContent | None:
+    needed = {name: values[name] for name in section.needs}
+    return section.find_describer(report.evaluation.kind)(report, **needed)
+
+
+def _describe_sections(
+    included: Iterable[Section], report: Report, values: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the sections that have content, for their templates, without numbers."""
     for section in included:
-        needed = {name: values[name] for name in section.needs}
-        described = section.find_describer(kind)(report, **needed)
+        described = _describe(section, report, values)
         if described is not None:
             values["present"].append(section.name)
             yield {
@@ -69,7 +88,7 @@ def _describe_sections(report: Report, templates_sha256: str) -> Iterator[dict[s
                 "title": section.title,
                 "parts": dict(described.parts),
                 "at_end": described.at_end,
-                "template": section.find_template(kind),
+                "template": section.find_template(report.evaluation.kind),
             }
 
 
@@ -97,6 +116,28 @@ def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
     for section in sections:
         own = {*section["parts"], f"section_{section['name']}"}
         section["findings_here"] = [finding for finding in others if finding.see in own]
+
+
+def describe_extent(report: Report, others: Sequence[Section]) -> list[str]:
+    """State the profile of the report, which sections the full report adds, and which are omitted."""
+    table = report.configuration.report
+    sentences = [f"This is the {table.profile} report."]
+    if others:
+        sentences[0] += f" The full report adds {_join_titles(others)}."
+        sentences.append("`scorereport report --from results.json --profile full` renders it.")
+    omitted = [s for s in list_sections() if s.name in table.omit and report.evaluation.kind in s.kinds]
+    if omitted:
+        sentences.append(f"Left out on request: {_join_titles(omitted)}.")
+    return sentences
+
+
+def _join_titles(sections: Iterable[Section]) -> str:
+    """Join the titles of sections for a sentence, with the annexes last."""
+    titles = [section.title for section in sections]
+    annexes = [title.removeprefix(_ANNEX) for title in titles if title.startswith(_ANNEX)]
+    named = [inside_sentence(title) for title in titles if not title.startswith(_ANNEX)]
+    noun = "the annex" if len(annexes) == 1 else "the annexes"
+    return ", ".join([*named, f"{noun} on {join_words(annexes)}"] if annexes else [join_words(named)])
 
 
 def name_report(report: Report) -> str:

@@ -87,7 +87,7 @@ class ChecklistLine:
 
 def read_checklists(configuration: Configuration) -> tuple[Checklist, ...]:
     """Return all checklists of a configuration; items that it declares not applicable must exist."""
-    lists = tuple(_read_checklist(name, configuration) for name in configuration.checklist.lists)
+    lists = tuple(_read_checklist(name, configuration) for name in configuration.checklist.chosen)
     known = {f"{listed.name}:{item.number}" for listed in lists for item in listed.items}
     unknown = [key for key in configuration.checklist.not_applicable if key not in known]
     raise_problems(
@@ -136,7 +136,7 @@ def parse_checklist(text: str, name: str) -> Checklist:
 
 
 def list_package_checklists() -> tuple[str, ...]:
-    """Return the names of the checklists of the package: those that a report has by default, then others."""
+    """Return the names of the checklists of the package: those that are documented, then others."""
     names = {path.stem for path in _find_folder().glob("*.toml")}
     return (*CHECKLISTS, *sorted(names.difference(CHECKLISTS)))
 

@@ -17,6 +17,7 @@ from scorereport._utils.rules import check_result
 from scorereport._utils.work_plan import Stage
 from scorereport.configuration.configuration_source import as_configuration
 from scorereport.configuration.configuration_tables import CheckpointsTable
+from scorereport.configuration.section_choice import check_section_choice
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.choice import select
 from scorereport.reference.reference_documents import Certificate
@@ -88,6 +89,8 @@ def write_report(
     certificate: Certificate | None = None,
     selection: Selection | None = None,
     config: ConfigurationSource | None = None,
+    profile: str | None = None,
+    omit: str | Sequence[str] | None = None,
     templates: str | Path | None = None,
     date: str | None = None,
     sign: str | Path | None = None,
@@ -104,6 +107,9 @@ def write_report(
     selection : the choice of the model among checkpoints, from `select`; by default that of the configuration
     config : a TOML file with texts, people and limits, or a dictionary with the same tables, such as
         `{"limits": {"brier": 0.2}}`; see docs/configuration.md
+    profile : how much a .pdf or .html contains: "summary", "standard" or "full"; by default that of the
+        configuration, or else "standard"
+    omit : names of sections to leave out of a .pdf or .html; by default those of the configuration
     templates : a folder with templates that replace those of the package with the same name
     date : the date of the report, by default now; the same date gives the same bytes
     sign, password : a PKCS#12 file (.p12) with which to sign a PDF, and its password
@@ -119,13 +125,14 @@ def write_report(
     if certificate is not None:
         check_result(certificate, "certificate", Certificate, "sr.certify")
     target = check_name(path)
+    sections = check_section_choice(profile, omit)
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
     configuration = as_configuration(config)
     folder = find_templates(configuration, templates)
     chosen = selection or _select_for_evaluation(evaluation, configuration)
     with fixed_time(None if date is None else read_time(date)):
         report = prepare_report(evaluation, certificate, configuration, templates=folder, selection=chosen)
-    return write_pages(report, [target], templates=folder, sign=signer)[0]
+    return write_pages(report.with_sections(sections), [target], templates=folder, sign=signer)[0]
 
 
 if write_report.__doc__:  # absent under python -OO

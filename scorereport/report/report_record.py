@@ -14,6 +14,7 @@ from scorereport._utils.representation import short_repr
 from scorereport.configuration import Configuration, check_configuration, parse_configuration
 from scorereport.configuration.judgement import judge
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_worst_verdict
+from scorereport.configuration.section_choice import describe_options
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.selection.choice import check_selection
 from scorereport.evaluation.selection.selection_records import Selection
@@ -25,6 +26,8 @@ from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from scorereport.configuration.section_choice import SectionChoice
 
 VERSION: Literal[1] = 1
 
@@ -66,6 +69,17 @@ class Report:
         """The configuration, read from its source."""
         source = self.configuration_source
         return parse_configuration(source.text, source.name) if source.text else Configuration()
+
+    def with_sections(self, choice: SectionChoice) -> Report:
+        """Return the report with other sections; its document, which has all results, stays the same."""
+        chosen, table = replace(self), choice.replace_in(self.configuration.report)
+        vars(chosen)["configuration"] = replace(self.configuration, report=table)
+        return chosen
+
+    @property
+    def section_options(self) -> str:
+        """The options of `scorereport report` that render these sections from the document."""
+        return describe_options(replace(self).configuration.report, self.configuration.report)
 
     @property
     def verdict(self) -> LimitVerdict | None:

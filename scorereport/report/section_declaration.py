@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from scorereport.configuration.configuration_tables import Profile
 from scorereport.configuration.limit_records import ModelKind
 
 if TYPE_CHECKING:
@@ -15,17 +15,11 @@ if TYPE_CHECKING:
 
     Describer = Callable[..., SectionContent | None]
 
+__all__ = ["BINARY", "CLASSES", "Profile", "Section"]
+
 #: Kinds of models for which a section may be.
 BINARY = (ModelKind.BINARY,)
 CLASSES = (ModelKind.MULTICLASS, ModelKind.ORDINAL)
-
-
-class Profile(StrEnum):
-    """The shortest report that contains a section; longer ones contain it too."""
-
-    SUMMARY = "summary"
-    STANDARD = "standard"
-    FULL = "full"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,8 +29,9 @@ class Section:
     `name` is its key in `report.omit`, its address in the page and the name of its template. Sections are
     read in the order of `order`, whose numbers have gaps for new ones. `describe` returns what the section
     shows, or None if there is nothing to show. For several classes, `describe_classes` replaces it if it is
-    given, and has a template of its own, `class-NAME.html`. A describer takes the report, and the values that
-    `needs` names as keywords: `templates_sha256` (of all templates) or `present` (names of sections before).
+    given, and has a template of its own, `class-NAME.html`. `profile` is the shortest report that contains
+    the section. A describer takes the report, and the values that `needs` names as keywords:
+    `templates_sha256` (of all templates) or `present` (names of sections before).
     """
 
     name: str

@@ -84,7 +84,11 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
         **_describe_audit(report.trend),
     }
     return SectionContent(
-        content={"facts": label_facts(facts), "is_spark": evaluation.settings.engine == "spark"},
+        content={
+            "facts": label_facts(facts),
+            "is_spark": evaluation.settings.engine == "spark",
+            "section_options": report.section_options,
+        },
     )
 
 
@@ -273,7 +277,7 @@ LIMITATIONS = Section(
     title="Limitations and interpretation",
     order=190,
     describe=describe_limitations_section,
-    profile=Profile.STANDARD,
+    profile=Profile.SUMMARY,
 )
 
 
@@ -282,7 +286,7 @@ PROVENANCE = Section(
     title="Provenance",
     order=200,
     describe=describe_provenance_section,
-    profile=Profile.STANDARD,
+    profile=Profile.SUMMARY,
     needs=("templates_sha256",),
 )
 
@@ -292,7 +296,7 @@ SIGN_OFF = Section(
     title="Sign-off",
     order=210,
     describe=describe_sign_off_section,
-    profile=Profile.STANDARD,
+    profile=Profile.SUMMARY,
 )
 
 

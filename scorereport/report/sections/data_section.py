@@ -197,6 +197,7 @@ MODEL = Section(
     title="Model",
     order=20,
     describe=describe_model_section,
+    profile=Profile.STANDARD,
 )
 
 

@@ -184,7 +184,7 @@ def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
 
 METHODS = Section(
     name="methods",
-    title="Methods",
-    order=40,
+    title="Annex: methods",
+    order=215,
     describe=describe_methods_section,
 )

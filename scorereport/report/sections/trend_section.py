@@ -9,7 +9,7 @@ from scorereport.history.trend.drift_sentences import DRIFT_SIZES
 from scorereport.history.trend.reference_audits import ENOUGH_AUDITS
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, describe_trend, name_models, plot_trend
-from scorereport.report.section_declaration import Section
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.history_tables import forecast_drift_table, measure_drift_table
 
@@ -104,4 +104,5 @@ TREND = Section(
     title="Comparison with earlier audits",
     order=150,
     describe=describe_trend_section,
+    profile=Profile.STANDARD,
 )
