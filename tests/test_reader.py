@@ -27,9 +27,14 @@ N = 4000
 #: Probabilities that are spread evenly, and outcomes that follow them as closely as whole numbers can.
 TRUTH = np.linspace(0.02, 0.98, N)
 LIMITS = "[limits]\nbrier = {fail = 0.25}\nroc_auc = {fail = 0.6}\n"
-STATED = (
-    '[model]\nintended_use = "To plan."\n[text]\nlimitations = "None known."\n[people]\napprover = "A. Person"\n'
-)
+STATED = """
+[model]
+intended_use = "To plan."
+[text]
+limitations = "None known."
+[people]
+approver = "A. Person"
+"""
 
 
 def draw(probability, seed=7):
@@ -52,14 +57,14 @@ def situation(name):
     y = draw(TRUTH)
     region = np.where(np.arange(N) % 2, "north", "south")
     one = {"outcome": "y", "forecasts": ["m"]}
-    few = np.full(300, 0.03)
+    by_region = one | {"groups": "region"}
     made = {
-        "good": lambda: (make_frame(y=y, m=TRUTH, region=region), one | {"groups": "region"}, LIMITS + STATED),
+        "good": lambda: (make_frame(y=y, m=TRUTH, region=region), by_region, LIMITS + STATED),
         "breach": lambda: (make_frame(y=y, m=TRUTH), one, LIMITS.replace("0.25", "0.05")),
         "inverted": lambda: (make_frame(y=1 - y, m=TRUTH), one, ""),
         "worse_than_none": lambda: (make_frame(y=draw(TRUTH / 3), m=TRUTH), one, ""),
         "few_events": lambda: (
-            make_frame(y=(np.arange(300) % 33 == 1)[:300].astype(int) * (np.arange(300) < 290), m=few + TRUTH[:300] / 9),
+            make_frame(y=np.isin(np.arange(300), np.arange(9) * 33).astype(int), m=0.03 + TRUTH[:300] / 9),
             one,
             "[limits]\nbrier = {fail = 0.02}\n",
         ),
@@ -68,7 +73,7 @@ def situation(name):
         ),
         "group_served_worse": lambda: (
             make_frame(y=y, m=np.where(region == "north", TRUTH[::-1] * 0.5 + 0.25, TRUTH), region=region),
-            one | {"groups": "region"},
+            by_region,
             "",
         ),
         "overconfident": lambda: (

@@ -171,7 +171,8 @@ def _describe_drawing(models: Sequence[ModelResult]) -> str:
         [
             *described,
             *(f"Seed {seed}." for seed in seeds),
-            "Thick segments: blocks of the isotonic fit. Bars: distribution of the forecasts.",
+            "Thick segments: blocks of the isotonic fit. Bars: distribution of the forecasts. "
+            "Triangles: prevalence.",
         ]
     )
 
