@@ -69,16 +69,16 @@ def situation(name):
             "[limits]\nbrier = {fail = 0.02}\n",
         ),
         "infinite": lambda: (
-            make_frame(y=np.append(y, 1), m=np.append(TRUTH, 0.0)), one, "[limits]\nlog = {fail = 0.9}\n"
+            make_frame(y=np.append(y, 1), m=np.append(TRUTH, 0.0)),
+            one,
+            "[limits]\nlog_loss = {fail = 0.9}\n",
         ),
         "group_served_worse": lambda: (
-            make_frame(y=y, m=np.where(region == "north", TRUTH[::-1] * 0.5 + 0.25, TRUTH), region=region),
+            make_frame(y=y, m=np.where(region == "north", 0.5 + 0.2 * (TRUTH - 0.5), TRUTH), region=region),
             by_region,
             "",
         ),
-        "overconfident": lambda: (
-            make_frame(y=y, m=np.clip(0.5 + 1.6 * (TRUTH - 0.5), 0.01, 0.99)), one, ""
-        ),
+        "overconfident": lambda: (make_frame(y=y, m=np.clip(0.5 + 1.6 * (TRUTH - 0.5), 0.01, 0.99)), one, ""),
         "two_models": lambda: (
             make_frame(y=y, sharp=TRUTH, blurred=0.5 + 0.1 * (TRUTH - 0.5)),
             {"outcome": "y", "forecasts": ["sharp", "blurred"]},

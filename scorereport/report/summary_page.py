@@ -47,12 +47,18 @@ _SENTENCES = {
     ),
     LimitVerdict.FAIL: "Fail: {n} of {total} {limits} {are} breached",
 }
+_SENTENCE_ON_ONE = {
+    LimitVerdict.PASS: "Pass: the limit is met",
+    LimitVerdict.WARN: "Warning: the limit is met, but without the required margin",
+    LimitVerdict.INCONCLUSIVE: "Inconclusive: the data do not show whether the limit is met",
+    LimitVerdict.FAIL: "Fail: the limit is breached",
+}
 #: What the worst verdict on its limits means for the use of a model, and what is counted in brackets.
 _FITNESS = {
     LimitVerdict.PASS: ("Fit for use by the limits", ""),
-    LimitVerdict.WARN: ("Fit for use by the limits, with a warning", "{n} of {total} without margin"),
-    LimitVerdict.INCONCLUSIVE: ("Not decided", "{n} of {total} limits open"),
-    LimitVerdict.FAIL: ("Not fit for use", "{n} of {total} limits breached"),
+    LimitVerdict.WARN: ("Fit for use by the limits, with a warning", "{limits} without margin"),
+    LimitVerdict.INCONCLUSIVE: ("Not decided", "{limits} open"),
+    LimitVerdict.FAIL: ("Not fit for use", "{limits} breached"),
 }
 
 
@@ -130,6 +136,8 @@ def describe_verdict_sentence(judgements: Sequence[Judgement]) -> tuple[str, str
 
 def _count_verdict(verdict: LimitVerdict, judgements: Sequence[Judgement], limits: str) -> str:
     n = sum(judgement.verdict is verdict for judgement in judgements)
+    if len(judgements) == 1:
+        return _SENTENCE_ON_ONE[verdict]
     are, they_are = ("is", "it is") if n == 1 else ("are", "they are")
     return _SENTENCES[verdict].format(n=n, total=len(judgements), are=are, they_are=they_are, limits=limits)
 
@@ -151,7 +159,8 @@ def _describe_fitness(report: Report) -> Iterator[str]:
         own = [judgement for judgement in of_models if judgement.model == model]
         verdict = find_worst_verdict(own) or LimitVerdict.PASS
         n = sum(judgement.verdict is verdict for judgement in own)
-        counted = _FITNESS[verdict][1].format(n=n, total=len(own))
+        limits = "the only limit" if len(own) == 1 else f"{n} of {len(own)} limits"
+        counted = _FITNESS[verdict][1].format(limits=limits)
         found[verdict].append(f"{model} ({counted})" if counted else model)
     for verdict, models in found.items():
         if models:
