@@ -9,7 +9,13 @@ from scorereport._utils.formatting import format_counted
 from scorereport.configuration.judgement import DEPENDENCE_CAUTION, format_judgement
 from scorereport.configuration.limit_evidence import FEWEST_CASES
 from scorereport.configuration.limit_records import EvidenceRule
-from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_worst_verdict, split_groups
+from scorereport.configuration.limit_verdicts import (
+    Judgement,
+    LimitVerdict,
+    count_limit_verdicts,
+    find_worst_verdict,
+    split_groups,
+)
 from scorereport.configuration.measure_limits import known_measure
 from scorereport.report.tables.column_widths import set_widths
 from scorereport.report.tables.short_tables import choose_best
@@ -97,7 +103,7 @@ def make_limit_matrix(report: Report) -> Part | None:
     )
     table = {
         "kind": "table",
-        "caption": f"Limits, with value, interval and verdict: {_explain_marks()}{rest}",
+        "caption": f"Limits, with value and interval: {_count_marks(matrix.judgements)}{rest}",
         "detail": _DEPENDENT if _are_dependent(matrix.judgements) else "",
         "look": "evaluation matrix short",
         "heads": [table_cell("limit on", "head"), table_cell("limit"), *map(table_cell, matrix.columns)],
@@ -155,7 +161,7 @@ def limit_matrix_table(judgements: Sequence[Judgement]) -> Table | None:
         rows.append((label, ", ".join(filter(None, (limit, warning))), *cells))
     verdicts = [str(matrix.verdict(name)) for name in matrix.columns]
     return Table(
-        caption=f"Limits: {_explain_marks()}",
+        caption=f"Limits: {_count_marks(judgements)}",
         heads=("limit on", "limit", *matrix.columns),
         rows=(*rows, ("verdict", _name_all(matrix), *verdicts)),
         n_labels=2,
@@ -168,8 +174,11 @@ def _judged_text(judgement: Judgement) -> str:
     return " ".join(filter(None, (mark, numbers["value"], numbers["interval"])))
 
 
-def _explain_marks() -> str:
-    return ", ".join(f"{VERDICT_LABELS[verdict][1]} {VERDICT_LABELS[verdict][2]}" for verdict in LimitVerdict)
+def _count_marks(judgements: Sequence[Judgement]) -> str:
+    """Count the verdicts, each with its symbol and its word."""
+    labels = {verdict: VERDICT_LABELS[verdict] for verdict in LimitVerdict}
+    counts = count_limit_verdicts(judgements)
+    return ", ".join(f"{labels[v][1]} {counts[v]} {labels[v][2]}" for v in LimitVerdict if counts[v])
 
 
 def _are_dependent(judgements: Sequence[Judgement]) -> bool:
