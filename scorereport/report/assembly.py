@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time, join_words
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS, Profile
+from scorereport.report.repeated_numbers import leave_out_repeats
 from scorereport.report.section_parts import draw_parts, label_facts
 from scorereport.report.sections import list_sections
 from scorereport.report.sections.summary_section import describe_overall_verdict
@@ -40,6 +41,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
     included, others = _divide_sections(report)
     values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
     sections = _number_sections(_describe_sections(included, report, values))
+    leave_out_repeats(sections, report.evaluation.kind)
     labels = _number_parts(sections)
     return {
         "title": name_report(report),
