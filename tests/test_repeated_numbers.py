@@ -53,7 +53,7 @@ def list_series(context, models):
 
 
 def is_telling(text):
-    """Whether a text is a number of three significant digits or more, not 1.000; others are the same by chance."""
+    """Whether a text is a number of three digits or more, not 1.000; others can agree by chance."""
     digits = re.sub(r"^[−0.,]*|\D", "", text)
     return _NUMBER.fullmatch(text) is not None and len(digits) > 2 and len(digits.rstrip("0")) > 1
 
