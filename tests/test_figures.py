@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.pyplot import close
 
 import scorereport as sr
 from scorereport import plots
@@ -27,8 +28,9 @@ from scorereport.plots.geometry import (
     simplify,
     window_ticks,
 )
+from scorereport.plots.plotted_models import prevalence_of
 from scorereport.plots.style import model_style, report_style
-from scorereport.plots.text import clean_text, shorten_text, text_width, wrap
+from scorereport.plots.text import clean_text, drop_zero, shorten_text, text_width, wrap
 from scorereport.results.model_records import GroupResult
 
 LONG = (
@@ -271,7 +273,9 @@ def test_png_has_the_size_of_the_figure_at_its_resolution():
 
 
 def test_names_appear_as_they_are():
-    shown = " ".join(" ".join(words(reliability("odd names"))).split())
+    drawn = sr.plots.reliability(case("odd names"))
+    close("all")
+    shown = " ".join(" ".join(words(drawn)).split())
     assert LONG in shown
     assert "<script>alert(1)</script> {{ 7*7 }} $x^2$ \\frac Ελληνικά Русский ‹U+6A21›" in shown
     assert all(
@@ -283,7 +287,7 @@ def test_names_appear_as_they_are():
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    ("name", "side"), [("one model, 50 rows", 103.0), ("usual", 67.0), ("five models, 40 groups", 54.0)]
+    ("name", "side"), [("one model, 50 rows", 56.0), ("usual", 41.7), ("five models, 40 groups", 41.7)]
 )
 def test_reliability_panels_are_equal_squares(name, side):
     figure = reliability(name)
@@ -500,10 +504,12 @@ def test_the_prevalence_is_named_where_there_is_room():
     model = replace(case("usual").models[0], bands=())
     high = replace(model.curves.reliability, forecast=np.array([0.5, 0.9]), cep=np.array([0.2, 0.3]))
     roomy = replace(model, curves=replace(model.curves, reliability=high))
-    assert "prevalence .625" in words(plots.plot_reliability([roomy], prevalence=0.625))
-    crossing = replace(high, forecast=np.array([0.0, 0.9]), cep=np.array([0.6, 0.65]))
+    prevalence = prevalence_of(model)
+    crossing = replace(high, forecast=np.array([0.0, 0.9]), cep=prevalence + np.array([-0.025, 0.025]))
     crowded = replace(model, curves=replace(model.curves, reliability=crossing))
-    assert "prevalence .625" not in words(plots.plot_reliability([crowded], prevalence=0.625))
+    drawn = [" ".join(words(sr.plots.reliability([one]).figure)) for one in (roomy, crowded)]
+    close("all")
+    assert [f"prevalence {drop_zero(f'{prevalence:.3f}')}" in text for text in drawn] == [True, False]
 
 
 @pytest.mark.sweep

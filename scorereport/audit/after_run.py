@@ -17,6 +17,7 @@ from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.expiry import ExpiryTerms, find_expired
 from scorereport.report.provenance import list_software, name_machine
+from scorereport.report.summary_page import summarize_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,6 +80,7 @@ def complete_record(
         judgements=rendered.report.judgements,
         snapshot=rendered.snapshot,
         drifts=() if trend is None else trend.drifts,
+        summary=summarize_report(rendered.report).to_texts(),
     )
 
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from scorereport._utils.redaction import Redactor
     from scorereport.audit.plan import Plan
-    from scorereport.channels.notification import Outcome
+    from scorereport.channels.notification import Outcome, OutcomeSummary
     from scorereport.configuration.audit_tables import NotifyTable
     from scorereport.history.audit_record import Record
+    from scorereport.results.summary_texts import SummaryTexts
 
 
 _MAX_PROBLEM_LENGTH = 1000
@@ -42,12 +43,24 @@ def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence
         "status": str(record.status),
         "exit_code": int(record.exit_code),
         "reason": record.reason,
+        "summary": None if record.summary is None else _list_texts(record.summary),
         "judgements": [each.sentence for each in record.judgements if str(each.verdict) != "pass"],
         "drifts": [drift.sentence for drift in record.drifts if drift.has_drifted],
         "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
         "files": [str(file) for file in files],
     }
     return {**outcome, "alarms": list(alarms)} if alarms else outcome
+
+
+def _list_texts(summary: SummaryTexts) -> OutcomeSummary:
+    return {
+        "verdict": summary.verdict,
+        "fitness": list(summary.fitness),
+        "findings": list(summary.findings),
+        "actions": list(summary.actions),
+        "missing": list(summary.missing),
+        "basis": list(summary.basis),
+    }
 
 
 def send_notifications(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.channels.channel import Problem
-    from scorereport.channels.notification import Notification, Outcome, SecretReader
+    from scorereport.channels.notification import Notification, Outcome, OutcomeSummary, SecretReader
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LARGEST_PORT = 65_535
@@ -84,14 +84,31 @@ def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
     if outcome["reason"]:
         yield outcome["reason"]
     yield from outcome.get("alarms", ())
-    yield from outcome["judgements"]
-    yield from outcome["drifts"]
+    if outcome["summary"] is None:
+        yield from outcome["judgements"]
+        yield from outcome["drifts"]
+    else:
+        yield from _list_summary(outcome["summary"])
     if outcome["files"]:
         yield "\n".join(["Files:", *outcome["files"]])
     if outcome["record"] is None:
         yield "There is no record of this run."
     else:
         yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
+
+
+def _list_summary(summary: OutcomeSummary) -> Iterator[str]:
+    """Yield the first page of the report, as paragraphs and lists."""
+    yield "\n".join([summary["verdict"], *summary["fitness"]])
+    lists = (
+        ("Findings", summary["findings"]),
+        ("What to do", summary["actions"]),
+        ("What is missing", summary["missing"]),
+    )
+    for title, sentences in lists:
+        if sentences:
+            yield "\n".join([f"{title}:", *(f"- {sentence}" for sentence in sentences)])
+    yield " ".join(summary["basis"])
 
 
 def _attach(email: EmailMessage, file: Path) -> str:

@@ -62,11 +62,22 @@ class OutcomeRecord(TypedDict):
     sha256: str
 
 
+class OutcomeSummary(TypedDict):
+    """The first page of the report in sentences."""
+
+    verdict: str
+    fitness: list[str]
+    findings: list[str]
+    actions: list[str]
+    missing: list[str]
+    basis: list[str]
+
+
 class Outcome(TypedDict):
     """The outcome of an audit, as it is sent: a sentence for each limit not met and for each drift.
 
-    `record` is None for a failure that could not be recorded; `alarms` is present only if the history needs
-    attention.
+    `summary` is the first page of the report, None if there is no report. `record` is None for a failure that
+    could not be recorded; `alarms` is present only if the history needs attention.
     """
 
     audit: str
@@ -75,6 +86,7 @@ class Outcome(TypedDict):
     status: str
     exit_code: int
     reason: str
+    summary: OutcomeSummary | None
     judgements: list[str]
     drifts: list[str]
     record: OutcomeRecord | None

@@ -88,7 +88,7 @@ def _name_command(config: Path, as_of: str | None) -> str:
 
 def _print_result(outcome: RunResult) -> None:
     """Print the result of a run on standard output; a failure also as one line on standard error."""
-    from scorereport.cli.terminal import print_verdict
+    from scorereport.cli.terminal import print_summary
     from scorereport.history.audit_record import AuditStatus
 
     record = outcome.record
@@ -98,10 +98,8 @@ def _print_result(outcome: RunResult) -> None:
     for file in outcome.files:
         was = "" if outcome.is_new else " was"
         echo(f"{file}{was} written." if file.exists() else f"{file} does not exist.")
-    print_verdict(record.judgements, sys.stdout)
-    for drift in record.drifts:
-        if drift.has_drifted:
-            echo(f"Drift. {drift.sentence}")
+    if record.summary is not None:
+        print_summary(record.summary, record.judgements, sys.stdout)
     if record.certificate:
         echo(f"R certificate: {record.certificate}.")
     if record.status is AuditStatus.FAILED:

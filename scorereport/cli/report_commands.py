@@ -146,17 +146,12 @@ def _evaluate_and_judge(request: EvaluationRequest, configuration: Configuration
 
 def _print_shown(report: Report, shown: str) -> None:
     """Print the short form of the results, all of them, the findings, or one table."""
-    from scorereport.cli.terminal import print_evaluation, print_findings, print_tables
+    from scorereport.cli.terminal import print_findings, print_results, print_tables
 
     if shown == FINDINGS:
-        print_findings(report.evaluation)
+        print_findings(report)
     elif shown in ("", ALL):
-        print_evaluation(
-            report.evaluation,
-            everything=shown == ALL,
-            judgements=report.judgements,
-            certificate=report.certificate,
-        )
+        print_results(report, everything=shown == ALL)
     else:
         print_tables(make_chosen(report.evaluation, shown))
 

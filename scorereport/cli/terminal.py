@@ -16,13 +16,17 @@ from rich.text import Text as RichText
 
 from scorereport._utils.formatting import format_counted, visible
 from scorereport.cli.table_layout import fit_labels, lay_out
-from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.report.findings import list_report_findings
+from scorereport.report.provenance import Provenance
+from scorereport.report.report_record import Report
+from scorereport.report.summary_page import summarize_report
 from scorereport.report.tables.history_tables import (
     describe_audit_record,
     history_table,
     number_table,
     record_drift_table,
 )
+from scorereport.report.tables.limit_tables import limit_matrix_table
 from scorereport.report.tables.overview import (
     describe_all_bands,
     describe_data,
@@ -30,11 +34,11 @@ from scorereport.report.tables.overview import (
     evaluation_tables,
 )
 from scorereport.report.tables.short_tables import (
-    MOST_FINDINGS,
     describe_chosen_models,
     list_table_names,
     short_tables,
 )
+from scorereport.results.summary_texts import FINDINGS_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from scorereport.reference.reference_documents import Certificate, Study
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
+    from scorereport.results.summary_texts import SummaryTexts
 
 #: Wider than any table: rich would cut numbers that do not fit, while the layout of tables is ours.
 _WIDER_THAN_TABLES = 100_000
@@ -111,25 +116,20 @@ class _Printer:
         self._console.print()
 
 
-def print_evaluation(
-    evaluation: Evaluation,
-    file: IO[str] | None = None,
-    *,
-    everything: bool = False,
-    judgements: Sequence[Judgement] = (),
-    certificate: Certificate | None = None,
-) -> None:
-    """Print findings, verdicts, data, tables and notes, to standard output unless a file is given.
+def print_results(report: Report, file: IO[str] | None = None, *, everything: bool = False) -> None:
+    """Print the summary of a report, then data, tables and notes of its evaluation.
 
-    Without `everything`, only the short tables are printed, and the names of the others.
+    Without `everything`, the most important findings and the short tables are printed, and the names of the
+    other tables.
     """
-    out = _Printer(file)
-    _print_findings(out, evaluation.findings, most=None if everything else MOST_FINDINGS)
-    if judgements:
-        _print_verdict(out, judgements)
-        out.space()
-    if certificate is not None:
-        _print_certificate(out, certificate)
+    out, evaluation = _Printer(file), report.evaluation
+    page = summarize_report(report)
+    texts, others = page.to_texts(), tuple(finding.text for finding in page.other_findings)
+    if everything:
+        texts, others = replace(texts, findings=(*texts.findings, *others)), ()
+    _print_summary(out, texts, report.judgements, left_out=len(others))
+    if report.certificate is not None:
+        _print_certificate(out, report.certificate)
         out.space()
     out.sentence(describe_data(evaluation))
     if everything:
@@ -141,12 +141,46 @@ def print_evaluation(
     _print_explanations(out, evaluation, everything=everything)
 
 
-def _print_findings(out: _Printer, findings: Sequence[str], most: int | None) -> None:
-    """Print the findings below a title, and the number of those that are left out."""
-    out.sentences(findings[:most], title="Findings", bullet="- ")
-    if left_out := len(findings) - len(findings[:most]):
-        out.sentence(f"{format_counted(left_out, 'more finding')}: --show findings")
-    if findings:
+def print_evaluation(
+    evaluation: Evaluation,
+    file: IO[str] | None = None,
+    *,
+    everything: bool = False,
+    judgements: Sequence[Judgement] = (),
+    certificate: Certificate | None = None,
+) -> None:
+    """Print an evaluation that is not part of a report as `print_results` prints a report."""
+    provenance = Provenance(time="")
+    report = Report(
+        evaluation=evaluation,
+        provenance=provenance,
+        judgements=tuple(judgements),
+        certificate=certificate,
+    )
+    print_results(report, file, everything=everything)
+
+
+def print_summary(
+    summary: SummaryTexts, judgements: Sequence[Judgement], file: IO[str] | None = None
+) -> None:
+    """Print the summary of a report: verdict, limits, findings, what to do, and what is missing."""
+    _print_summary(_Printer(file), summary, judgements)
+
+
+def _print_summary(
+    out: _Printer, summary: SummaryTexts, judgements: Sequence[Judgement], left_out: int = 0
+) -> None:
+    out.sentence(summary.verdict, style="bold")
+    out.sentences(summary.fitness)
+    out.space()
+    matrix = limit_matrix_table(judgements)
+    if matrix is not None:
+        out.table(matrix)
+        out.space()
+    for title, sentences in summary.list_blocks():
+        out.sentences(sentences, title=title, bullet="- ")
+        if title == FINDINGS_TITLE and left_out:
+            out.sentence(f"{format_counted(left_out, 'more finding')}: --show findings")
         out.space()
 
 
@@ -185,9 +219,9 @@ def print_tables(tables: Sequence[Table], file: IO[str] | None = None) -> None:
         out.table(table)
 
 
-def print_findings(evaluation: Evaluation, file: IO[str] | None = None) -> None:
-    """Print the findings alone."""
-    _Printer(file).sentences(evaluation.findings, bullet="- ")
+def print_findings(report: Report, file: IO[str] | None = None) -> None:
+    """Print all findings alone."""
+    _Printer(file).sentences((found.text for found in list_report_findings(report)), bullet="- ")
 
 
 def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> None:
@@ -205,18 +239,13 @@ def _print_certificate(out: _Printer, certificate: Certificate) -> None:
     _print_unexpected(out, certificate.unexpected)
 
 
-def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) -> None:
-    """Print the number of limits with each verdict, and a sentence for each limit that is not passed."""
-    if judgements:
-        _print_verdict(_Printer(file), judgements)
-
-
-def _print_verdict(out: _Printer, judgements: Sequence[Judgement]) -> None:
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in count_limit_verdicts(judgements).items() if n)
-    out.sentence(f"Limits: {counts}.", style="bold")
-    for judgement in judgements:
-        if judgement.verdict is not LimitVerdict.PASS:
-            out.sentence(f"{judgement.verdict.capitalize()}. {judgement.sentence}")
+def print_verdict(report: Report, file: IO[str] | None = None) -> None:
+    """Print the verdict on all limits, and which models are fit for use; nothing without limits."""
+    if report.judgements:
+        summary = summarize_report(report).to_texts()
+        out = _Printer(file)
+        out.sentence(summary.verdict, style="bold")
+        out.sentences(summary.fitness)
 
 
 def print_history(records: Sequence[Record], file: IO[str] | None = None) -> None:

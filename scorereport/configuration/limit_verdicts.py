@@ -111,6 +111,12 @@ def count_limit_verdicts(judgements: Iterable[Judgement]) -> dict[LimitVerdict, 
     return {verdict: counts[verdict] for verdict in LimitVerdict}
 
 
+def split_groups(judgements: Iterable[Judgement]) -> tuple[list[Judgement], list[Judgement]]:
+    """The judgements on all cases, and those on groups."""
+    found = list(judgements)
+    return [j for j in found if not j.group], [j for j in found if j.group]
+
+
 def verdict_exit_code(verdict: LimitVerdict | None, *, strict: bool) -> ExitCode:
     """The exit code of a verdict: "fail" is a breach; "warn" and "inconclusive" count only if `strict`."""
     if verdict is LimitVerdict.FAIL:

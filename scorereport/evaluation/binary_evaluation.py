@@ -15,7 +15,7 @@ from scorereport.evaluation.decision_thresholds import decide_at_thresholds
 from scorereport.evaluation.evaluated_parts import EvaluatedParts, describe_predictions
 from scorereport.evaluation.forecast_summary import describe_forecasts
 from scorereport.evaluation.model_calibration import adjust_calibration, examine_calibration
-from scorereport.evaluation.model_curves import collect_curves, draw_bands
+from scorereport.evaluation.model_curves import collect_curves, draw_bands, locate_segments
 from scorereport.evaluation.model_scores import adjust_scores, infer_sample, score_fit
 from scorereport.evaluation.notes import describe_missing_recalibration, describe_rows_and_models
 from scorereport.evaluation.prediction_panels import order_by_forecast, panel_of
@@ -151,13 +151,15 @@ def _describe_fit(
 ) -> ModelResult:
     """The results that come from the fit; memory need not hold it afterwards."""
     tally = tally_rows(fit, settings.level) if settings.infers else None
+    bands = draw_bands(fit, curves, settings) if settings.infers else ()
     return ModelResult(
         model=scores.model,
         scores=scores,
         forecasts=describe_forecasts(fit),
         murphy=fit.murphy(),
         curves=collect_curves(fit, settings.curve_points, tally=tally),
-        bands=draw_bands(fit, curves, settings) if settings.infers else (),
+        bands=bands,
+        segments=locate_segments(fit, bands),
         thresholds=decide_at_thresholds(fit, settings, tally),
     )
 

@@ -16,7 +16,7 @@ from scorereport._utils.arrays import FloatArray
 from scorereport.curves import forecast_histogram, reliability_curve
 from scorereport.evaluation.class_measures import BRIER, RPS
 from scorereport.evaluation.forecast_summary import describe_forecasts
-from scorereport.evaluation.model_curves import draw_consistency_bands
+from scorereport.evaluation.model_curves import draw_consistency_bands, locate_segments
 from scorereport.evaluation.model_scores import infer_sample, score_fit
 from scorereport.evaluation.prediction_panels import fit_panel
 from scorereport.evaluation.sample_summary import describe_sample
@@ -202,6 +202,7 @@ def describe_family(
 
 def _describe_view(found: ExaminedView, model: str, settings: EvaluationSettings) -> ViewResult:
     fit = found.view.fits[model]
+    bands = draw_consistency_bands(fit, found.curves[model], settings) if settings.infers else ()
     return ViewResult(
         label=found.view.label,
         sample=found.sample,
@@ -209,5 +210,6 @@ def _describe_view(found: ExaminedView, model: str, settings: EvaluationSettings
         scores=found.scores[model],
         reliability=reliability_curve(fit),
         histogram=forecast_histogram(fit),
-        bands=draw_consistency_bands(fit, found.curves[model], settings) if settings.infers else (),
+        bands=bands,
+        segments=locate_segments(fit, bands),
     )

@@ -16,14 +16,18 @@ from scorereport.curves import (
     roc_hull,
 )
 from scorereport.curves.murphy import kinks_of
+from scorereport.curves.segments import ForecastCells, choose_band, find_segments, measure_segments
 from scorereport.curves.thinning import choose_knots, thin_roc
 from scorereport.inference.decisions import add_decision_band
 from scorereport.reliability.bands import simultaneous_consistency_band
 from scorereport.results.model_records import ModelCurves
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves.fit_or_arrays import IsotonicFit
+    from scorereport.curves.segments import Segment
     from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.reliability.bands import Band, CalibratedCurves
     from scorereport.reliability.fit import Corp
@@ -74,6 +78,19 @@ def draw_consistency_bands(
     if curves is None:
         return pointwise, draw_band(fit, "consistency", "simultaneous", settings)
     return pointwise, simultaneous_consistency_band(fit.sample, curves, settings.band_level)
+
+
+def locate_segments(
+    fit: IsotonicFit, bands: Sequence[Band], cells: ForecastCells | None = None
+) -> tuple[Segment, ...] | None:
+    """The forecasts that a simultaneous band shows to be wrong; None without such a band.
+
+    `cells` are given if the distinct forecasts of the fit are not all known.
+    """
+    if choose_band(bands) is None:
+        return None
+    found = find_segments(reliability_curve(fit), bands)
+    return measure_segments(found, cells or ForecastCells.of(fit.distinct), fit.blocks)
 
 
 def draw_band(fit: Corp, kind: str, coverage: str, settings: EvaluationSettings) -> Band:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import ClassVar, Literal
 
 from scorereport._utils import json_documents
 from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Drift, Snapshot
+from scorereport.results.summary_texts import SummaryTexts
 
 RECORD_VERSION: Literal[1] = 1
 #: Stands in the first record in place of the hash of the record before.
@@ -52,7 +53,8 @@ class Record(_AsWritten):
     the records of the same audit and period, from 1. `folder` is the report folder, relative to the history,
     or, if the history is on a server, relative to the folder of the audit whose marker is `home`. A hash is
     empty if there is nothing to hash. `documents` are the hashes of the documents that the history stores
-    with the record, filled in when it is appended. Nothing in a record is secret.
+    with the record, filled in when it is appended. `summary` is that of the report; records of version 0.1
+    and failed runs have none. Nothing in a record is secret.
     """
 
     version: Literal[1] = RECORD_VERSION
@@ -88,6 +90,9 @@ class Record(_AsWritten):
     machine: str = ""
     software: dict[str, str] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
+    summary: SummaryTexts | None = None
+
+    OPTIONAL: ClassVar = ("summary",)
 
     def to_json(self) -> str:
         """Return the record as one line of text, as it was written; its hash is the hash of this text."""

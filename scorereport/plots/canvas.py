@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,7 +34,11 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SPACE = re.compile(r"\s*\n\s*")
 _COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+#: Attribute of an SVG with the heights, in its own units, at which it may be divided between pages.
+BREAKS = "data-breaks"
 _PATH_COMMANDS = "MLQCz"
+#: Where figures may be divided between pages: heights in points from their top.
+_breaks: WeakKeyDictionary[Figure, tuple[float, ...]] = WeakKeyDictionary()
 #: Makes the figures; None for a figure that no window shows.
 _make_figure: ContextVar[Callable[..., Figure] | None] = ContextVar("make_figure", default=None)
 
@@ -85,6 +90,10 @@ class Canvas(NamedTuple):
         x, y = zip(start, end, strict=True)
         self.figure.add_artist(Line2D([v / self.width for v in x], [1 - v / self.height for v in y], **style))
 
+    def divide(self, tops: Sequence[float]) -> None:
+        """Let the figure be divided between pages above each of its rows; `tops` are those of all rows."""
+        _breaks[self.figure] = tuple(top * POINTS_PER_MM for top in tops[1:])
+
 
 def set_axis(axes: Axes, which: str, limits: tuple[float, float], ticks: Sequence[float], label: str) -> None:
     """Set the limits, the ticks in short form, and the label of one axis."""
@@ -126,7 +135,13 @@ def render_svg(figure: Figure) -> str:
     with report_style():
         figure.savefig(text, format="svg", metadata=nothing)
     svg = text.getvalue().replace("<image ", '<image image-rendering="pixelated" ')
-    return _SPACE.sub("\n", _COORDINATES.sub(_shorten, _COMMENT.sub("", svg)))
+    svg = _SPACE.sub("\n", _COORDINATES.sub(_shorten, _COMMENT.sub("", svg)))
+    breaks = _breaks.get(figure)
+    return svg.replace("<svg ", f'<svg {BREAKS}="{_list_heights(breaks)}" ', 1) if breaks else svg
+
+
+def _list_heights(heights: Sequence[float]) -> str:
+    return " ".join(f"{height:.2f}" for height in heights)
 
 
 def load_matplotlib() -> None:
@@ -160,13 +175,20 @@ def _to_hundredths(number: re.Match[str]) -> str:
 _LINE_OF_HEADING = 4.0
 _LEFT, _RIGHT, _GAP, _TOP = 14.0, 3.0, 9.0, 1.0
 _UNDER_HEADING, _UNDER_PANEL, _AXIS_LABEL = 2.5, 7.5, 4.5
-#: Height of a figure that leaves room for its caption on a page.
-_HIGHEST = 208.0
+#: Sides of square panels: of one alone, and of two side by side, which leave room for a caption beside them.
+_SIDE_OF_ONE, _SIDE_OF_TWO = 56.0, 47.0
+#: Height of rows of a table or of a forest plot that pages do not divide.
+_HIGHEST_PART = 45.0
+#: Height of panels that are wider than high.
+_LOW = 42.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelGrid:
-    """Positions of panels in millimetres: columns of equal width, with a heading above each row."""
+    """Positions of panels in millimetres: columns of equal width, with a heading above each row.
+
+    Pages may divide the figure between its rows: each has its own labels of the axes.
+    """
 
     names: tuple[str, ...]
     columns: int
@@ -178,15 +200,12 @@ class PanelGrid:
         """Return the number of rows."""
         return -(-len(self.names) // self.columns)
 
-    @property
-    def has_spare(self) -> bool:
-        """Whether the second of two columns has an unused place."""
-        return self.columns == 2 and len(self.names) % 2 == 1
-
     def canvas(self) -> Canvas:
         """Return an empty figure of the required size."""
         width = _LEFT + self.columns * self.width + (self.columns - 1) * _GAP + _RIGHT
-        return Canvas.of(width, self._top(self.rows) + _AXIS_LABEL)
+        canvas = Canvas.of(width, self._top(self.rows))
+        canvas.divide([self._top(row) for row in range(self.rows)])
+        return canvas
 
     def corner(self, place: int) -> tuple[float, float]:
         """Return left and top of the panel at a place."""
@@ -200,33 +219,49 @@ class PanelGrid:
         canvas.write(left, top - _UNDER_HEADING, text, va="bottom", size=HEADING, weight=HEAVY)
         return canvas.panel(left, top, self.width, self.height)
 
-    def is_lowest(self, place: int) -> bool:
-        """Whether no panel is below."""
-        return place + self.columns >= len(self.names)
-
     def is_leftmost(self, place: int) -> bool:
         """Whether no panel is on the left."""
         return place % self.columns == 0
 
     def _top(self, row: int) -> float:
         headings = sum(self._heading(above) for above in range(row))
-        return _TOP + headings + row * (_UNDER_HEADING + self.height + _UNDER_PANEL)
+        return _TOP + headings + row * (_UNDER_HEADING + self.height + _UNDER_PANEL + _AXIS_LABEL)
 
     def _heading(self, row: int) -> float:
         of_row = self.names[row * self.columns : (row + 1) * self.columns]
         return _LINE_OF_HEADING * max(len(self._lines(name)) for name in of_row)
 
     def _lines(self, name: str) -> list[str]:
-        return wrap(name, self.width * POINTS_PER_MM, lines=4, size=HEADING, weight=HEAVY)
+        return _wrap_heading(name, self.width)
+
+
+def _wrap_heading(name: str, width: float) -> list[str]:
+    return wrap(name, width * POINTS_PER_MM, lines=3, size=HEADING, weight=HEAVY)
+
+
+def divide_rows(canvas: Canvas, top: float, height: float, rows: int) -> bool:
+    """Let a figure be divided between some of the rows below `top`; whether it has so many rows."""
+    each = max(int(_HIGHEST_PART // height), 1)
+    breaks = [top + place * height for place in range(each, rows - 1, each)]
+    canvas.divide([0.0, *breaks])
+    return bool(breaks)
 
 
 def square_panels(names: Sequence[str]) -> PanelGrid:
-    """Return one large panel, two columns, or three if two would be too long for a page."""
-    columns = 1 if len(names) == 1 else 2 if len(names) <= 6 else 3
-    rows = -(-len(names) // columns)
-    taken = _UNDER_HEADING + _UNDER_PANEL + _LINE_OF_HEADING + _AXIS_LABEL / rows
-    side = 103.0 if columns == 1 else max(min(_widest(columns), _HIGHEST / rows - taken), 40.0)
+    """Return one panel, two, or rows of three."""
+    columns, side = square_side(names)
     return PanelGrid(names=tuple(names), columns=columns, width=side, height=side)
+
+
+def square_side(names: Sequence[str]) -> tuple[int, float]:
+    """Return the columns and the side of square panels on a page.
+
+    Rows are low enough to leave no large gap on the page before: panels under long names are smaller.
+    """
+    columns = min(len(names), 3)
+    side = (_SIDE_OF_ONE, _SIDE_OF_TWO, _widest(3))[columns - 1]
+    lines = max(len(_wrap_heading(name, side)) for name in names)
+    return columns, side - _LINE_OF_HEADING * (lines - 1)
 
 
 def small_panels(names: Sequence[str]) -> PanelGrid:
@@ -239,8 +274,7 @@ def small_panels(names: Sequence[str]) -> PanelGrid:
 def wide_panels(names: Sequence[str]) -> PanelGrid:
     """Return one panel as wide as the page, or two columns of lower panels."""
     columns = 1 if len(names) == 1 else 2
-    height = 66.0 if columns == 1 else 44.0
-    return PanelGrid(names=tuple(names), columns=columns, width=_widest(columns), height=height)
+    return PanelGrid(names=tuple(names), columns=columns, width=_widest(columns), height=_LOW)
 
 
 def _widest(columns: int) -> float:

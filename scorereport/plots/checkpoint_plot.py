@@ -74,6 +74,7 @@ def plot_checkpoints(selection: Selection) -> Figure:
         below = ticks.height + _NAME
         row = min(_HEIGHT + _ABOVE + _BELOW, (_HIGHEST - below) / rows)
         canvas = Canvas.of(WIDTH, rows * row - _BELOW + below + 1.0)
+        canvas.divide([line * row for line in range(rows)])
         for place, track in enumerate(tracks):
             line, column = divmod(place, _COLUMNS)
             left, top = _LEFT + column * (_PANEL + _GAP), line * row + _ABOVE

@@ -8,7 +8,15 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, join_words
 from scorereport.errors import UsageError
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, draw_key, key_height, set_axis
+from scorereport.plots.canvas import (
+    POINTS_PER_MM,
+    WIDTH,
+    Canvas,
+    divide_rows,
+    draw_key,
+    key_height,
+    set_axis,
+)
 from scorereport.plots.class_reliability import label_view
 from scorereport.plots.geometry import even_ticks
 from scorereport.plots.style import PAPER, QUIET, RULE, SMALL, model_style, report_style
@@ -59,9 +67,11 @@ def plot_view_components(models: Sequence[ClassModelResult], kind: str) -> Figur
         left = rows.label_width + 3.0
         width = (WIDTH - left - _GAP - 3.0) / 2
         _write_labels(canvas, rows, top)
+        is_divided = divide_rows(canvas, top, rows.height, len(rows.labels))
         for place, component in enumerate(_HEADS):
             axes = canvas.panel(left + place * (width + _GAP), top, width, rows.total, apart=2)
             _draw_component(axes, rows, component)
+            axes.tick_params(axis="x", labeltop=is_divided)  # the scale is seen on the first and last page
         return canvas.figure
 
 

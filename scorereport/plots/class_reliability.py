@@ -14,7 +14,7 @@ from scorereport.plots.geometry import UNIT, window_ticks
 from scorereport.plots.reliability_panel import PanelSettings, ReliabilityPanel, bands_of, components_of
 from scorereport.plots.style import HEAVY, MUTED, SIZE, model_style, report_style
 from scorereport.plots.text import drop_zero, find_decomposition, format_probability, join_sentences, wrap
-from scorereport.results.class_records import CLASS, THRESHOLD
+from scorereport.results.class_records import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,8 @@ MOST_VIEWS = 12
 #: All lengths are in millimetres.
 _LEFT, _RIGHT, _GAP, _TOP = 14.0, 3.0, 7.0, 0.5
 _LINE, _NUMBERS, _UNDER_PANEL, _AXIS_LABEL = 3.7, 8.2, 8.5, 4.0
-#: Largest side of a panel.
-_LARGEST = 54.0
+#: Largest side of panels in rows of one or two, which leave room for a caption beside them, and of more.
+_LARGEST = (50.0, 46.0, 36.0, 36.0)
 #: Most decimals of numbers that fit above a small panel.
 _MOST_DECIMALS = 5
 #: Widths of the windows that a panel may show, and the least share of the cases of a view inside.
@@ -46,7 +46,7 @@ class _Curves(NamedTuple):
     histogram: Histogram
 
 
-class _Diagram(NamedTuple):
+class ViewDiagram(NamedTuple):
     """A view as the content of a diagram."""
 
     scores: ModelScores
@@ -69,7 +69,9 @@ class _Grid:
     def canvas(self) -> Canvas:
         """Return an empty figure of the required size."""
         width = _LEFT + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
-        return Canvas.of(width, self._top(self.rows) + _AXIS_LABEL)
+        canvas = Canvas.of(width, self._top(self.rows))
+        canvas.divide([self._top(row) for row in range(self.rows)])
+        return canvas
 
     def corner(self, place: int) -> tuple[float, float]:
         """Return left and top of the panel at a place."""
@@ -78,17 +80,17 @@ class _Grid:
 
     def _top(self, row: int) -> float:
         headings = sum(self._heading(above) for above in range(row))
-        return _TOP + headings + row * (_NUMBERS + self.side + _UNDER_PANEL)
+        return _TOP + headings + row * (_NUMBERS + self.side + _UNDER_PANEL + _AXIS_LABEL)
 
     def _heading(self, row: int) -> float:
         of_row = self.titles[row * self.columns : (row + 1) * self.columns]
         return _LINE * max(len(lines) for lines in of_row)
 
 
-def choose_views(family: ViewFamily) -> tuple[ViewResult, ...]:
+def choose_views(family: ViewFamily, most: int = MOST_VIEWS) -> tuple[ViewResult, ...]:
     """Return the views that fit in a figure: all, or those with the largest miscalibration, in order."""
     worst = sorted(range(len(family.views)), key=lambda place: -_miscalibration(family.views[place]))
-    return tuple(family.views[place] for place in sorted(worst[:MOST_VIEWS]))
+    return tuple(family.views[place] for place in sorted(worst[:most]))
 
 
 def label_view(view: ViewResult, kind: str) -> str:
@@ -99,7 +101,7 @@ def label_view(view: ViewResult, kind: str) -> str:
 def leaves_band(view: ViewResult) -> bool | None:
     """Whether the curve leaves its simultaneous band; None if there is none."""
     curve = view.reliability
-    found = bands_of(_diagram(view), "simultaneous")
+    found = bands_of(diagram_of(view), "simultaneous")
     if not found:
         return None
     return not found[0].holds(np.interp(found[0].x, curve.forecast, curve.cep))
@@ -109,14 +111,13 @@ def plot_views(result: ClassModelResult, kind: str) -> Figure:
     """Draw a reliability diagram of each class or threshold; if there are many, of the least calibrated."""
     views = choose_views(_find_family(result, kind))
     with report_style():
-        is_secondary = kind == CLASS and result.family(THRESHOLD) is not None
-        grid = _choose_grid([label_view(view, kind) for view in views], is_secondary=is_secondary)
+        grid = _choose_grid([label_view(view, kind) for view in views])
         canvas = grid.canvas()
         windows, decimals = _choose_windows(views), _choose_decimals(views)
         for place, view in enumerate(views):
             common = PanelSettings(windows[place], view.sample.prevalence, decimals)
             has_ticks = place % grid.columns == 0 or len(set(windows)) > 1
-            _draw_panel(canvas, grid, place, _diagram(view), common, has_ticks=has_ticks)
+            _draw_panel(canvas, grid, place, diagram_of(view), common, has_ticks=has_ticks)
         return canvas.figure
 
 
@@ -127,8 +128,9 @@ def _find_family(result: ClassModelResult, kind: str) -> ViewFamily:
     return family
 
 
-def _diagram(view: ViewResult) -> _Diagram:
-    return _Diagram(view.scores, _Curves(view.reliability, view.histogram), view.bands)
+def diagram_of(view: ViewResult) -> ViewDiagram:
+    """Return a view as the content of a diagram."""
+    return ViewDiagram(view.scores, _Curves(view.reliability, view.histogram), view.bands)
 
 
 def _choose_windows(views: Sequence[ViewResult]) -> list[Window]:
@@ -170,34 +172,29 @@ def describe_axes(views: Sequence[ViewResult]) -> str:
 
 
 def _choose_decimals(views: Sequence[ViewResult]) -> int:
-    values = [value for view in views for value in components_of(_diagram(view))]
+    values = [value for view in views for value in components_of(diagram_of(view))]
     return min(common_decimals(values), _MOST_DECIMALS)
 
 
-def _choose_grid(names: Sequence[str], *, is_secondary: bool) -> _Grid:
-    """Return as few columns as keep the figure on a page; a secondary figure is kept small."""
-    of_four = 4 if is_secondary else 2
-    columns = next(
-        c
-        for c, most in ((1, 1), (2, 2), (3, 3), (of_four, 4), (3, 6), (4, 8), (3, 9), (4, 12))
-        if len(names) <= most
-    )
-    side = min((WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns, _LARGEST)
+def _choose_grid(names: Sequence[str]) -> _Grid:
+    """Return up to four columns, and rows low enough to leave no large gap on the page before."""
+    columns = next(c for c, most in ((1, 1), (2, 2), (3, 3), (4, 4), (3, 6), (4, 12)) if len(names) <= most)
+    side = min((WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns, _LARGEST[columns - 1])
     titles = [tuple(wrap(name, side * POINTS_PER_MM, lines=2, size=SIZE, weight=HEAVY)) for name in names]
     return _Grid(columns=columns, side=side, titles=tuple(titles))
 
 
 def _draw_panel(
-    canvas: Canvas, grid: _Grid, place: int, diagram: _Diagram, common: PanelSettings, *, has_ticks: bool
+    canvas: Canvas, grid: _Grid, place: int, diagram: ViewDiagram, common: PanelSettings, *, has_ticks: bool
 ) -> None:
     left, top = grid.corner(place)
     axes = canvas.panel(left, top, grid.side, grid.side)
     title = "\n".join(grid.titles[place])
     canvas.write(left, top - _NUMBERS, title, va="bottom", size=SIZE, weight=HEAVY)
     _write_numbers(canvas, grid, place, components_of(diagram), common.decimals)
-    is_lowest, is_leftmost = place + grid.columns >= len(grid.titles), place % grid.columns == 0
+    is_leftmost = place % grid.columns == 0
     ticks = list(window_ticks(common.window))
-    set_axis(axes, "x", common.window, ticks, "Forecast probability" if is_lowest else "")
+    set_axis(axes, "x", common.window, ticks, "Forecast probability")
     set_axis(axes, "y", common.window, ticks, "Observed frequency" if is_leftmost else "")
     if not has_ticks:
         axes.set_yticklabels([])
@@ -236,7 +233,7 @@ def describe_views(result: ClassModelResult, kind: str) -> str:
 
 
 def _describe_view(view: ViewResult, kind: str, decimals: int) -> str:
-    mcb, dsc, unc = (format_number(value, decimals) for value in components_of(_diagram(view)))
+    mcb, dsc, unc = (format_number(value, decimals) for value in components_of(diagram_of(view)))
     outside = {
         None: "",
         True: ", the curve leaves the dashed band",

@@ -49,12 +49,20 @@ _DARK = 0.78
 _NAMED = (0.01, 0.1, 0.25, 0.5, 1.0)
 #: All lengths are in millimetres.
 _HIGHEST, _LARGEST, _GAP, _RIGHT, _AXIS_NAME = 200.0, 92.0, 7.0, 2.0, 6.0
+#: Sides of panels on a page: of one beside its caption, and of several.
+_ONE_ON_PAGE, _SEVERAL_ON_PAGE = 54.0, 47.0
+#: Width of a cell in which a number has the usual size.
+_WIDE_CELL, _SMALLEST = 5.4, 6.5
 _WIDEST_LABEL, _LABEL_STEP, _LINE, _KEY = 31.0, 3.3, 4.0, 7.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """Positions of the panels: squares in columns, class labels left of the first and under the last row."""
+    """Positions of the panels: squares in columns, class labels left of the first and under the last row.
+
+    On pages, which may divide the figure between its rows, there are class labels under each row, and numbers
+    in place of labels that do not fit side by side.
+    """
 
     columns: int
     side: float
@@ -62,6 +70,7 @@ class _Grid:
     below: float
     headings: tuple[tuple[str, ...], ...]
     has_key: bool
+    on_page: bool = False
 
     @property
     def rows(self) -> int:
@@ -72,21 +81,29 @@ class _Grid:
         """Return where the labels under the last row of panels end."""
         return self.corner((self.rows - 1) * self.columns)[1] + self.side + self.below
 
+    @property
+    def _heading(self) -> float:
+        return _LINE * max(map(len, self.headings)) + 1.5
+
     def canvas(self) -> Canvas:
         """Return an empty figure of the required size."""
         width = self.left + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
-        return Canvas.of(width, self.bottom + (_KEY if self.has_key else 0.0))
+        canvas = Canvas.of(width, self.bottom + (_KEY if self.has_key else 0.0))
+        if self.on_page:
+            tops = [self.corner(row * self.columns)[1] - self._heading for row in range(self.rows)]
+            canvas.divide(tops)
+        return canvas
 
     def corner(self, place: int) -> tuple[float, float]:
         """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
-        lines = max(map(len, self.headings))
-        top = (row + 1) * (_LINE * lines + 1.5) + row * (self.side + 3.0)
+        below = self.below if self.on_page else 3.0
+        top = (row + 1) * self._heading + row * (self.side + below)
         return self.left + column * (self.side + _GAP), top
 
     def is_lowest(self, place: int) -> bool:
-        """Whether no panel is below."""
-        return place + self.columns >= len(self.headings)
+        """Whether no panel is below, or pages may divide the figure there."""
+        return self.on_page or place + self.columns >= len(self.headings)
 
 
 def confusion(
@@ -123,7 +140,7 @@ def confusion(
         else _count_classes(source, y_prob, sample_weight, classes)
     )
     if ax is None:
-        figure = draw_figure(lambda: _draw_figure(tables, labels))
+        figure = draw_figure(lambda: _draw_figure(tables, labels, _choose_grid(list(tables), labels)))
         return figure.axes[0] if len(tables) == 1 else figure
     if len(tables) > 1:
         raise UsageError(f"One Axes shows one model; got {len(tables)}. Pass one of `class_models`.")
@@ -187,20 +204,29 @@ def _count_decisions(model: PlottedModel, threshold: float) -> FloatArray:
 
 def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> Figure:
     """Draw, for each observed class, the shares of the predicted classes of each model."""
+    tables = {model.model: np.array(model.confusion.counts) for model in models}
+    side = _ONE_ON_PAGE if len(tables) == 1 else _SEVERAL_ON_PAGE
+    is_numbered = not _are_level(labels, side)
+    shown = (
+        [f"{label}  {place}" for place, label in enumerate(_shorten(labels), 1)] if is_numbered else labels
+    )
     with report_style():
-        return _draw_figure({model.model: np.array(model.confusion.counts) for model in models}, labels)
+        return _draw_figure(
+            tables, shown, _choose_page_grid(list(tables), shown, side), is_numbered=is_numbered
+        )
 
 
-def _draw_figure(tables: Mapping[str, FloatArray], labels: Sequence[str]) -> Figure:
-    grid = _choose_grid(list(tables), labels)
+def _draw_figure(
+    tables: Mapping[str, FloatArray], labels: Sequence[str], grid: _Grid, *, is_numbered: bool = False
+) -> Figure:
     canvas = grid.canvas()
     for place, counts in enumerate(tables.values()):
         left, top = grid.corner(place)
         heading = "\n".join(grid.headings[place])
         canvas.write(left, top - 1.5, heading, va="bottom", size=HEADING, weight=HEAVY)
         axes = canvas.panel(left, top, grid.side, grid.side, apart=0)
-        _draw_table(axes, counts)
-        _label_axes(axes, grid, place, labels)
+        _draw_table(axes, counts, grid.side / len(labels))
+        _label_axes(axes, grid, place, labels, is_numbered=is_numbered)
     if grid.has_key:
         _draw_key(canvas, grid)
     return canvas.figure
@@ -227,6 +253,21 @@ def _choose_grid(names: Sequence[str], labels: Sequence[str]) -> _Grid:
     )
 
 
+def _choose_page_grid(names: Sequence[str], labels: Sequence[str], side: float) -> _Grid:
+    """Return rows of two panels, each low enough to leave no large gap on the page before."""
+    label = min(max(map(text_width, labels)) / POINTS_PER_MM, _WIDEST_LABEL + 6.0) + 2.0
+    headings = [wrap(name, side * POINTS_PER_MM, lines=2, size=HEADING, weight=HEAVY) for name in names]
+    return _Grid(
+        columns=min(len(names), 2),
+        side=side,
+        left=_AXIS_NAME + label,
+        below=_AXIS_NAME + 4.5,
+        headings=tuple(map(tuple, headings)),
+        has_key=len(labels) > MOST_NUMBERED,
+        on_page=True,
+    )
+
+
 def _shorten(labels: Sequence[str]) -> list[str]:
     return [shorten_text(label, _WIDEST_LABEL * POINTS_PER_MM) for label in labels]
 
@@ -236,8 +277,11 @@ def _are_level(labels: Sequence[str], side: float) -> bool:
     return max(map(text_width, _shorten(labels))) + 4.0 <= side * POINTS_PER_MM / len(labels)
 
 
-def _draw_table(axes: Axes, counts: FloatArray) -> None:
-    """Draw cells in shades of their share of the row, and a line through rows of classes never observed."""
+def _draw_table(axes: Axes, counts: FloatArray, cell: float = _WIDE_CELL) -> None:
+    """Draw cells in shades of their share of the row, and a line through rows of classes never observed.
+
+    `cell` is their width in millimetres.
+    """
     share, is_observed = _shares(counts)
     size = len(share)
     axes.set_xlim(-0.5, size - 0.5)
@@ -256,7 +300,7 @@ def _draw_table(axes: Axes, counts: FloatArray) -> None:
         axes.plot(x, y, color=QUIET, linewidth=0.6, clip_on=False, zorder=3)
     _mark_diagonal(axes, size)
     if size <= MOST_NUMBERED:
-        _write_numbers(axes, share, counts)
+        _write_numbers(axes, share, counts, SMALL if cell >= _WIDE_CELL else _SMALLEST)
 
 
 def _shares(counts: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -308,24 +352,28 @@ def _mark_diagonal(axes: Axes, size: int) -> None:
         axes.plot(place + corner, place + corner[[0, 0, 1, 2, 0]], color=INK, linewidth=0.6, zorder=4)
 
 
-def _write_numbers(axes: Axes, share: FloatArray, counts: FloatArray) -> None:
+def _write_numbers(axes: Axes, share: FloatArray, counts: FloatArray, size: float) -> None:
     """Write the percentage of the row in each cell that has cases."""
     for y, x in np.argwhere(counts > 0):
         text = format_number(100 * float(share[y, x]), 0)
         colour = PAPER if share[y, x] >= _DARK else INK
-        axes.text(x, y, text, ha="center", va="center_baseline", size=SMALL, color=colour, zorder=5)
+        axes.text(x, y, text, ha="center", va="center_baseline", size=size, color=colour, zorder=5)
 
 
-def _label_axes(axes: Axes, grid: _Grid, place: int, labels: Sequence[str]) -> None:
-    texts = _shorten(labels)
+def _label_axes(
+    axes: Axes, grid: _Grid, place: int, labels: Sequence[str], *, is_numbered: bool = False
+) -> None:
+    """Write the classes beside the rows, and beneath the columns, there as numbers if `is_numbered`."""
+    texts = list(labels) if grid.on_page else _shorten(labels)
     every = max(int(np.ceil(_LABEL_STEP * len(labels) / grid.side)), 1)
     ticks = list(range(0, len(labels), every))
     shown = [texts[tick] for tick in ticks]
     style: dict[str, Any] = {"length": 0.0 if every == 1 else 2.0, "pad": 2.0}
     axes.tick_params(axis="both", **style)
     axes.set_yticks(ticks, shown if place % grid.columns == 0 else [])
-    rotation = 0 if _are_level(labels, grid.side) else 90
-    axes.set_xticks(ticks, shown if grid.is_lowest(place) else [], rotation=rotation)
+    rotation = 0 if is_numbered or _are_level(labels, grid.side) else 90
+    below = [str(tick + 1) for tick in ticks] if is_numbered else shown
+    axes.set_xticks(ticks, below if grid.is_lowest(place) else [], rotation=rotation)
     if place % grid.columns == 0:
         axes.set_ylabel("Observed class")
     if grid.is_lowest(place):

@@ -20,13 +20,24 @@ if TYPE_CHECKING:
 
     Line = tuple[FloatArray, FloatArray]
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
+_LEFT, _TOP, _RIGHT, _HEIGHT = 14.0, 2.0, 3.0, 76.0
+#: Size of a figure beside its caption, and height of its panel.
+_WIDTH_ON_PAGE, _HEIGHT_ON_PAGE = 120.0, 56.0
 
 
 def open_wide() -> SizedAxes:
     """Open a panel as wide as a page."""
-    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT))
+    return _open(WIDTH, _HEIGHT)
+
+
+def open_beside_caption() -> SizedAxes:
+    """Open a panel that leaves room for a caption beside it on a page."""
+    return _open(_WIDTH_ON_PAGE, _HEIGHT_ON_PAGE)
+
+
+def _open(width: float, height: float) -> SizedAxes:
+    canvas = Canvas.of(width, _TOP + height + 12.5)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, width - _LEFT - _RIGHT, height))
 
 
 def name_curves(models: Sequence[PlottedModel], styles: LineStyles) -> list[CurveLabel]:

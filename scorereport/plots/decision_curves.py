@@ -9,7 +9,7 @@ import numpy as np
 from scorereport._utils.formatting import format_number, join_words
 from scorereport._utils.list_rules import COST_INTERVAL
 from scorereport.plots.canvas import fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves, open_wide
+from scorereport.plots.cost_curves import draw_curves, name_curves, open_beside_caption, open_wide
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation
@@ -105,7 +105,7 @@ def _find_interval(source: Any, given: Any) -> Interval:
 def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
     """Draw the mean regret of each model, and of the prevalence forecast, at every cost."""
     with report_style():
-        panel = open_wide()
+        panel = open_beside_caption()
         _draw_regret(panel, models, cost_interval, line_styles(len(models)))
         return panel.figure
 
@@ -113,7 +113,7 @@ def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figur
 def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
     """Draw the net benefit of each model, of treating all and of treating none."""
     with report_style():
-        panel = open_wide()
+        panel = open_beside_caption()
         _draw_decision(panel, models, cost_interval, line_styles(len(models)))
         return panel.figure
 

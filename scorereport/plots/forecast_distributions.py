@@ -94,6 +94,7 @@ def _draw_figure(models: Sequence[PlottedModel], styles: LineStyles) -> Figure:
         peaks = _scales(models)
         note = "" if len(set(peaks)) == 1 else "Each panel has its own vertical scale."
         canvas = Canvas.of(WIDTH, sum(rows) + len(rows) * row_height + (8.0 if note else 4.0))
+        canvas.divide([sum(rows[:row]) + row * row_height for row in range(len(rows))])
         canvas.write(_LEFT, canvas.height, note, va="bottom", size=8, color=MUTED)
         for place, model in enumerate(models):
             row, column = divmod(place, columns)

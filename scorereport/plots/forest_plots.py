@@ -8,7 +8,15 @@ import numpy as np
 
 from scorereport._utils.formatting import format_count, join_words
 from scorereport.errors import UsageError
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, draw_key, key_height, set_axis
+from scorereport.plots.canvas import (
+    POINTS_PER_MM,
+    WIDTH,
+    Canvas,
+    divide_rows,
+    draw_key,
+    key_height,
+    set_axis,
+)
 from scorereport.plots.geometry import even_ticks
 from scorereport.plots.group_measures import (
     MeasureValue,
@@ -56,10 +64,12 @@ class _Rows(NamedTuple):
 def plot_groups(groups: Sequence[GroupResult], measure: str) -> Figure:
     """Draw a measure of all models in each group, with intervals; one row for each group."""
     with report_style():
-        return _draw_forest(groups, measure, line_styles(len(model_names(groups))))
+        return _draw_forest(groups, measure, line_styles(len(model_names(groups))), on_page=True)
 
 
-def _draw_forest(groups: Sequence[GroupResult], measure: str, styles: LineStyles) -> Figure:
+def _draw_forest(
+    groups: Sequence[GroupResult], measure: str, styles: LineStyles, *, on_page: bool = False
+) -> Figure:
     label, names = measure_label(measure, groups), model_names(groups)
     top = key_height(names, WIDTH) + 2.0 + _HEADS
     rows = _lay_out(groups, names, measure, _HIGHEST - top - _AXIS)
@@ -69,6 +79,8 @@ def _draw_forest(groups: Sequence[GroupResult], measure: str, styles: LineStyles
     axes = canvas.panel(left, top, WIDTH - left - 3.0, rows.total, apart=2)
     limits = value_limits(rows.values, measure)
     set_axis(axes, "x", limits, list(even_ticks(*limits)), label)
+    if on_page and divide_rows(canvas, top, rows.height, len(groups)):
+        axes.tick_params(axis="x", labeltop=True)  # the scale is seen on the first and on the last page
     axes.set_ylim(len(groups) - 0.5, -0.5)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)

@@ -13,16 +13,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.curves.fitted import Histogram, ReliabilityCurve
     from scorereport.curves.murphy import MurphyCurve, RegretCurve
     from scorereport.reliability.bands import Band
+
+
+class HasCurves(Protocol):
+    """Reliability curve and histogram of a diagram."""
+
+    @property
+    def reliability(self) -> ReliabilityCurve:
+        """The reliability curve."""
+
+    @property
+    def histogram(self) -> Histogram:
+        """The histogram of the forecasts."""
 
 
 class HasForecasts(Protocol):
     """A model, or a fit, with its curves."""
 
     @property
-    def curves(self) -> ModelCurves:
-        """All curves of the model."""
+    def curves(self) -> HasCurves:
+        """Its curves, among them these."""
 
 
 #: Greatest shift of a line on paper when points are left out, in points.
@@ -126,7 +139,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.results.model_records import ModelCurves
 
     Window = tuple[float, float]
 

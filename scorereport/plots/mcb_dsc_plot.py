@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results.model_records import ModelResult
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 16.0, 6.0, 132.0, 82.0
+_LEFT, _TOP, _RIGHT, _BELOW = 16.0, 6.0, 12.0, 13.0
+#: Width of a figure and height of its panel; on a page, they leave room for a caption beside the figure.
+_SIZE, _SIZE_ON_PAGE = (WIDTH, 82.0), (120.0, 54.0)
 _NOTE_LINE = 3.8
 
 
@@ -95,20 +97,23 @@ def plot_components(models: Sequence[ModelResult], score: str = "brier") -> Figu
     points = _points(models, score, styles)
     with report_style():
         notes = _lines_on_infinite(points)
-        panel, canvas = _open_canvas(len(notes))
+        panel, canvas = _open_canvas(_SIZE_ON_PAGE, len(notes))
         _draw_points(panel, points, styles)
         for line, text in enumerate(notes):
-            canvas.write(_LEFT, _TOP + _HEIGHT + 13.0 + line * _NOTE_LINE, text, size=SMALL, color=MUTED)
+            top = canvas.height - (len(notes) - line) * _NOTE_LINE
+            canvas.write(_LEFT, top, text, size=SMALL, color=MUTED)
         return canvas.figure
 
 
-def _open_canvas(notes: int) -> tuple[SizedAxes, Canvas]:
-    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 13.0 + _NOTE_LINE * notes)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT, apart=4)), canvas
+def _open_canvas(size: tuple[float, float], notes: int = 0) -> tuple[SizedAxes, Canvas]:
+    """Open a panel that leaves room for the lines of notes below it."""
+    width, height = size[0], size[1] - _NOTE_LINE * notes
+    canvas = Canvas.of(width, _TOP + size[1] + _BELOW)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, width - _LEFT - _RIGHT, height, apart=4)), canvas
 
 
 def _open_panel() -> SizedAxes:
-    return _open_canvas(0)[0]
+    return _open_canvas(_SIZE)[0]
 
 
 def _draw_points(panel: SizedAxes, points: Sequence[_Point], styles: LineStyles) -> None:
@@ -219,7 +224,7 @@ def _cross(point: _Point) -> list[tuple[FloatArray, FloatArray]]:
 
 def _lines_on_infinite(points: Sequence[_Point]) -> list[str]:
     text = _on_infinite(points)
-    return wrap(text, (WIDTH - _LEFT) * POINTS_PER_MM, lines=6) if text else []
+    return wrap(text, (_SIZE_ON_PAGE[0] - _LEFT) * POINTS_PER_MM, lines=4) if text else []
 
 
 def _on_infinite(points: Sequence[_Point]) -> str:

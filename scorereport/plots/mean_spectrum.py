@@ -48,7 +48,7 @@ def plot_spectrum(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
 
 
 def _set_axes(axes: Axes, grid: PanelGrid, place: int, limits: tuple[float, float]) -> None:
-    set_axis(axes, "x", (-2.0, 2.0), (-2, -1, 0, 1, 2), "Exponent m" if grid.is_lowest(place) else "")
+    set_axis(axes, "x", (-2.0, 2.0), (-2, -1, 0, 1, 2), "Exponent m")
     label = "Generalised mean" if grid.is_leftmost(place) else ""
     set_axis(axes, "y", limits, list(even_ticks(*limits)), label)
     if not grid.is_leftmost(place):

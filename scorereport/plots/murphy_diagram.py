@@ -10,7 +10,7 @@ import numpy as np
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves, open_wide
+from scorereport.plots.cost_curves import draw_curves, name_curves, open_beside_caption, open_wide
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation, name_forecasts
@@ -62,7 +62,7 @@ def murphy(
 def plot_murphy(models: Sequence[ModelResult]) -> Figure:
     """Draw the mean elementary score of each model, and of the prevalence forecast, at every cost."""
     with report_style():
-        panel = open_wide()
+        panel = open_beside_caption()
         _draw_murphy(panel, models, line_styles(len(models)))
         return panel.figure
 
@@ -197,7 +197,9 @@ def _draw_pairs(differences: Sequence[MurphyDifference], style: LineStyles) -> F
     shown = differences[:_MOST_PANELS]
     columns = min(len(shown), 2)
     width = (WIDTH - _SMALL_LEFT - _RIGHT - (columns - 1) * _GAP) / columns
-    canvas = Canvas.of(WIDTH, -(-len(shown) // columns) * _ROW + 5.0)
+    rows = -(-len(shown) // columns)
+    canvas = Canvas.of(WIDTH, rows * _ROW + 5.0)
+    canvas.divide([row * _ROW for row in range(rows)])
     reach = _reach(shown)
     for place, difference in enumerate(shown):
         row, column = divmod(place, columns)

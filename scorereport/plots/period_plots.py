@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import GroupResult
 
 _LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT = 15.0, 2.0, 142.0, 66.0
+_HEIGHT_ON_PAGE = 48.0
 
 
 def trend(
@@ -96,14 +97,14 @@ def _find_windows(source: Any) -> tuple[GroupResult, ...]:
 def plot_windows(windows: Sequence[GroupResult], measure: str) -> Figure:
     """Draw a measure of all models over the periods, in their order, with intervals."""
     with report_style():
-        panel = _open_wide()
+        panel = _open_wide(_HEIGHT_ON_PAGE)
         _draw_windows(panel, windows, measure, line_styles(len(model_names(windows))))
         return panel.figure
 
 
-def _open_wide() -> SizedAxes:
-    canvas = Canvas.of(WIDTH, _TOP + _PANEL_HEIGHT + 12.5)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT))
+def _open_wide(height: float = _PANEL_HEIGHT) -> SizedAxes:
+    canvas = Canvas.of(WIDTH, _TOP + height + 12.5)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _PANEL_WIDTH, height))
 
 
 def _draw_windows(panel: SizedAxes, windows: Sequence[GroupResult], measure: str, styles: LineStyles) -> None:

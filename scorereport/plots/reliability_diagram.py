@@ -21,6 +21,7 @@ from scorereport.plots.canvas import (
     fill_outline,
     set_axis,
     small_panels,
+    square_side,
     write_placeholder,
 )
 from scorereport.plots.geometry import UNIT, choose_window, simplify, window_ticks
@@ -61,11 +62,15 @@ _HIGHEST = 208.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """Positions of the panels: squares in columns, with a heading above each row."""
+    """Positions of the panels: squares in columns, with a heading above each row.
+
+    On pages, which may divide the figure between its rows, each row has its own labels of the axes.
+    """
 
     columns: int
     side: float
     headings: tuple[float, ...]
+    on_page: bool = False
 
     @property
     def width(self) -> float:
@@ -73,11 +78,12 @@ class _Grid:
 
     @property
     def height(self) -> float:
-        return self.top(len(self.headings)) + _AXIS_LABEL
+        return self.top(len(self.headings)) + (0.0 if self.on_page else _AXIS_LABEL)
 
     def top(self, row: int) -> float:
         """Return where a row begins, including its heading."""
-        return _TOP + sum(self.headings[:row]) + row * (_UNDER_HEADING + self.side + _UNDER_PANEL)
+        below = _UNDER_PANEL + (_AXIS_LABEL if self.on_page else 0.0)
+        return _TOP + sum(self.headings[:row]) + row * (_UNDER_HEADING + self.side + below)
 
     def corner(self, place: int) -> tuple[float, float]:
         """Return left and top of the panel at a place."""
@@ -119,7 +125,7 @@ def reliability(  # all but the data are keywords
     styles = line_styles(len(models), keywords, labels=labels)
     common = _common_settings(models, prevalence_of(models[0]), find_kind(band))
     if ax is None:
-        figure = draw_figure(lambda: _draw_grid(models, common, styles), styles.chosen)
+        figure = draw_figure(lambda: _draw_grid(models, common, styles, _choose_grid(models)), styles.chosen)
         return figure.axes[0] if len(models) == 1 else figure
     with open_axes(ax, styles.chosen, is_square=True) as panel:
         _set_panel_axes(ax, common.window)
@@ -129,8 +135,10 @@ def reliability(  # all but the data are keywords
 
 def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Figure:
     """Draw the reliability diagram of each model in its own panel, all with the same axes."""
+    columns, side = square_side([model.model for model in models])
     with report_style():
-        return _draw_grid(models, _common_settings(models, prevalence), line_styles(len(models)))
+        grid = _with_headings(models, columns, side, on_page=True)
+        return _draw_grid(models, _common_settings(models, prevalence), line_styles(len(models)), grid)
 
 
 def _common_settings(
@@ -140,12 +148,14 @@ def _common_settings(
     return PanelSettings(choose_window(models), prevalence, decimals, band)
 
 
-def _draw_grid(models: Sequence[PlottedModel], common: PanelSettings, styles: LineStyles) -> Figure:
-    grid = _choose_grid(models)
+def _draw_grid(
+    models: Sequence[PlottedModel], common: PanelSettings, styles: LineStyles, grid: _Grid
+) -> Figure:
     canvas = Canvas.of(grid.width, grid.height)
+    canvas.divide([grid.top(row) for row in range(len(grid.headings))])
     for place in range(len(models)):
         _draw_panel(canvas, grid, place, models, common, styles)
-    if len(models) % grid.columns and grid.columns == 2:
+    if len(models) % grid.columns and grid.columns == 2 and not grid.on_page:
         write_guide(canvas, grid.corner(len(models)), grid.side, models)
     return canvas.figure
 
@@ -182,16 +192,22 @@ def _choose_grid(models: Sequence[PlottedModel]) -> _Grid:
     if len(models) == 1:
         return _with_headings(models, 1, 103.0)
     columns = 2 if len(models) <= 6 else 3
-    widest = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
     rows = -(-len(models) // columns)
     room = _HIGHEST / rows - _UNDER_HEADING - _UNDER_PANEL - _LINE_OF_HEADING - _AXIS_LABEL / rows
-    return _with_headings(models, columns, max(min(widest, room), 40.0))
+    return _with_headings(models, columns, max(min(_widest(columns), room), 40.0))
 
 
-def _with_headings(models: Sequence[PlottedModel], columns: int, side: float) -> _Grid:
+def _widest(columns: int) -> float:
+    return (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+
+
+def _with_headings(
+    models: Sequence[PlottedModel], columns: int, side: float, *, on_page: bool = False
+) -> _Grid:
     lines = [len(_heading(model, side)) for model in models]
     rows = [max(lines[start : start + columns]) for start in range(0, len(lines), columns)]
-    return _Grid(columns=columns, side=side, headings=tuple(_LINE_OF_HEADING * n for n in rows))
+    headings = tuple(_LINE_OF_HEADING * n for n in rows)
+    return _Grid(columns=columns, side=side, headings=headings, on_page=on_page)
 
 
 def _heading(model: PlottedModel, side: float) -> list[str]:
@@ -210,7 +226,8 @@ def _draw_panel(
     axes = canvas.panel(left, top, grid.side, grid.side)
     text = "\n".join(_heading(models[place], grid.side))
     canvas.write(left, top - _UNDER_HEADING, text, va="bottom", size=HEADING, weight=HEAVY)
-    is_lowest, is_leftmost = place + grid.columns >= len(models), place % grid.columns == 0
+    is_lowest = grid.on_page or place + grid.columns >= len(models)
+    is_leftmost = place % grid.columns == 0
     _set_panel_axes(axes, common.window)
     if not is_lowest:
         axes.set_xlabel("")
@@ -294,8 +311,7 @@ def plot_flexible(models: Sequence[ModelResult]) -> Figure:
         canvas = grid.canvas()
         for place, model in enumerate(models):
             axes, ticks = grid.panel(canvas, place), list(window_ticks(window))
-            label = "Forecast probability" if grid.is_lowest(place) else ""
-            set_axis(axes, "x", window, ticks, label)
+            set_axis(axes, "x", window, ticks, "Forecast probability")
             set_axis(axes, "y", window, ticks, "Event probability" if grid.is_leftmost(place) else "")
             if not grid.is_leftmost(place):
                 axes.set_yticklabels([])

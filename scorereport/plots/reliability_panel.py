@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.curves.fitted import Histogram, ReliabilityCurve
-    from scorereport.plots.geometry import Window
+    from scorereport.plots.geometry import HasCurves, Window
     from scorereport.reliability.bands import Band
     from scorereport.results.model_records import ModelScores
 
@@ -50,18 +49,6 @@ _BARS = 0.13
 _BOX = (56.0, 33.0)
 #: Panels with a shorter side have no room for the numbers.
 _LEAST_FOR_NUMBERS = 2 * _BOX[0]
-
-
-class HasCurves(Protocol):
-    """Reliability curve and histogram of a diagram."""
-
-    @property
-    def reliability(self) -> ReliabilityCurve:
-        """The reliability curve."""
-
-    @property
-    def histogram(self) -> Histogram:
-        """The histogram of the forecasts."""
 
 
 class HasDiagram(Protocol):

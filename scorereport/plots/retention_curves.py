@@ -32,7 +32,7 @@ _LEFT, _RIGHT, _GAP = 10.5, 3.0, 11.5
 _KEY_ROW, _SAMPLE, _AFTER_SAMPLE, _BETWEEN = 4.6, 7.0, 1.5, 5.0
 _LINE, _MODEL, _UNDER_KEY, _UNDER_HEADING, _UNDER_PANEL, _AXIS_LABEL = 3.8, 6.0, 3.0, 2.0, 7.5, 4.5
 #: Greatest height of a panel, as a share of its width and in millimetres.
-_SHAPE, _HIGHEST = 0.8, 56.0
+_SHAPE, _HIGHEST, _HIGHEST_ON_PAGE = 0.8, 56.0, 38.0
 #: Height of all rows of panels that leaves room for the caption on a page, and least height of a panel.
 _ROOM, _LOWEST = 196.0, 20.0
 #: Opacity of the bands of all scores where they overlap.
@@ -51,14 +51,15 @@ class _Grid:
 
     @property
     def bottom(self) -> float:
-        return self._start(len(self.headings)) + _AXIS_LABEL
+        return self.start(len(self.headings)) + _AXIS_LABEL
 
     def corner(self, place: int) -> tuple[float, float]:
         """Return left and top of the panel at a place."""
         row, column = divmod(place, self.columns)
-        return _LEFT + column * (self.width + _GAP), self._start(row) + self.headings[row]
+        return _LEFT + column * (self.width + _GAP), self.start(row) + self.headings[row]
 
-    def _start(self, row: int) -> float:
+    def start(self, row: int) -> float:
+        """Return where a row begins, including its heading."""
         return self.top + sum(self.headings[:row]) + row * (self.height + _UNDER_PANEL)
 
 
@@ -94,7 +95,10 @@ def retention(
         raise UsageError(f"`metric` must be one of {join_words(known)}; got {metric!r}.")
     if ax is None:
         metrics = known if metric is None else [metric]
-        figure = draw_figure(lambda: _draw_figure(models, metrics, styles), styles.chosen)
+        figure = draw_figure(
+            lambda: _draw_figure(models, metrics, styles, _choose_grid(models, metrics, _HIGHEST)),
+            styles.chosen,
+        )
         return figure.axes[0] if len(figure.axes) == 1 else figure
     if len(models) > 1:
         raise UsageError(f"One Axes shows one model; got {len(models)}. Pass one of `class_models`.")
@@ -120,12 +124,16 @@ def _find_models(source: Any) -> tuple[ClassModelResult, ...]:
 def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
     """Draw each metric on the retained cases against the share of cases set aside, for every score."""
     with report_style():
-        return _draw_figure(models, _metrics(models), line_styles(len(_scores(models))))
+        metrics = _metrics(models)
+        grid = _choose_grid(models, metrics, _HIGHEST_ON_PAGE)
+        return _draw_figure(models, metrics, line_styles(len(_scores(models))), grid)
 
 
-def _draw_figure(models: Sequence[ClassModelResult], metrics: Sequence[str], styles: LineStyles) -> Figure:
-    grid = _choose_grid(models, metrics)
+def _draw_figure(
+    models: Sequence[ClassModelResult], metrics: Sequence[str], styles: LineStyles, grid: _Grid
+) -> Figure:
     canvas = Canvas.of(WIDTH, grid.bottom)
+    canvas.divide([grid.start(row) for row in range(len(grid.headings))])
     _draw_key(canvas, _scores(models), styles)
     panels = [(model, metric) for model in models for metric in metrics]
     for place, (model, metric) in enumerate(panels):
@@ -154,7 +162,7 @@ def _of_metric(models: Sequence[ClassModelResult], metric: str) -> list[Retentio
     return [band for model in models for band in model.retention if band.metric == metric]
 
 
-def _choose_grid(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> _Grid:
+def _choose_grid(models: Sequence[ClassModelResult], metrics: Sequence[str], highest: float) -> _Grid:
     """Return a grid with a row for each model; four metrics of one model in two rows."""
     columns = 2 if len(models) == 1 and len(metrics) == 4 else len(metrics)
     rows = -(-len(models) * len(metrics) // columns)
@@ -164,7 +172,7 @@ def _choose_grid(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> 
     others = first if len(models) == 1 else _above(models) + _UNDER_HEADING
     headings = (first, *[others] * (rows - 1))
     room = (_ROOM - sum(headings)) / rows - _UNDER_PANEL
-    height = max(min(_SHAPE * width, _HIGHEST, room), _LOWEST)
+    height = max(min(_SHAPE * width, highest, room), _LOWEST)
     top = _key_rows(_scores(models))[-1][0][1] + _KEY_ROW + _UNDER_KEY
     return _Grid(columns=columns, width=width, height=height, top=top, headings=headings)
 

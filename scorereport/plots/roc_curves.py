@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
 
-_SIDE, _LEFT, _TOP, _RIGHT = 103.0, 13.0, 2.0, 3.0
+_SIDE, _SIDE_ON_PAGE, _LEFT, _TOP, _RIGHT = 103.0, 58.0, 13.0, 2.0, 3.0
 _DIAGONAL = (np.array(UNIT), np.array(UNIT))
 _ONE_CLASS = "A ROC curve requires events and non-events; these data have only one of them."
 _NO_PROFILE = "A cumulative accuracy profile requires events and non-events."
@@ -61,14 +61,14 @@ def roc(
 def plot_roc(models: Sequence[ModelResult]) -> Figure:
     """Draw the ROC curves of all models, with thin lines for their concave hulls."""
     with report_style():
-        panel = _open_square()
+        panel = _open_square(_SIDE_ON_PAGE)
         _draw_roc(panel, models, line_styles(len(models)))
         return panel.figure
 
 
-def _open_square() -> SizedAxes:
-    canvas = Canvas.of(_LEFT + _SIDE + _RIGHT, _TOP + _SIDE + 12.5)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _SIDE, _SIDE))
+def _open_square(side: float = _SIDE) -> SizedAxes:
+    canvas = Canvas.of(_LEFT + side + _RIGHT, _TOP + side + 12.5)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, side, side))
 
 
 def _draw_roc(panel: SizedAxes, models: Sequence[PlottedModel], lines: LineStyles) -> None:

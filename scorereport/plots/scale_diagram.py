@@ -12,7 +12,6 @@ from scorereport.plots.canvas import POINTS_PER_MM, set_axis, square_panels
 from scorereport.plots.geometry import UNIT, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import (
-    HEADING,
     INK,
     MUTED,
     ON_PAPER,
@@ -22,7 +21,7 @@ from scorereport.plots.style import (
     model_style,
     report_style,
 )
-from scorereport.plots.text import drop_zero, format_probability, join_sentences, text_width, wrap
+from scorereport.plots.text import drop_zero, format_probability, join_sentences, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.scale_results import ScaledModel, ScaleResult
-    from scorereport.plots.canvas import Canvas
     from scorereport.plots.geometry import Window
     from scorereport.plots.label_placement import Line
     from scorereport.plots.style import ModelStyle
@@ -239,7 +237,7 @@ def plot_scale(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
             set_scale_axes(
                 axes,
                 window,
-                x_label="Source probability" if grid.is_lowest(place) else "",
+                x_label="Source probability",
                 y_label="Model probability" if grid.is_leftmost(place) else "",
             )
             if not grid.is_leftmost(place):
@@ -247,50 +245,7 @@ def plot_scale(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
             ScalePanel(
                 axes, grid.width * POINTS_PER_MM, results, model_style(first + place), window, largest
             ).draw()
-        if grid.has_spare:
-            _write_guide(canvas, grid.corner(len(models)), grid.width)
         return canvas.figure
-
-
-_GUIDE = (
-    (
-        "bubble",
-        "Bin with equal numbers of pairs of case and class; its area is its share of the observed outcomes",
-    ),
-    ("outline", "CORP block: a step of the isotonic fit; area as above"),
-    ("accuracy", "Accuracy (geometric mean), between robustness (below) and decisiveness (above)"),
-    ("diagonal", "Model and source agree"),
-)
-
-
-def _write_guide(canvas: Canvas, corner: tuple[float, float], side: float) -> None:
-    """Write a guide to the symbols in the place of an unused panel."""
-    left, top = corner
-    canvas.write(left + 4, top + 4, "How to read", va="bottom", size=HEADING, color=MUTED)
-    y = top + 8.0
-    for kind, text in _GUIDE:
-        lines = wrap(text, (side - 17) * POINTS_PER_MM, lines=4)
-        _draw_sample(canvas, left + 8, y + 1.6, kind)
-        canvas.write(left + 16, y, "\n".join(lines), size=SMALL, color=MUTED)
-        y += 3.5 * len(lines) + 4.0
-
-
-def _draw_sample(canvas: Canvas, x: float, y: float, kind: str) -> None:
-    look = model_style(0)
-    if kind == "diagonal":
-        canvas.line((x - 4, y + 1.5), (x + 4, y - 1.5), color=MUTED, linewidth=0.6)
-    elif kind == "accuracy":
-        canvas.line((x - 4, y + 1.5), (x + 4, y - 1.5), color=INK, linewidth=1.1)
-        for (marker, size), shift in zip(MEAN_MARKERS.values(), (-4.0, 0.0, 4.0), strict=True):
-            at = (x + shift, y - shift * 1.5 / 4)
-            canvas.line(
-                at, at, linestyle="none", marker=marker, markersize=size, color=INK, mec=PAPER, mew=0.6
-            )
-    else:
-        fill = lighten(look.colour, 0.35) if kind == "bubble" else "none"
-        edge = 0.0 if kind == "bubble" else 0.7
-        style: dict[str, Any] = {"mfc": fill, "mec": look.colour, "mew": edge, "linestyle": "none"}
-        canvas.line((x, y), (x, y), marker="o", markersize=9, **style)
 
 
 def describe_scale(models: Sequence[ScaledModel]) -> str:

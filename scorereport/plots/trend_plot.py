@@ -116,6 +116,7 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
         )
         row = _ABOVE + height + _BELOW
         canvas = Canvas.of(WIDTH, len(measures) * row + _DATES)
+        canvas.divide([place * row for place in range(len(measures))])
         for place, measure in enumerate(measures):
             axes = canvas.panel(_LEFT, place * row + _ABOVE, _PANEL, height)
             _write_heading(canvas, measure, place * row)

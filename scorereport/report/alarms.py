@@ -17,7 +17,7 @@ from scorereport.evaluation.notes import find_refuted_note
 from scorereport.evaluation.subgroups import count_classes, has_one_class
 from scorereport.inference.components import FEW_EVENTS, FewCases
 from scorereport.inference.mean_errors import describe_few_clusters
-from scorereport.report.finding_records import Consequence, Finding
+from scorereport.report.finding_records import DO_NOT_USE, MODELS, Consequence, Finding
 from scorereport.report.tables.table import area_text, score_label, skill_text
 from scorereport.results.class_records import THRESHOLD
 from scorereport.results.model_records import ModelResult
@@ -74,6 +74,7 @@ def _find_inverted_ranking(result: ModelResult | ClassModelResult, caution: str)
             f"class swapped?{caution}",
             see="auc" if isinstance(result, ModelResult) else "labels",
             consequence=Consequence.INVERTED_RANKING,
+            action=f"Check whether {MODELS} has the probability of the event or of its opposite.",
             model=result.model,
             tone="bad",
         )
@@ -100,6 +101,7 @@ def _find_negative_skill(
             f"{inside_sentence(score_label(score.name))}, {skill_text(score, evaluation.kind)}.{caution}",
             see="scores",
             consequence=Consequence.WORSE_THAN_NO_MODEL,
+            action=DO_NOT_USE,
             model=result.model,
             tone="bad",
         )
@@ -113,6 +115,7 @@ def _find_infinite_score(result: ModelResult | ClassModelResult, evaluation: Eva
             text=find_refuted_note(evaluation.notes, result.model) or plain,
             see="scores",
             consequence=Consequence.INFINITE_SCORE,
+            action=f"Examine the forecasts of {MODELS} that were certain and wrong, and avoid 0 and 1.",
             model=result.model,
             tone="bad",
         )
@@ -126,6 +129,7 @@ def _find_labels(result: ModelResult | ClassModelResult) -> Iterator[Finding]:
             text=f"The forecasts of {result.model} are only 0 and 1: are they predicted classes instead of "
             "probabilities?",
             see="forecasts",
+            action=f"Evaluate the probabilities of {MODELS}, not predicted classes.",
             consequence=Consequence.QUESTIONABLE_INPUT,
             model=result.model,
             tone="bad",
@@ -154,6 +158,7 @@ def _find_same_forecasts(evaluation: Evaluation) -> Iterator[Finding]:
         yield Finding(
             text=f"The forecasts of {names} are the same: was one column used twice?",
             see="scores",
+            action=f"Check the columns of {names}.",
             consequence=Consequence.QUESTIONABLE_INPUT,
             tone="bad",
         )
@@ -187,7 +192,13 @@ def _find_few_cases(evaluation: Evaluation) -> Iterator[Finding]:
     """State that there is one class only, or that cases of a class, or clusters, are few."""
     few = _describe_one_class(evaluation) or _describe_few_cases(evaluation)
     for text in filter(None, (few, _describe_clusters(evaluation))):
-        yield Finding(text=text, see="section_data", consequence=Consequence.TOO_FEW_CASES, tone="bad")
+        yield Finding(
+            text=text,
+            see="section_data",
+            consequence=Consequence.TOO_FEW_CASES,
+            tone="bad",
+            action="Collect more cases before a decision.",
+        )
 
 
 def _describe_clusters(evaluation: Evaluation) -> str:
@@ -251,6 +262,9 @@ def _find_groups_of_one_class(column: str, groups: Sequence[GroupResult]) -> Ite
     yield Finding(
         text=f"{stated[0].upper()}{stated[1:]}",
         see="section_groups",
+        action=f"Collect cases of both outcomes in all groups of {column}."
+        if is_binary
+        else f"Collect cases of all classes in all groups of {column}.",
         consequence=Consequence.GROUPS_SERVED_WORSE,
         tone="open",
     )

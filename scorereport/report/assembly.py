@@ -42,6 +42,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
     sections = _number_sections(_describe_sections(included, report, values))
     leave_out_repeats(sections, report.evaluation.kind)
     labels = _number_parts(sections)
+    _place_findings(sections)
     return {
         "title": name_report(report),
         "created": report.provenance.time,
@@ -108,6 +109,14 @@ def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str
             part |= {"id": f"{kind}-{counts[kind]}", "name": f"{kind.capitalize()} {counts[kind]}"}
             labels[key] = {"text": part["name"], "id": part["id"]}
     return labels
+
+
+def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
+    """Give each section the findings that have no room in the summary and refer to it or to its parts."""
+    others = [finding for section in sections for finding in section.get("other_findings", ())]
+    for section in sections:
+        own = {*section["parts"], f"section_{section['name']}"}
+        section["findings_here"] = [finding for finding in others if finding.see in own]
 
 
 def _describe_extent(report: Report, values: Mapping[str, Any]) -> list[str]:

@@ -9,11 +9,13 @@ with anything else is left to WeasyPrint.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from scorereport.plots.canvas import BREAKS
 from scorereport.report.svg_geometry import (
     IDENTITY,
     NUMBER,
@@ -56,7 +58,7 @@ _INITIAL = {
 }
 #: Attributes by element; `opacity` is not inherited, and applies to an element as a whole.
 _ATTRIBUTES = {
-    "svg": {"width", "height", "viewBox", "version"},
+    "svg": {"width", "height", "viewBox", "version", BREAKS},
     "g": {"id", "style", "transform", "clip-path"},
     "path": {"id", "d", "style", "transform", "clip-path"},
     "use": {_HREF, "x", "y", "style", "transform"},
@@ -91,7 +93,8 @@ class _Opacity:
 class FigureDrawing:
     """A figure that draws itself on a page of WeasyPrint, in place of an image.
 
-    `glyphs` has the names of the glyphs in the document; the figures of a document share it.
+    `glyphs` has the names of the glyphs in the document; the figures of a document share it. `view` is the
+    size of what is shown, and `top` what is left out above it; at `breaks`, pages may divide the figure.
     """
 
     width: float
@@ -99,6 +102,16 @@ class FigureDrawing:
     view: tuple[float, float]
     operators: Operators = field(repr=False)
     glyphs: dict[_Glyph, str] = field(repr=False)
+    top: float = 0.0
+    breaks: tuple[float, ...] = ()
+
+    def divide(self) -> list[FigureDrawing]:
+        """Return the rows of the figure, each as a figure; the figure alone if it has no breaks."""
+        unit = self.height / self.view[1]
+        return [
+            replace(self, top=top, view=(self.view[0], end - top), height=unit * (end - top), breaks=())
+            for top, end in pairwise((0.0, *self.breaks, self.view[1]))
+        ]
 
     def get_intrinsic_size(self, _resolution: float, _font_size: float) -> tuple[float, float, float]:
         """Return width and height in CSS pixels, and their ratio."""
@@ -112,6 +125,8 @@ class FigureDrawing:
         stream.stream.append(
             f"0 0 {format_plain_number(self.view[0])} {format_plain_number(self.view[1])} re W n".encode()
         )
+        if self.top:
+            stream.transform(1, 0, 0, 1, 0, -self.top)
         for operator in self.operators:
             if operator is _SAVE:
                 stream.push_state()
@@ -145,11 +160,17 @@ def read_drawing(svg: bytes, glyphs: dict[_Glyph, str]) -> FigureDrawing | None:
         if (left, top) != (0, 0) or len(view) != 2 or min(view) <= 0:
             return None
         sizes = [read_length(root.get(name, "")) for name in ("width", "height")]
+        breaks = tuple(map(float, root.get(BREAKS, "").split()))
         operators = [part for part in _Reader(root).draw_children(root, _INITIAL) if part != b""]
     except (ElementTree.ParseError, ValueError, KeyError):
         return None
     return FigureDrawing(
-        width=sizes[0], height=sizes[1], view=(view[0], view[1]), operators=operators, glyphs=glyphs
+        width=sizes[0],
+        height=sizes[1],
+        view=(view[0], view[1]),
+        operators=operators,
+        glyphs=glyphs,
+        breaks=breaks,
     )
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
+from scorereport._utils.formatting import join_some
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+#: Stands in an action for the models that it is about.
+MODELS = "{models}"
+DO_NOT_USE = f"Do not use {MODELS} in the present form."
+#: Most models that an action names; further ones are counted.
+_MOST_NAMED = 3
+#: Most findings with the same consequence on a page that has others to state.
+_MOST_ALIKE = 3
 
 
 class Consequence(IntEnum):
@@ -32,7 +43,10 @@ class Consequence(IntEnum):
 class Finding:
     """A sentence, the key of the part that shows it, consequence and tone, and the model if it has one.
 
-    Of miscalibrated models, the one with the largest `size` comes first.
+    `action` says what to do about it, in a sentence that may contain `MODELS` in place of the name of the
+    model; it is empty if nothing is to be done. Of findings with the same
+    consequence, the one with the largest `size` comes first. `is_kept` marks those that answer what
+    every reader asks: which model is best, whether it is calibrated, and whether groups differ.
     """
 
     text: str
@@ -41,6 +55,8 @@ class Finding:
     tone: str = "plain"
     model: str = ""
     size: float = 0.0
+    action: str = ""
+    is_kept: bool = False
 
 
 def name_models(findings: Iterable[Finding], consequence: Consequence) -> set[str]:
@@ -51,3 +67,28 @@ def name_models(findings: Iterable[Finding], consequence: Consequence) -> set[st
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Sort findings by their consequence and size; others keep their order."""
     return sorted(findings, key=lambda finding: (finding.consequence, -finding.size))
+
+
+def choose_findings(findings: Sequence[Finding], most: int) -> tuple[Finding, ...]:
+    """Return the findings for a page, in their order: those that are kept always, and the gravest.
+
+    Of findings with the same consequence, at most `_MOST_ALIKE` are chosen, as long as there are others.
+    """
+    alike: Counter[Consequence] = Counter()
+    first, later = list[Finding](), list[Finding]()
+    for finding in findings:
+        alike[finding.consequence] += 1
+        (first if alike[finding.consequence] <= _MOST_ALIKE else later).append(finding)
+    kept = [finding for finding in findings if finding.is_kept][:most]
+    others = [finding for finding in (*first, *later) if not finding.is_kept]
+    chosen = [*others[: most - len(kept)], *kept]
+    return tuple(finding for finding in findings if finding in chosen)
+
+
+def list_actions(findings: Iterable[Finding]) -> list[str]:
+    """Return what to do about the findings, the most urgent first, each action once for all its models."""
+    models: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.action and finding.model not in models.setdefault(finding.action, []):
+            models[finding.action].append(finding.model)
+    return [action.replace(MODELS, join_some(names, _MOST_NAMED)) for action, names in models.items()]

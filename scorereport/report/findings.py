@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,25 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport._utils.rounding import first_lowest
-from scorereport.configuration.judgement import find_alpha
-from scorereport.configuration.limit_verdicts import LimitVerdict
+from scorereport.configuration.judgement import DEPENDENCE_CAUTION, find_alpha, format_judgement
+from scorereport.configuration.limit_records import MeasurePart
+from scorereport.configuration.limit_verdicts import LimitVerdict, split_groups
+from scorereport.configuration.measure_limits import known_measure
 from scorereport.evaluation.notes import find_time_note
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
-from scorereport.report.finding_records import Consequence, Finding, name_models, sort_findings
+from scorereport.report.finding_records import (
+    DO_NOT_USE,
+    MODELS,
+    Consequence,
+    Finding,
+    name_models,
+    sort_findings,
+)
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
+from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
@@ -37,7 +48,7 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import ModelResult, ScoreValue
+    from scorereport.results.model_records import Heterogeneity, ScoreValue
 
 #: Verdicts on limits that are findings, with their tone and consequence.
 _LIMIT_FINDINGS = {
@@ -47,11 +58,36 @@ _LIMIT_FINDINGS = {
 }
 #: Most views that are named; further ones are counted.
 _MOST_NAMED = 3
-#: Verbs for the number of groups with each verdict.
-_GROUP_VERBS = {
-    LimitVerdict.FAIL: "fails",
-    LimitVerdict.INCONCLUSIVE: "is inconclusive",
-    LimitVerdict.WARN: "gives a warning",
+#: Sections that show the numbers of a part of an evaluation; the others are in the section on performance.
+_SECTIONS = {
+    MeasurePart.MISCALIBRATION: "calibration",
+    MeasurePart.LINE: "calibration",
+    MeasurePart.ERROR: "calibration",
+    MeasurePart.GRADES: "calibration",
+    MeasurePart.DISCRIMINATION: "decomposition",
+    MeasurePart.UNCERTAINTY: "decomposition",
+    MeasurePart.SEPARATION: "discrimination",
+    MeasurePart.DECISION: "decision",
+    MeasurePart.STABILITY: "data",
+    MeasurePart.SAMPLE: "data",
+    MeasurePart.SCALE: "scale",
+    MeasurePart.RETENTION: "retention",
+}
+_RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
+_ACTION_ON_DATA = "Examine the data, whose limits are not met."
+_ACTION_ON_DRIFT = "Find the cause of the change since earlier audits."
+#: Most limits that are named with their numbers; further ones are counted.
+_MOST_LIMITS = 1
+#: How a model stands to the limits with each verdict.
+_LIMIT_VERBS = {
+    LimitVerdict.FAIL: "{model} breaches {n} of {total} limits",
+    LimitVerdict.INCONCLUSIVE: "{model} is not shown to meet or to breach {n} of {total} limits",
+    LimitVerdict.WARN: "{model} meets {n} of {total} limits without the required margin",
+}
+_ACTIONS_ON_LIMITS = {
+    LimitVerdict.FAIL: DO_NOT_USE,
+    LimitVerdict.INCONCLUSIVE: f"Collect more cases to decide the open limits of {MODELS}.",
+    LimitVerdict.WARN: "",
 }
 
 
@@ -76,8 +112,10 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     inverted = name_models(alarms, Consequence.INVERTED_RANKING)
     yield from alarms
     yield from _find_performance(evaluation, name_models(alarms, Consequence.WORSE_THAN_NO_MODEL))
+    best = find_best(evaluation).model
     for model in evaluation.results:
-        yield from _find_calibration(model, evaluation)
+        found = _find_calibration(model, evaluation, is_inverted=model.model in inverted)
+        yield from (replace(finding, is_kept=model.model == best) for finding in found)
     yield from _find_discrimination(evaluation, inverted)
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
@@ -85,18 +123,63 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def _find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
-    """State the limits that are not met, the worst first; groups are counted by measure and model."""
+    """State the limits that are not met, the worst first: for each model on all cases, then in groups."""
     for verdict, (tone, consequence) in _LIMIT_FINDINGS.items():
         found = [judgement for judgement in judgements if judgement.verdict is verdict]
-        for judgement in found:
-            if not judgement.group:
-                yield Finding(text=judgement.sentence, see="limits", tone=tone, consequence=consequence)
-        counted = dict.fromkeys((j.label, j.model) for j in found if j.group)
-        for label, model in counted:
-            same = [j for j in judgements if j.group and (j.label, j.model) == (label, model)]
-            bad = sum(j.verdict is verdict for j in same)
-            text = f"{label} of {model} {_GROUP_VERBS[verdict]} in {bad} of {len(same)} groups."
-            yield Finding(text=text, see="limits", tone=tone, consequence=consequence)
+        for model in dict.fromkeys(judgement.model for judgement in found):
+            overall, grouped = split_groups([j for j in found if j.model == model])
+            texts = [_describe_limits(overall, judgements), _describe_group_limits(grouped, judgements)]
+            for text in filter(None, texts):
+                yield Finding(
+                    text=text,
+                    see=_find_section(overall[0]) if text == texts[0] else "group_limits",
+                    tone=tone,
+                    consequence=consequence,
+                    model=model,
+                    action=_ACTIONS_ON_LIMITS[verdict] if model else _ACTION_ON_DATA,
+                )
+
+
+def _find_section(judgement: Judgement) -> str:
+    """The key of the section that shows a number."""
+    part = known_measure(judgement.measure).part
+    return f"section_{_SECTIONS.get(part, 'performance')}"
+
+
+def _describe_limits(found: Sequence[Judgement], judgements: Sequence[Judgement]) -> str:
+    """The sentence of a judgement on all cases; of several with the same verdict, their number and names."""
+    if len(found) <= 1:
+        return found[0].sentence if found else ""
+    model, verdict = found[0].model, found[0].verdict
+    total = sum(not judgement.group and judgement.model == model for judgement in judgements)
+    named = join_some([_name_judgement(judgement) for judgement in found], _MOST_LIMITS)
+    verb = _LIMIT_VERBS[verdict].format(model=model or "The data", n=len(found), total=total)
+    caution = f" {DEPENDENCE_CAUTION}" if any(DEPENDENCE_CAUTION in j.sentence for j in found) else ""
+    return f"{verb}: {named}.{caution}"
+
+
+def _name_judgement(judgement: Judgement) -> str:
+    """Name a number with its interval and its limit."""
+    numbers = format_judgement(judgement)
+    number = " ".join(filter(None, (numbers["value"], numbers["interval"])))
+    return f"{judgement.label} {number} (limit {numbers['fail'] or numbers['warn']})"
+
+
+def _describe_group_limits(found: Sequence[Judgement], judgements: Sequence[Judgement]) -> str:
+    """State in how many groups limits have a verdict, and the first of these groups."""
+    if not found:
+        return ""
+    model, verdict = found[0].model, found[0].verdict
+    total = sum(bool(judgement.group) and judgement.model == model for judgement in judgements)
+    worst = f"{_name_judgement(found[0])} where {found[0].group}"
+    verb = _LIMIT_VERBS[verdict].format(model=model, n=len(found), total=total)
+    return f"In groups, {verb}, among them {worst}." if len(found) > 1 else f"In groups, {verb}: {worst}."
+
+
+def find_best(evaluation: Evaluation) -> ModelResult | ClassModelResult:
+    """Return the model with the lowest main score; of models that are equal up to rounding, the first."""
+    results: Sequence[ModelResult | ClassModelResult] = evaluation.results
+    return results[first_lowest([result.scores.score(evaluation.main_score).value for result in results])]
 
 
 def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iterator[Finding]:
@@ -104,19 +187,20 @@ def _find_performance(evaluation: Evaluation, worse_than_none: set[str]) -> Iter
     name = evaluation.main_score
     label = inside_sentence(score_label(name))
     scores = {m.model: m.scores.score(name) for m in evaluation.results}
-    best = list(scores)[first_lowest([score.value for score in scores.values()])]
+    best = find_best(evaluation).model
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
     skill = "" if best in worse_than_none else _describe_skill(value, evaluation.kind)
     if len(scores) == 1:
-        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores")
+        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores", is_kept=True)
         return
     ranks = [r for r in evaluation.comparisons.ranks if r.model == best and r.measure == value.name]
     tied = ranks[0].tied_with if ranks else ()
     lead = f"; it does not differ significantly from {join_words(tied)}" if tied else ""
     if ranks and not tied:
         lead = "; the difference from every other model is more than chance explains"
-    yield Finding(text=f"{best} has the lowest {label}, {number}{lead}.{skill}", see="scores")
+    text = f"{best} has the lowest {label}, {number}{lead}.{skill}"
+    yield Finding(text=text, see="scores", is_kept=True)
 
 
 def _describe_skill(score: ScoreValue, kind: str) -> str:
@@ -128,18 +212,30 @@ def _describe_skill(score: ScoreValue, kind: str) -> str:
     return f" Its skill, {skill_text(score, kind)}{', which chance may explain' if chance else ''}."
 
 
-def _find_calibration(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
-    """State whether there is evidence of miscalibration, and in which way forecasts are wrong."""
+def _find_calibration(
+    result: ModelResult | ClassModelResult, evaluation: Evaluation, *, is_inverted: bool
+) -> Iterator[Finding]:
+    """State whether there is evidence of miscalibration, and in which way forecasts are wrong.
+
+    If maps of recalibration were tried, what to do follows from their gain.
+    """
     decision = decide_calibration(result, evaluation, find_alpha(evaluation))
     if decision is not None:
         part = result.scores.decomposition(evaluation.main_score)
+        is_shown = decision.verdict is LimitVerdict.FAIL
         yield Finding(
             text=decision.sentence,
             see="tests" if decision.depends_on_time else "reliability",
             consequence=_rate_calibration(decision),
-            size=part.miscalibration if decision.verdict is LimitVerdict.FAIL else 0.0,
+            size=part.miscalibration if is_shown else 0.0,
             tone="plain" if _rate_calibration(decision) is Consequence.RESULT else "open",
+            model=result.model,
+            action=_RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",
         )
+
+
+def _has_trials(result: ModelResult | ClassModelResult) -> bool:
+    return isinstance(result, ModelResult) and bool(result.recalibration)
 
 
 def _rate_calibration(decision: CalibrationDecision) -> Consequence:
@@ -180,22 +276,37 @@ def _find_discrimination(evaluation: Evaluation, inverted: set[str]) -> Iterator
 
 
 def _find_groups(evaluation: Evaluation) -> Iterator[Finding]:
-    """State, for each column whose groups differ by more than chance explains, where skill is lowest."""
-    alpha, differ = find_alpha(evaluation), defaultdict(list)
+    """State for which columns groups differ by more than chance explains, with the lowest skill."""
+    alpha, tested = find_alpha(evaluation), defaultdict(list)
     for item in evaluation.heterogeneity:
-        if adjusted_p_value(item.test) <= alpha:
-            differ[item.column].append(item)
-    for column, items in differ.items():
-        models = dict.fromkeys(item.model for item in items)
-        smallest = format_p_value(min(adjusted_p_value(item.test) for item in items))
+        if not isnan(adjusted_p_value(item.test)):
+            tested[item.column].append(item)
+    alike = {c: items for c, items in tested.items() if _smallest_p_value(items) > alpha}
+    for column in (column for column in tested if column not in alike):
+        differ = [item for item in tested[column] if adjusted_p_value(item.test) <= alpha]
+        models = dict.fromkeys(item.model for item in differ)
         yield Finding(
             text=f"Results of {join_words(models)} differ between groups of {column} by more than chance "
-            f"explains (p {format_relation(smallest)}, adjusted for the number of tests)"
-            f"{_describe_lowest_skill(evaluation, column, models)}.",
+            f"explains {_describe_smallest(differ)}{_describe_lowest_skill(evaluation, column, models)}.",
             see="heterogeneity",
             consequence=Consequence.GROUPS_SERVED_WORSE,
             tone="open",
+            action=f"Examine why results differ between groups of {column} before use in each of them.",
         )
+    if alike:
+        smallest = _describe_smallest([item for items in alike.values() for item in items])
+        columns = join_some(list(alike), _MOST_NAMED)
+        text = f"Results are not shown to differ between groups of {columns} {smallest}."
+        yield Finding(text=text, see="heterogeneity", is_kept=True)
+
+
+def _smallest_p_value(items: Sequence[Heterogeneity]) -> float:
+    return min(adjusted_p_value(item.test) for item in items)
+
+
+def _describe_smallest(items: Sequence[Heterogeneity]) -> str:
+    smallest = format_relation(format_p_value(_smallest_p_value(items)))
+    return f"(p {smallest}, adjusted for the number of tests)"
 
 
 def _describe_lowest_skill(evaluation: Evaluation, column: str, models: Container[str]) -> str:
@@ -237,6 +348,9 @@ def _find_recalibration(evaluation: Evaluation, inverted: set[str]) -> Iterator[
                 see="recalibration",
                 consequence=Consequence.POSSIBLE_GAIN,
                 tone="open",
+                model=model.model,
+                size=-best.brier.value,
+                action=_RECALIBRATE,
             )
 
 
@@ -247,7 +361,9 @@ def _find_drift(report: Report) -> Iterator[Finding]:
     drifted = [drift for drift in report.trend.drifts if drift.has_drifted]
     if len(drifted) == 1:
         text = f"Since earlier audits: {drifted[0].sentence}"
-        yield Finding(text=text, see="drift", tone="open", consequence=Consequence.DRIFT)
+        yield Finding(
+            text=text, see="drift", tone="open", consequence=Consequence.DRIFT, action=_ACTION_ON_DRIFT
+        )
     elif drifted:
         named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted]
         caution = next((drift.caution for drift in drifted if drift.caution), "")
@@ -257,6 +373,7 @@ def _find_drift(report: Report) -> Iterator[Finding]:
             see="drift",
             consequence=Consequence.DRIFT,
             tone="open",
+            action=_ACTION_ON_DRIFT,
         )
 
 

@@ -6,131 +6,134 @@ Therefore ranges of forecasts are compared with a simultaneous band, and only ra
 
 from __future__ import annotations
 
-from itertools import pairwise
-from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from math import isfinite, isnan
+from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
     common_decimals,
+    conjugate,
+    format_counted,
     format_interval,
     format_level,
     format_number,
     format_p_value,
-    join_words,
 )
-from scorereport._utils.rounding import exceeds
+from scorereport.curves.segments import Segment, find_segments
 from scorereport.inference.calibration_tests import SPIEGELHALTER
+from scorereport.report.tables.table import score_label
+from scorereport.results.model_records import ModelResult
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from scorereport._utils.arrays import FloatArray
-    from scorereport.curves.fitted import ReliabilityCurve
     from scorereport.inference.estimates import Difference, Estimate, HypothesisTest
     from scorereport.inference.recalibration_lines import CalibrationLine
     from scorereport.reliability.bands import Band
-    from scorereport.results.model_records import ModelResult
+    from scorereport.results.class_records import ViewResult
+    from scorereport.results.model_records import ModelScores
 
 
-#: Most segments that are described; further ones are counted.
+#: Most segments that are listed; further ones are counted.
 _MOST_SEGMENTS = 4
-#: Most decimals of a forecast in percent that is close to 0 or 100.
-_MOST_DECIMALS = 4
+#: Most decimals of a forecast that is close to 0 or 1, and of a small size.
+_MOST_DECIMALS = 6
 _SHAPES: dict[tuple[int, ...], str] = {(1, -1): "too extreme", (-1, 1): "too timid"}
+#: Below this share of cases, one decimal of a percentage is not enough.
+_SMALLEST_SHARE = 0.0005
 
 
-class Segment(NamedTuple):
-    """Forecasts between two ends that are too low (`sign` 1: events happen more often) or too high (-1)."""
+def known_segments(result: ModelResult | ViewResult) -> tuple[Segment, ...]:
+    """Return the segments of a model or view; without size and share if the document does not have them."""
+    if result.segments is not None:
+        return result.segments
+    curve = result.curves.reliability if isinstance(result, ModelResult) else result.reliability
+    return find_segments(curve, result.bands)
 
-    sign: int
-    lower: float
-    upper: float
+
+def name_band(band: Band) -> str:
+    """Name a band without its method, which the captions of figures give."""
+    return f"{format_level(band.level)} {band.coverage} {band.kind} band"
 
 
-def find_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> tuple[Segment, ...]:
-    """Return the segments of forecasts that a simultaneous band shows to be wrong, in ascending order.
+def chance_of_leaving(band: Band) -> str:
+    """Format the largest share of samples in which the curve of a calibrated model leaves a band."""
+    return format_level(round(1 - band.level, 12))
 
-    A consistency band is compared with the curve, a confidence band with the diagonal. Two positions with
-    the same sign are in one segment if the curve stays on the same side of the diagonal between them.
+
+def describe_shape(segments: Sequence[Segment]) -> str:
+    """Describe segments together, as "too extreme" or "too timid"; empty for any other pattern."""
+    return _SHAPES.get(tuple(segment.sign for segment in segments), "")
+
+
+def describe_segment(segment: Segment, subject: str = "events were") -> str:
+    """Describe range, direction, size and share: "between 0.62 and 0.71 events were 0.08 rarer than ...".
+
+    >>> describe_segment(Segment(sign=-1, lower=0.62, upper=0.71, size=-0.08, share=0.04))
+    'between 0.62 and 0.71 events were 0.08 rarer than forecast; 4 % of cases'
+    >>> describe_segment(Segment(sign=1, lower=0.004, upper=0.0042))
+    'between 0.0040 and 0.0042 events were more frequent than forecast'
     """
-    band = _choose_band(bands)
-    if band is None:
-        return ()
-    height = np.interp(band.x, curve.forecast, curve.cep)
-    sign = _sign_of(height, band)
-    starts_anew = _segment_starts(sign, exceeds(height, band.x).astype(int) - exceeds(band.x, height))
-    places = np.split(np.flatnonzero(sign), starts_anew)
-    return tuple(
-        Segment(int(sign[part[0]]), float(band.x[part[0]]), float(band.x[part[-1]]))
-        for part in places
-        if len(part)
-    )
+    where = _name_range(segment)
+    if segment.size is None or segment.share is None:
+        return f"{where} {subject} {_direction(segment.sign)} than forecast"
+    size = f"{_format_size(abs(segment.size))} {_direction(segment.size)}"
+    return f"{where} {subject} {size} than forecast; {_format_share(segment.share)} of cases"
 
 
-def describe_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> str:
-    """Return a clause that follows the word "forecasts": which are too low or too high; empty if none are."""
-    segments = find_segments(curve, bands)
-    if not segments:
+def describe_worst(described: Sequence[tuple[Segment, str]]) -> str:
+    """Describe the largest of some segments, each with its subject, and count the others; empty if none."""
+    if not described:
         return ""
-    shape = _SHAPES.get(tuple(segment.sign for segment in segments), "")
-    clauses = [
-        f"{_name_range(segment)} are too {_direction_word(segment)}" for segment in segments[:_MOST_SEGMENTS]
-    ]
-    more = len(segments) - _MOST_SEGMENTS
-    clauses += [f"{more} more ranges leave the band"] if more > 0 else []
-    how = f" ({_name_band(bands)})"
-    if not shape:
-        return f"{join_words(clauses)}{how}"
-    return f"are {shape}: those {' and those '.join(clauses)}{how}"
+    worst, subject = max(described, key=lambda pair: pair[0].weight)
+    more = len(described) - 1
+    others = f"; {more} smaller {'range' if more == 1 else 'ranges'} also {conjugate(more, 'leave')} the band"
+    return f"{describe_segment(worst, subject)}{others if more else ''}"
 
 
-def _choose_band(bands: Sequence[Band]) -> Band | None:
-    """Return a simultaneous band, preferably a consistency band, which is narrower."""
-    simultaneous = [band for band in bands if band.coverage == "simultaneous"]
-    return min(simultaneous, key=lambda band: band.kind != "consistency", default=None)
+def list_segments(described: Sequence[tuple[Segment, str]]) -> str:
+    """Describe segments, each with its subject, the largest first; further ones are counted."""
+    ordered = sorted(described, key=lambda pair: -pair[0].weight)
+    shown = [describe_segment(*pair).replace("; ", ", ") for pair in ordered[:_MOST_SEGMENTS]]
+    more = len(ordered) - len(shown)
+    return "; ".join([*shown, *([f"and {format_counted(more, 'smaller range')}"] if more else [])])
 
 
-def _name_band(bands: Sequence[Band]) -> str:
-    band = _choose_band(bands)
-    return "" if band is None else f"{format_level(band.level)} simultaneous {band.kind} band"
-
-
-def _sign_of(height: FloatArray, band: Band) -> NDArray[np.int_]:
-    """Return 1 where a band shows more events than forecast, -1 where fewer, else 0."""
-    if band.kind == "consistency":
-        return exceeds(height, band.upper).astype(int) - exceeds(band.lower, height)
-    return exceeds(band.lower, band.x).astype(int) - exceeds(band.x, band.upper)
-
-
-def _segment_starts(sign: NDArray[np.int_], side: NDArray[np.int_]) -> list[int]:
-    """Return the indices, among positions with a sign, at which a new segment starts."""
-    shown = np.flatnonzero(sign)
-    return [
-        place
-        for place, (before, after) in enumerate(pairwise(shown), start=1)
-        if sign[before] != sign[after] or (side[before:after] != sign[before]).any()
-    ]
-
-
-def _direction_word(segment: Segment) -> str:
-    return "low" if segment.sign > 0 else "high"
+def _direction(sign: float) -> str:
+    return "rarer" if sign < 0 else "more frequent"
 
 
 def _name_range(segment: Segment) -> str:
-    ends = [_format_forecast(end) for end in (segment.lower, segment.upper)]
-    return f"at {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
+    """Name the ends of a range with two decimals, or as many as tell them from 0, 1 and each other."""
+    ends = (segment.lower, segment.upper)
+    for fewest in range(2, _LAST):
+        lower, upper = (format_number(end, max(fewest, _forecast_decimals(end))) for end in ends)
+        if lower != upper or segment.lower == segment.upper:
+            break
+    return f"at {lower}" if lower == upper else f"between {lower} and {upper}"
 
 
-def _format_forecast(value: float) -> str:
-    """Format a forecast in percent, with enough decimals to distinguish it from 0 and 100."""
-    texts = [format_number(100 * value, decimals) for decimals in range(1, _MOST_DECIMALS + 1)]
-    is_certain = value in (0, 1)
-    shortest = next((text for text in texts if is_certain or 0 < float(text) < 100), texts[-1])
-    return f"{shortest} %"
+#: One more than the most decimals.
+_LAST = _MOST_DECIMALS + 1
+
+
+def _forecast_decimals(value: float) -> int:
+    """Return the decimals that distinguish a forecast from 0 and 1: at least two."""
+    shown = ((decimals, float(format_number(value, decimals))) for decimals in range(2, _LAST))
+    return next((d for d, text in shown if value in (0, 1) or 0 < text < 1), _MOST_DECIMALS)
+
+
+def _format_size(size: float) -> str:
+    """Format a size with two decimals, or with as many as show one figure."""
+    texts = [format_number(size, decimals) for decimals in range(2, _LAST)]
+    return next((text for text in texts if float(text) > 0), texts[0])
+
+
+def _format_share(share: float) -> str:
+    """Format a share of cases: in whole percent, below 1 % with one decimal."""
+    if share < _SMALLEST_SHARE:
+        return "less than 0.1 %"
+    return f"{format_number(100 * share, 1 if share < 0.00995 else 0)} %"
 
 
 _LINE_DECIMALS = 2
@@ -141,13 +144,25 @@ UNRELIABILITY = "Unreliability"
 def describe_miscalibration(result: ModelResult) -> str:
     """Return a clause on how forecasts are wrong; empty if nothing is shown.
 
-    Ranges of forecasts are named only where a simultaneous band shows them to be wrong. Otherwise the clause
+    A range of forecasts is named only where a simultaneous band shows it to be wrong. Otherwise the clause
     gives slope or average with its interval, which do not show which forecasts are wrong.
     """
-    segments = describe_segments(result.curves.reliability, result.bands)
-    if segments:
-        return f"its forecasts {segments}"
+    worst = describe_worst([(segment, "events were") for segment in known_segments(result)])
+    if worst:
+        return worst
     return "" if result.calibration is None else _describe_line(result.calibration.line)
+
+
+def describe_corrected(scores: ModelScores, name: str) -> str:
+    """State the corrected MCB with its interval and the mean score; MCB alone if it is not corrected."""
+    part, known = scores.decomposition(name), scores.component(name, "miscalibration")
+    decimals = common_decimals([part.miscalibration])
+    of = f"of a {inside_sentence(score_label(name))} of {format_number(part.score, decimals)}"
+    if known is None or not isfinite(known.corrected):
+        return f"MCB {format_number(part.miscalibration, decimals)} {of}"
+    interval = format_interval(known.lower, known.upper, decimals)
+    shown = f"{format_number(known.corrected, decimals)} {interval}".rstrip()
+    return f"corrected MCB {shown} {of}"
 
 
 def describe_autocorrelation(test: HypothesisTest) -> str:
@@ -179,14 +194,9 @@ def find_time_test(result: ModelResult) -> HypothesisTest | None:
     return next((test for test in found if test is not None and not isnan(test.p_value)), None)
 
 
-def describe_time_tests(result: ModelResult, alpha: float, models: int) -> str:
-    """State the test of slope and intercept that allows for time or, without a line, Spiegelhalter's test."""
-    test = find_time_test(result)
-    if test is None:
-        return "No test that allows for it is available."
-    rejects = "rejects" if adjusted_p_value(test) <= alpha else "does not reject"
-    what = _TIME_TESTS[test.name]
-    return f"The {what} that allows for it {rejects} calibration ({describe_p_values(test, models)})."
+def name_time_test(test: HypothesisTest) -> str:
+    """Return what a test that allows for dependence in time is called."""
+    return f"{_TIME_TESTS[test.name]} that allows for dependence in time"
 
 
 def find_line_test(result: ModelResult) -> HypothesisTest | None:
@@ -194,36 +204,14 @@ def find_line_test(result: ModelResult) -> HypothesisTest | None:
     return _find_test(result, UNRELIABILITY)
 
 
-def describe_line_test(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
-    """State the test of slope and intercept, and return whether there is evidence against calibration."""
-    test, model, size = find_line_test(result), result.model, _describe_size(result)
-    against = [band for band in result.bands if _excludes_diagonal(band)]
-    but = f", but the diagonal leaves the {against[0].label}" if against else ""
-    if test is None or isnan(test.p_value):
-        return f"{model}: the test of slope and intercept is inconclusive ({size}){but}.", True
-    measured = f"(test of slope and intercept, {describe_p_values(test, models)}; {size})"
-    if adjusted_p_value(test) <= alpha:
-        how = describe_miscalibration(result)
-        evidence = f"There is evidence that {model} is miscalibrated {measured}"
-        return f"{evidence}{f': {how}' if how else ''}.", True
-    return f"{model}: no evidence against slope 1 and intercept 0 {measured}{but}.", bool(against)
-
-
 def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:
     tests = () if result.calibration is None else result.calibration.tests
     return next((test for test in tests if test.name == name), None)
 
 
-def _describe_size(result: ModelResult) -> str:
-    """Describe the miscalibration as measured and overfit-corrected."""
-    part, known = result.scores.decomposition("brier"), result.scores.component("brier", "miscalibration")
-    decimals = common_decimals([part.miscalibration])
-    mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    measured = f"miscalibration {mcb} of a Brier score of {score}"
-    if known is None:
-        return measured
-    interval = format_interval(known.lower, known.upper, decimals)
-    return f"{measured}, overfit-corrected {format_number(known.corrected, decimals)} {interval}".rstrip()
+def find_excluding_band(result: ModelResult) -> Band | None:
+    """Return the simultaneous confidence band if it excludes the diagonal."""
+    return next((band for band in result.bands if _excludes_diagonal(band)), None)
 
 
 def _excludes_diagonal(band: Band) -> bool:

@@ -13,7 +13,8 @@ from scorereport.report.assembly import name_report
 from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.markdown_text import escape, escape_paragraphs, render_table, render_yaml
 from scorereport.report.reported_metrics import select_main_metrics
-from scorereport.report.sections.summary_section import describe_limits_origin, describe_overall_verdict
+from scorereport.report.sections.limits_section import describe_limits_origin
+from scorereport.report.sections.summary_section import describe_overall_verdict
 from scorereport.report.tables.overview import describe_data, describe_uncertainty
 
 if TYPE_CHECKING:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: The beginning of the address of a figure, which contains its SVG in base64.
 SVG_ADDRESS = "data:image/svg+xml;base64,"
+#: Width in millimetres up to which a figure leaves room for its caption beside it, on paper.
+_WIDEST_BESIDE_A_CAPTION = 124.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,12 +87,14 @@ def _describe_drawn(figure: DrawnFigure) -> dict[str, str]:
         "src": f"{SVG_ADDRESS}{b64encode(figure.svg.encode()).decode()}",
         "width": f"{figure.width:.0f}",
         "height": f"{figure.height:.0f}",
+        "layout": "beside" if figure.width <= _WIDEST_BESIDE_A_CAPTION else "above",
     }
 
 
 #: A mark in a page stands for a value of a figure that is not drawn yet: number of the figure, and key.
 _MARK = "9f1c6d0e2b7a4853"
-_MARKS = re.compile(rf"{_MARK}(\d+)(src|width|height)")
+_DRAWN = ("src", "width", "height", "layout")
+_MARKS = re.compile(rf"{_MARK}(\d+)({'|'.join(_DRAWN)})")
 
 
 class MarkedFigures:
@@ -100,7 +104,7 @@ class MarkedFigures:
         planned = [part for part in parts if "planned" in part]
         self._order = FigureOrder([part.pop("planned") for part in planned])
         for number, part in enumerate(planned):
-            part |= {key: f"{_MARK}{number}{key}" for key in ("src", "width", "height")}
+            part |= {key: f"{_MARK}{number}{key}" for key in _DRAWN}
             part["src"] = SVG_ADDRESS + part["src"]
 
     def fill(self, page: str) -> str:

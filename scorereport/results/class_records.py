@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from scorereport._utils.overviews import Overview, overview_repr
 from scorereport._utils.representation import short_repr
 from scorereport.curves.fitted import Histogram, ReliabilityCurve
+from scorereport.curves.segments import Segment
 from scorereport.inference.retention_bands import RetentionBand
 from scorereport.inference.scale_results import ScaleResult
 from scorereport.reliability.bands import Band
@@ -22,8 +23,11 @@ class ViewResult:
     """One binary view of a model of K classes: whether the class is a given one, or one up to a threshold.
 
     `label` is that of the class, or of the last class below the threshold. The scores are the Brier score
-    with its decomposition, and the AUC.
+    with its decomposition, and the AUC. `segments` are the forecasts that its simultaneous band shows to be
+    wrong; None without a band, and in documents of versions that did not measure them.
     """
+
+    OPTIONAL: ClassVar = ("segments",)
 
     label: str
     sample: SampleSummary
@@ -32,6 +36,7 @@ class ViewResult:
     reliability: ReliabilityCurve
     histogram: Histogram
     bands: tuple[Band, ...] = ()
+    segments: tuple[Segment, ...] | None = None
 
     __repr__ = short_repr
 

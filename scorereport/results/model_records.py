@@ -11,6 +11,7 @@ from scorereport._utils.representation import short_repr
 from scorereport.curves.decision import DecisionCurve, ThresholdResult
 from scorereport.curves.fitted import Histogram, ReliabilityCurve, RocCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
+from scorereport.curves.segments import Segment
 from scorereport.data.predictions import RescaledRows, RowFlow
 from scorereport.inference.binned_errors import BinnedError
 from scorereport.inference.dominance import MurphyDifference
@@ -236,7 +237,13 @@ class ModelCurves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResult:
-    """All results of one binary model on all rows."""
+    """All results of one binary model on all rows.
+
+    `segments` are the forecasts that a simultaneous band shows to be wrong; None without such a band, and in
+    documents of versions that did not measure them.
+    """
+
+    OPTIONAL: ClassVar = ("segments",)
 
     model: str
     forecasts: ForecastSummary
@@ -248,6 +255,7 @@ class ModelResult:
     thresholds: tuple[ThresholdResult, ...] = ()
     recalibration: tuple[RecalibrationTrial, ...] = ()
     scale: tuple[ScaleResult, ...] = ()
+    segments: tuple[Segment, ...] | None = None
 
     __repr__ = overview_repr
 

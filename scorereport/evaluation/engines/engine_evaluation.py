@@ -31,7 +31,7 @@ from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_u
 from scorereport.evaluation.evaluated_parts import DataDescription, EvaluatedParts
 from scorereport.evaluation.forecast_summary import QUANTILES, count_weighted_cases
 from scorereport.evaluation.model_calibration import adjust_calibration
-from scorereport.evaluation.model_curves import collect_curves
+from scorereport.evaluation.model_curves import collect_curves, locate_segments
 from scorereport.evaluation.notes import (
     CLUSTERS_INDEPENDENT_IN_TIME,
     INDEPENDENT_IN_TIME,
@@ -214,6 +214,7 @@ def _describe_model(
 ) -> ModelResult:
     fit, sums = model.fit, model.digest.murphy / model.fit.n
     tally = _count_decisions(model) if settings.infers else None
+    bands = draw_digest_bands(model, settings) if settings.infers else ()
     return ModelResult(
         model=model.name,
         forecasts=_describe_forecasts(model, survey),
@@ -224,7 +225,8 @@ def _describe_model(
             uncertainty=fit.prevalence * (1 - fit.prevalence),
         ),
         curves=_collect_curves(fit, settings.curve_points, tally),
-        bands=draw_digest_bands(model, settings) if settings.infers else (),
+        bands=bands,
+        segments=locate_segments(fit, bands, fit.forecast_cells),
         calibration=calibration,
         thresholds=decide_at_thresholds(fit, settings, tally),
     )

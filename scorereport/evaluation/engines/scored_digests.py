@@ -10,6 +10,7 @@ import numpy as np
 
 from scorereport._utils.formatting import format_counted
 from scorereport._utils.rounding import are_equal
+from scorereport.curves.segments import ForecastCells
 from scorereport.evaluation.engines.digest import SUMS, Digest, Knots
 from scorereport.evaluation.engines.jackknife import BucketSums, split_classes, sum_by_bucket
 from scorereport.inference.estimates import Estimate
@@ -110,19 +111,27 @@ class DigestedFit:
         return np.interp(x, *self.corners)
 
     @cached_property
+    def forecast_cells(self) -> ForecastCells:
+        """The distinct forecasts or, if they are many, the knots and the cells between, with their sums."""
+        if self.digest.distinct is not None:
+            return ForecastCells.of(self.digest.distinct)
+        knots = self.digest.steps
+        at = knots.x * knots.n_at
+        beyond = np.diff(knots.forecast_below, append=self.digest.forecast) - at
+        n = _interleave(knots.n_at, _beyond(knots.n_below, knots.n_at, self.n))
+        start = _interleave(knots.x, np.nextafter(knots.x, 2))
+        end = _interleave(knots.x, np.nextafter(np.append(knots.x[1:], 2.0), 0))
+        held = n > 0
+        return ForecastCells(start[held], end[held], n[held], _interleave(at, beyond)[held])
+
+    @cached_property
     def mean_cells(self) -> Blocks:
         """The distinct forecasts or, if they are many, the knots and the cells between, each at its mean."""
         if self.digest.distinct is not None:
             return self.digest.distinct
-        knots = self.digest.steps
-        at = knots.x * knots.n_at
-        beyond = np.diff(knots.forecast_below, append=self.digest.forecast) - at
-        cells = _make_cells(knots, self.n, self.events)
-        sums = _interleave(at, beyond)[
-            _interleave(knots.n_at, _beyond(knots.n_below, knots.n_at, self.n)) > 0
-        ]
+        cells, sums = _make_cells(self.digest.steps, self.n, self.events), self.forecast_cells.forecast
         means = np.clip(sums / cells.n, cells.x_min, np.append(cells.x_min[1:], self.digest.x_max))
-        x = np.where(np.isin(cells.x_min, knots.x), cells.x_min, means)  # a knot keeps its value
+        x = np.where(np.isin(cells.x_min, self.digest.steps.x), cells.x_min, means)  # a knot keeps its value
         return Blocks(x_min=x, x_max=x, n=cells.n, events=cells.events)
 
 

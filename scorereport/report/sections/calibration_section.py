@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
     common_decimals,
     format_level,
     format_number,
-    format_p_value,
     format_percent,
     join_words,
 )
-from scorereport._utils.row_places import name_some
 from scorereport.configuration.judgement import find_alpha
-from scorereport.inference.estimates import holm
 from scorereport.plots.class_reliability import (
     choose_views,
     describe_axes,
     describe_views,
-    label_view,
     plot_views,
 )
 from scorereport.plots.reliability_diagram import (
@@ -30,7 +25,7 @@ from scorereport.plots.reliability_diagram import (
     plot_flexible,
     plot_reliability,
 )
-from scorereport.report.miscalibration_patterns import describe_segments, format_relation
+from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
     SectionContent,
@@ -45,7 +40,6 @@ from scorereport.report.tables.calibration_tables import (
     grade_tables,
     line_table,
 )
-from scorereport.report.tables.overview import describe_bands, describe_view_bands
 from scorereport.report.tables.table import Table
 from scorereport.results.class_records import THRESHOLD
 
@@ -53,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scorereport.reliability.bands import Band
+    from scorereport.report.calibration_decision import CalibrationDecision
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
     from scorereport.results.class_records import ClassModelResult, ViewFamily, ViewResult
@@ -84,7 +79,7 @@ def describe_calibration_section(report: Report) -> SectionContent:
             **grades,
         ),
         content={
-            "sentences": [sentence for model in evaluation.models for sentence in describe_bands(model)],
+            "verdicts": _list_verdicts(evaluation),
             "grades": list(grades),
             "has_smooth": has_smooth,
             "no_curve": _explain_curves(evaluation.models),
@@ -94,6 +89,13 @@ def describe_calibration_section(report: Report) -> SectionContent:
             "band_level": format_level(evaluation.settings.band_level),
         },
     )
+
+
+def _list_verdicts(evaluation: Evaluation) -> list[CalibrationDecision]:
+    """List the decision on the calibration of each model that was tested."""
+    alpha = find_alpha(evaluation)
+    decisions = (decide_calibration(result, evaluation, alpha) for result in evaluation.results)
+    return [decision for decision in decisions if decision is not None]
 
 
 def _is_outline(band: Band) -> bool:
@@ -169,7 +171,8 @@ def _describe_drawing(models: Sequence[ModelResult]) -> str:
         [
             *described,
             *(f"Seed {seed}." for seed in seeds),
-            "Thick segments: blocks of the isotonic fit. Bars: distribution of the forecasts.",
+            "Thick segments: blocks of the isotonic fit. Bars: distribution of the forecasts. "
+            "Triangles: prevalence.",
         ]
     )
 
@@ -214,10 +217,8 @@ def describe_class_calibration_section(report: Report) -> SectionContent | None:
         parts=collect_parts(**{key: part for of_kind in figures for key, part in of_kind.items()}),
         content={
             "is_ordered": evaluation.kind == "ordinal",
-            "blocks": [
-                {"figures": list(of_kind), "sentences": list(_describe_findings(evaluation, kind))}
-                for kind, of_kind in zip(kinds, figures, strict=True)
-            ],
+            "blocks": [{"figures": list(of_kind)} for of_kind in figures],
+            "verdicts": _list_verdicts(evaluation),
             "has_band": any(view.bands for view in evaluation.class_models[0].families[0].views),
             "band_level": format_level(evaluation.settings.band_level),
         },
@@ -287,50 +288,6 @@ def _describe_bands(views: Sequence[ViewResult]) -> Iterator[str]:
             yield text.format(" or ".join(labels))
     for seed in sorted({band.seed for band in bands if band.seed is not None}):
         yield f"Seed {seed}."
-
-
-def _describe_findings(evaluation: Evaluation, kind: str) -> Iterator[str]:
-    """State which curves leave their bands, and where adjusted tests show miscalibration."""
-    for model in evaluation.class_models:
-        of_kind = replace(model, families=tuple(f for f in model.families if f.kind == kind))
-        yield from describe_view_bands(of_kind)
-        for family in of_kind.families:
-            yield from _describe_tests(model.model, family, evaluation)
-
-
-def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> Iterator[str]:
-    """State where the test of miscalibration rejects, adjusted for the number of views."""
-    tests = [(view, view.scores.miscalibration_test("brier")) for view in family.views]
-    known = [(view, test.p_value) for view, test in tests if test is not None]
-    smallest = max((test.smallest_p_value for _, test in tests if test is not None), default=0.0)
-    if not known:
-        return
-    alpha = find_alpha(evaluation)
-    adjusted = holm([p for _, p in known]).tolist()
-    shown = [
-        f"{label_view(view, family.kind)} (p {format_relation(format_p_value(p))}{_describe_where(view)})"
-        for (view, _), p in zip(known, adjusted, strict=True)
-        if p <= alpha
-    ]
-    result = "no evidence of miscalibration"
-    if shown:
-        result = f"evidence of miscalibration for {name_some(shown)}"
-    elif len(known) * smallest > alpha:
-        result = "too few draws to show miscalibration"
-    yield f"{model}, test of miscalibration{_adjusted_for(family)}: {result}."
-
-
-def _describe_where(view: ViewResult) -> str:
-    """State which forecasts of a view are wrong, as far as its band shows it."""
-    segments = describe_segments(view.reliability, view.bands)
-    return f": forecasts {segments}" if segments else ""
-
-
-def _adjusted_for(family: ViewFamily) -> str:
-    if len(family.views) == 1:
-        return ""
-    what = "thresholds" if family.kind == THRESHOLD else "classes"
-    return f" of {len(family.views)} {what}, adjusted for their number (Holm)"
 
 
 CALIBRATION = Section(

@@ -1,4 +1,4 @@
-"""The closing sections: certificate, limitations, provenance, sign-off, and the annex of checklists."""
+"""The closing sections: certificate, conclusion, limitations, provenance, sign-off, annex of checklists."""
 
 from __future__ import annotations
 
@@ -33,6 +33,20 @@ _STATES = {
     None: "and it could not be determined whether files differ from it",
 }
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
+
+
+def describe_conclusion_section(report: Report) -> SectionContent | None:
+    """Describe the conclusion of the author, and changes since the last report; None without both."""
+    texts, author = report.configuration.texts, report.configuration.people.author
+    if not (texts.conclusion or texts.changes):
+        return None
+    return SectionContent(
+        content={
+            "author": "" if author is None else author.name,
+            "conclusion": split_paragraphs(texts.conclusion),
+            "changes": split_paragraphs(texts.changes),
+        },
+    )
 
 
 def describe_limitations_section(report: Report) -> SectionContent:
@@ -246,6 +260,15 @@ CERTIFICATE = Section(
     title="R certificate",
     order=180,
     describe=describe_certificate_section,
+)
+
+
+CONCLUSION = Section(
+    name="conclusion",
+    title="Conclusion of the author",
+    order=185,
+    describe=describe_conclusion_section,
+    profile=Profile.SUMMARY,
 )
 
 

@@ -157,6 +157,7 @@ def describe_model_section(report: Report) -> SectionContent | None:
         }
     )
     texts = {
+        "Purpose of this report": report.configuration.report.purpose,
         "Intended use": stated.intended_use,
         "Users": stated.users,
         "Not to be used for": stated.out_of_scope,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from scorereport._utils.formatting import (
     format_count,
     format_counted,
@@ -14,19 +12,18 @@ from scorereport._utils.formatting import (
     format_percent,
     join_words,
 )
-from scorereport._utils.row_places import name_some
+from scorereport.configuration.judgement import find_alpha
 from scorereport.inference.bootstrap_results import FROM_INFLUENCE
 from scorereport.inference.rare_cases import WIDENED
+from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.tables.table_catalogue import CATALOGUE
-from scorereport.results.class_records import CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.report.tables.table import Table
-    from scorereport.results.class_records import ClassModelResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import DataSummary, ModelResult
+    from scorereport.results.model_records import DataSummary
 
 
 #: Most classes that are listed; further ones are counted.
@@ -129,49 +126,12 @@ def _name_bands(evaluation: Evaluation) -> str:
 
 
 def describe_all_bands(evaluation: Evaluation) -> Iterator[str]:
-    """State whether reliability curves leave their bands, for binary models or for views of K classes."""
-    for model in evaluation.models:
-        yield from describe_bands(model)
-    for result in evaluation.class_models:
-        yield from describe_view_bands(result)
-
-
-def describe_view_bands(result: ClassModelResult) -> Iterator[str]:
-    """State which views of a model leave their simultaneous band, in a sentence for each kind of view."""
-    for family in result.families:
-        bands = [(v, b) for v in family.views for b in v.bands if b.coverage == "simultaneous"]
-        if not bands:
-            continue
-        what = "classes" if family.kind == CLASS else "threshold" if len(family.views) == 1 else "thresholds"
-        left = [
-            v.label
-            for v, b in bands
-            if not b.holds(np.interp(b.x, v.reliability.forecast, v.reliability.cep))
-        ]
-        band, curves = bands[0][1].label, f"of {len(bands)} {what}"
-        if not left:
-            yield f"{result.model}: every reliability curve {curves} stays inside the {band}."
-            continue
-        up_to = "" if family.kind == CLASS else "up to "
-        yield (
-            f"{result.model}: {len(left)} {curves} {'has a curve' if len(left) == 1 else 'have curves'} that "
-            f"{'leaves' if len(left) == 1 else 'leave'} the {band} "
-            f"({up_to}{name_some(left)}); each band holds for its own view only."
-        )
-
-
-def describe_bands(result: ModelResult) -> Iterator[str]:
-    """State whether the reliability curve, or the diagonal, leaves each simultaneous band."""
-    curve = result.curves.reliability
-    for band in result.bands:
-        if band.coverage == "pointwise":
-            continue
-        if band.kind == "consistency":
-            inside = band.holds(np.interp(band.x, curve.forecast, curve.cep))
-            what = "the reliability curve stays inside" if inside else "the reliability curve leaves"
-        else:
-            what = "the diagonal stays inside" if band.holds(band.x) else "the diagonal leaves"
-        yield f"{result.model}: {what} the {band.label}."
+    """State for each model what tests, bands and intervals show about its calibration."""
+    alpha = find_alpha(evaluation)
+    for result in evaluation.results:
+        decision = decide_calibration(result, evaluation, alpha)
+        if decision is not None:
+            yield " ".join([f"Calibration of {result.model}.", *decision.reasons])
 
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelResult
 
-#: Most findings, and most models in a table.
-MOST_FINDINGS, MOST_MODELS = 12, 12
+#: Most models in a table.
+MOST_MODELS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

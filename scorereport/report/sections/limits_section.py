@@ -1,0 +1,59 @@
+"""The section on limits: who set them, how they are judged, and the verdicts that the summary leaves out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_count
+from scorereport.configuration.judgement import describe_unjudged
+from scorereport.configuration.limit_verdicts import count_limit_verdicts
+from scorereport.report.section_declaration import Profile, Section
+from scorereport.report.section_parts import SectionContent, collect_parts
+from scorereport.report.tables.limit_tables import explain_verdicts, make_limits_table
+from scorereport.report.verdict_labels import VERDICT_LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.configuration import LimitsTable
+    from scorereport.configuration.limit_verdicts import Judgement
+    from scorereport.report.report_record import Report
+
+
+def describe_limits_section(report: Report) -> SectionContent | None:
+    """Describe the origin of the limits and the verdicts; None without limits."""
+    if not report.judgements:
+        return None
+    limits = report.configuration.limits
+    return SectionContent(
+        parts=collect_parts(group_limits=make_limits_table(report)),
+        content={
+            "set_by": describe_limits_origin(limits),
+            "explained": explain_verdicts(report.judgements),
+            "counts": _count_judgements(report.judgements),
+            "unjudged": describe_unjudged(report.evaluation, limits),
+        },
+    )
+
+
+def describe_limits_origin(limits: LimitsTable) -> str:
+    """State who set the limits, and when."""
+    when = f" on {limits.set_on}" if limits.set_on else ""
+    return f"Limits set by {limits.set_by or 'a person not named'}{when}."
+
+
+def _count_judgements(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
+    return [
+        dict(zip(("tone", "mark", "text"), VERDICT_LABELS[verdict], strict=True)) | {"count": format_count(n)}
+        for verdict, n in count_limit_verdicts(judgements).items()
+        if n
+    ]
+
+
+LIMITS = Section(
+    name="limits",
+    title="Limits",
+    order=45,
+    describe=describe_limits_section,
+    profile=Profile.STANDARD,
+)
