@@ -800,7 +800,9 @@ def test_the_section_can_be_left_out(report):
     without = reconfigure_report(report, limited("summary"), report.provenance)
     assert without.trend == report.trend
     page = render_report(without, {".html"})[".html"].decode()
-    assert "earlier audits" not in page
+    assert 'id="trend"' not in page
+    assert page.count("earlier audits") == 1
+    assert re.search(r"Left out on request: [^.]*\bcomparison with earlier audits\b[^.]*\.", page)
 
 
 @pytest.mark.sweep

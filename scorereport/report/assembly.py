@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time, join_words
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS, Profile
+from scorereport.report.repeated_numbers import leave_out_repeats
 from scorereport.report.section_parts import draw_parts, label_facts
 from scorereport.report.sections import list_sections
 from scorereport.report.sections.summary_section import describe_overall_verdict
-from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,9 +37,10 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
 
 def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
     """Return the context of the templates of a report, with figures that are not drawn yet."""
-    included, others = _divide_sections(report)
+    included = [section for section in list_sections() if _is_included(section, report)]
     values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
     sections = _number_sections(_describe_sections(included, report, values))
+    leave_out_repeats(sections, report.evaluation.kind)
     labels = _number_parts(sections)
     _place_findings(sections)
     return {
@@ -47,7 +48,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
         "created": report.provenance.time,
         "cover": _describe_cover(report),
         "verdict": describe_overall_verdict(report),
-        "extent": describe_extent(report, [s for s in others if _describe(s, report, values) is not None]),
+        "extent": _describe_extent(report, values),
         "contents": [{name: section[name] for name in ("id", "number", "title")} for section in sections],
         "sections": sections,
         "labels": labels,
@@ -60,17 +61,17 @@ def list_parts(context: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [part for section in context["sections"] for part in section["parts"].values()]
 
 
-def _divide_sections(report: Report) -> tuple[list[Section], list[Section]]:
-    """Return the sections of the report, and those that only longer reports have; none is omitted."""
-    table, kind = report.configuration.report, report.evaluation.kind
-    possible = [s for s in list_sections() if kind in s.kinds and s.name not in table.omit]
-    included = [s for s in possible if Profile(table.profile).contains(s.profile)]
-    return included, [s for s in possible if s not in included]
+def _is_included(section: Section, report: Report) -> bool:
+    """Whether the profile of a report has a section that is not omitted."""
+    table = report.configuration.report
+    return section.name not in table.omit and Profile(table.profile).contains(section.profile)
 
 
 def _describe(section: Section, report: Report, values: Mapping[str, Any]) -> SectionContent | None:
+    """Describe a section; None if the models have no such section, or if it has no content."""
+    kind = report.evaluation.kind
     needed = {name: values[name] for name in section.needs}
-    return section.find_describer(report.evaluation.kind)(report, **needed)
+    return section.find_describer(kind)(report, **needed) if kind in section.kinds else None
 
 
 def _describe_sections(
@@ -118,14 +119,20 @@ def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
         section["findings_here"] = [finding for finding in others if finding.see in own]
 
 
-def describe_extent(report: Report, others: Sequence[Section]) -> list[str]:
+def _describe_extent(report: Report, values: Mapping[str, Any]) -> list[str]:
     """State the profile of the report, which sections the full report adds, and which are omitted."""
     table = report.configuration.report
+    absent = [
+        section
+        for section in list_sections()
+        if not _is_included(section, report) and _describe(section, report, values) is not None
+    ]
+    omitted = [section for section in absent if section.name in table.omit]
+    others = [section for section in absent if section not in omitted]
     sentences = [f"This is the {table.profile} report."]
     if others:
         sentences[0] += f" The full report adds {_join_titles(others)}."
         sentences.append("`scorereport report --from results.json --profile full` renders it.")
-    omitted = [s for s in list_sections() if s.name in table.omit and report.evaluation.kind in s.kinds]
     if omitted:
         sentences.append(f"Left out on request: {_join_titles(omitted)}.")
     return sentences
@@ -135,9 +142,16 @@ def _join_titles(sections: Iterable[Section]) -> str:
     """Join the titles of sections for a sentence, with the annexes last."""
     titles = [section.title for section in sections]
     annexes = [title.removeprefix(_ANNEX) for title in titles if title.startswith(_ANNEX)]
-    named = [inside_sentence(title) for title in titles if not title.startswith(_ANNEX)]
+    named = [_lower_first(title) for title in titles if not title.startswith(_ANNEX)]
     noun = "the annex" if len(annexes) == 1 else "the annexes"
-    return ", ".join([*named, f"{noun} on {join_words(annexes)}"] if annexes else [join_words(named)])
+    if not (named and annexes):
+        return join_words(named) if named else f"{noun} on {join_words(annexes)}"
+    return f"{', '.join(named)}, and {noun} on {join_words(annexes)}"
+
+
+def _lower_first(title: str) -> str:
+    """Return a title as part of a sentence; "R certificate" keeps its capital."""
+    return title[0].lower() + title[1:] if title[1].islower() else title
 
 
 def name_report(report: Report) -> str:

@@ -53,7 +53,9 @@ def collect_parts(**parts: Part | None) -> dict[str, Part]:
 
 def table_part(table: Table | None, detail: str = "") -> Part | None:
     """Return a table as a part, with a detail after its caption; None without a table."""
-    return None if table is None else {"kind": "table", **describe_table(table), "detail": detail}
+    if table is None:
+        return None
+    return {"kind": "table", "table": table, **describe_table(table), "detail": detail}
 
 
 def describe_time_note(evaluation: Evaluation) -> str:

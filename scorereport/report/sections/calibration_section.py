@@ -192,8 +192,8 @@ def _brier_table(models: Sequence[ModelResult]) -> Table:
     numbers = [[d.score, d.miscalibration, d.discrimination, d.uncertainty] for _, d in parts]
     decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
     return Table(
-        caption="Brier score and its CORP decomposition, S = MCB − DSC + UNC. Lower S and MCB, higher DSC "
-        "and skill are better",
+        caption="CORP decomposition of the Brier score S = MCB − DSC + UNC; a lower MCB and a higher DSC are "
+        "better",
         heads=("model", "S", "MCB", "DSC", "UNC", "skill"),
         rows=tuple(
             (

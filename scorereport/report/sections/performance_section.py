@@ -20,6 +20,7 @@ from scorereport.report.tables.decision_tables import (
     find_decision_costs,
     penalty_table,
 )
+from scorereport.report.tables.decomposition_tables import decomposition_table
 from scorereport.report.tables.score_tables import describe_scalings, difference_table, score_table
 
 if TYPE_CHECKING:
@@ -43,11 +44,13 @@ def describe_class_performance_section(report: Report) -> SectionContent | None:
             scores=table_part(
                 score_table(models, ranks, level, n_classes=n_classes), describe_time_note(evaluation)
             ),
+            score_components=table_part(decomposition_table(models, level), describe_time_note(evaluation)),
             penalties=table_part(penalty_table(models, n_classes, level), describe_time_note(evaluation)),
             costs=table_part(cost_table(models, costs, level), describe_time_note(evaluation)),
             cost_matrix=table_part(cost_matrix_table(costs, classes.labels)),
         ),
         content={
+            "has_intervals": bool(models[0].components),
             "scalings": describe_scalings(n_classes) if classes.ordered else "",
             "is_ordered": classes.ordered,
             "has_costs": evaluation.settings.cost_matrix is not None,

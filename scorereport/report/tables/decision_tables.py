@@ -176,7 +176,7 @@ def penalty_table(models: Sequence[ModelScores], n_classes: int, level: str) -> 
         (scores.model, *(share if has_intervals else share[:1]), *text)
         for scores, share, text in zip(models, wrong, numbers, strict=True)
     ]
-    heads = ("Brier", "penalty", "penalised Brier", "log", "penalty", "penalised log")
+    heads = ("Brier", "penalty, Brier", "penalised Brier", "log", "penalty, log", "penalised log")
     with_interval = f" with its {level} interval" if has_intervals else ""
     return Table(
         caption=f"Penalised scores: a case whose likeliest class is wrong adds (K − 1)/K = "
