@@ -155,7 +155,8 @@ def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
     section = describe_class_calibration_section(report_on(evaluation))
     (verdict,) = section.content["verdicts"]
     way = "rarer" if size < 0 else "more frequent"
-    where = f"between {lower_end:.2f} and {upper_end:.2f} a class up to “a” was {abs(size):.2f} {way} than forecast"
+    ends = f"between {lower_end:.2f} and {upper_end:.2f}"
+    where = f"{ends} a class up to “a” was {abs(size):.2f} {way} than forecast"
     assert verdict.sentence.endswith(f"): {where}; 36 % of cases.")
     assert any(f"{where}, 36 % of cases" in reason for reason in verdict.reasons)
 
