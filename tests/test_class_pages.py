@@ -574,8 +574,9 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
 
 
 def test_too_few_draws_are_reported(named):
-    sentences = section_of(describe_class_calibration_section, named).content["blocks"][0]["sentences"]
-    assert "too few draws to show miscalibration." in " ".join(sentences)  # 4 tests, none can be below 4/41
+    verdicts = section_of(describe_class_calibration_section, named).content["verdicts"]
+    reasons = [reason for verdict in verdicts for reason in verdict.reasons]
+    assert "too few draws to show miscalibration." in " ".join(reasons)  # 4 tests, none can be below 4/41
 
 
 def test_cases_whose_thresholds_cross_are_counted(graded):
