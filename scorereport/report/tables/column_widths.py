@@ -81,8 +81,8 @@ def count_lines(text: str, width: float, size: float, *, bold: bool = False) -> 
 def set_widths(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table for templates with a width for each head, in percent, and `measured` in its look.
 
-    A table that is too wide for a page gets smaller type. If that does not suffice, long words of its heads are
-    broken, and then its columns are divided over several tables, of which the others are in `further`.
+    A table that is too wide for a page gets smaller type. If that does not suffice, long words of its heads
+    are broken, and then its columns are divided over several tables; those after the first are in `further`.
     """
     words = [word for word in table["look"].split() if word not in _LOOKS]
     own = next((word for word in table["look"].split() if word in _LOOKS), "")
