@@ -327,5 +327,5 @@ def test_a_person_reads_verdicts_once(call, file, tmp_path, monkeypatch):
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     _, text, error = call("score", file, *FEW, "--quiet", "--config", write_limits(tmp_path, "fail"))
-    assert "Limits: 1 " in text
+    assert text.count("Limits: ✗ 1 fail") == 1
     assert error == ""

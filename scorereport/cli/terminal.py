@@ -242,7 +242,7 @@ def _print_certificate(out: _Printer, certificate: Certificate) -> None:
 
 
 def print_verdict(report: Report, file: IO[str] | None = None) -> None:
-    """Print the verdicts on limits in numbers and words, and which models are fit for use, if there are any."""
+    """Print the verdicts on limits in numbers and words, and which models are fit for use."""
     if report.judgements:
         summary, out = summarize_report(report).to_texts(), _Printer(file)
         counts = count_limit_verdicts(report.judgements)
