@@ -49,7 +49,7 @@ class SmallDiagram(NamedTuple):
 def list_diagrams(evaluation: Evaluation, words: dict[str, str]) -> list[SmallDiagram]:
     """Return diagrams of the models with these words on their calibration; of K classes, of their views.
 
-    A single model of K classes has a diagram of each view, several have one of their worst view each.
+    Models of K classes share the places for diagrams of their least calibrated views.
     """
     if evaluation.models:
         prevalence = evaluation.data.sample.prevalence
@@ -59,7 +59,7 @@ def list_diagrams(evaluation: Evaluation, words: dict[str, str]) -> list[SmallDi
     chosen_classes = [model for model in evaluation.class_models if model.model in words]
     for model in chosen_classes:
         family = model.families[-1]
-        for view in choose_views(family, MOST_DIAGRAMS if len(chosen_classes) == 1 else 1):
+        for view in choose_views(family, MOST_DIAGRAMS // len(chosen_classes)):
             label = label_view(view, family.kind)
             name, word = (label, "") if len(chosen_classes) == 1 else (model.model, label)
             found.append(SmallDiagram(name, word, diagram_of(view), view.sample.prevalence))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ _ORDER = (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, Limit
 _DEPENDENT = (
     "(tests show that rows depend on each other in time; only intervals of the calibration line allow for it)"
 )
+#: Zeros at the end of a limit, which a person has set with fewer decimals than numbers are shown with.
+_TRAILING_ZEROS = re.compile(r"(?:\.0+|(\.\d*?[1-9])0+)(?=\D|$)")
 #: The column of limits on the data.
 _DATA = "data"
 
@@ -124,8 +127,9 @@ def _name_limit(row: Sequence[Judgement | None]) -> tuple[str, str, str]:
     """Return the measure, its limit and its warning limit; a warning limit may be the only one."""
     first = next(judgement for judgement in row if judgement is not None)
     numbers = format_judgement(first)
-    warning = f"warn {numbers['warn']}" if numbers["warn"] else ""
-    return first.label, numbers["fail"] or warning, warning if numbers["fail"] else ""
+    limit, warning = (_TRAILING_ZEROS.sub(r"\1", numbers[kind]) for kind in ("fail", "warn"))
+    warning = f"warn {warning}" if warning else ""
+    return first.label, limit or warning, warning if limit else ""
 
 
 def _judged_cell(judgement: Judgement) -> dict[str, str]:
