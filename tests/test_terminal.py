@@ -195,12 +195,13 @@ def test_the_matrix_of_limits_has_a_column_for_each_model(two, monkeypatch):
     judgements = judge_limits(two, {"brier": {"fail": 0.01}, "prevalence": {"min": 0.1, "max": 0.9}})
     lines = printed(two, monkeypatch, judgements=judgements).splitlines()
     heads = next(line for line in lines if line.startswith("limit on"))
-    assert heads.split() == ["limit", "on", "limit", "data", "logit", "probit"]
+    assert heads.split() == ["limit", "on", "limit", "logit", "probit"]
+    assert any(line.startswith("Data: ✓ prevalence ") for line in lines)
     row = next(line for line in lines if line.startswith("Brier score") and "✗" in line)
     assert row.count("✗") == 2
     assert row.count("[") == 2
     last = next(line for line in lines if line.startswith("verdict"))
-    assert last.split() == ["verdict", "all", "limits", "pass", "fail", "fail"]
+    assert last.split() == ["verdict", "all", "limits", "fail", "fail"]
 
 
 def test_without_limits_findings_come_first(two, monkeypatch):

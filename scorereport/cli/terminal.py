@@ -27,7 +27,7 @@ from scorereport.report.tables.history_tables import (
     number_table,
     record_drift_table,
 )
-from scorereport.report.tables.limit_tables import limit_matrix_table
+from scorereport.report.tables.limit_tables import arrange_limits, describe_data_limits, limit_matrix_table
 from scorereport.report.tables.overview import (
     describe_all_bands,
     describe_data,
@@ -165,7 +165,9 @@ def print_summary(
     summary: SummaryTexts, judgements: Sequence[Judgement], file: IO[str] | None = None
 ) -> None:
     """Print the summary of a report: verdict, limits, findings, what to do, and what is missing."""
-    _print_summary(_Printer(file), summary, judgements)
+    out = _Printer(file)
+    _print_summary(out, summary, judgements)
+    out.sentences(summary.basis)
 
 
 def _print_summary(
@@ -175,9 +177,10 @@ def _print_summary(
         out.sentence(summary.verdict, style="bold")
         out.sentences(summary.fitness)
         out.space()
-    matrix = limit_matrix_table(judgements)
+    matrix = arrange_limits(judgements)
     if matrix is not None:
-        out.table(matrix)
+        out.table(limit_matrix_table(matrix))
+        out.sentences(filter(None, [describe_data_limits(matrix.on_data)]))
         out.space()
     for title, sentences in summary.list_blocks():
         out.sentences(sentences, title=title, bullet="- ")

@@ -18,7 +18,7 @@ DO_NOT_USE = f"Do not use {MODELS} in the present form."
 #: Most models that an action names; further ones are counted.
 _MOST_NAMED = 3
 #: Most findings with the same consequence on a page that has others to state.
-_MOST_ALIKE = 3
+_MOST_ALIKE = 2
 
 
 class Consequence(IntEnum):

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from scorereport.report.summary_page import SummaryPage
 
 #: Height of the text on a page, and of what does not depend on the texts: headings, margins, diagrams.
-_PAGE, _FIXED = 252.0, 100.0
+_PAGE, _FIXED = 252.0, 95.0
 _PAGE_WIDTH = 166.0
-#: Width and size of the type of findings, of actions, and of other texts in millimetres and points.
+#: Width of texts in millimetres and size of their type in points, as in paper.css.
+_VERDICT, _FITNESS = (135.0, 12.0), (138.0, 9.0)
 _FINDING, _ACTION, _BASIS = (162.0, 8.5), (76.0, 8.5), (150.0, 8.0)
 _POINT, _LEADING = 25.4 / 72, 1.35
 #: Space after a finding, and after another sentence.
@@ -51,7 +52,8 @@ def _matrix_height(matrix: Part | None) -> float:
         )
         for cells in rows
     ]
-    return _MATRIX + sum(_ROW + (n - 1) * _CELL_SIZE * _POINT * _LEADING for n in lines)
+    notes = sum(bool(body["note"]) for body in matrix["bodies"])
+    return _MATRIX + notes * _ROW + sum(_ROW + (n - 1) * _CELL_SIZE * _POINT * _LEADING for n in lines)
 
 
 def _text_height(page: SummaryPage) -> float:
@@ -59,10 +61,12 @@ def _text_height(page: SummaryPage) -> float:
     findings = _height(
         (f"{finding.text}{_REFERENCE}" for finding in page.findings), *_FINDING, _AFTER_FINDING
     )
-    others = _height((*page.fitness, " ".join(page.basis)), *_BASIS, _AFTER)
-    return findings + beside + others
+    banner = _height([f"{page.mark} {page.verdict}"], *_VERDICT, 0.0, is_bold=True)
+    banner += _height(page.fitness, *_FITNESS, 0.0)
+    return findings + beside + banner + _height([" ".join(page.basis)], *_BASIS, _AFTER)
 
 
-def _height(texts: Iterable[str], width: float, size: float, after: float) -> float:
+def _height(texts: Iterable[str], width: float, size: float, after: float, *, is_bold: bool = False) -> float:
     """Return the height of paragraphs in millimetres."""
-    return sum(count_lines(text, width, size) * size * _POINT * _LEADING + after for text in texts)
+    lines = (count_lines(text, width, size, bold=is_bold) for text in texts)
+    return sum(n * size * _POINT * _LEADING + after for n in lines)

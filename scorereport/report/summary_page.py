@@ -102,7 +102,7 @@ def summarize_report(report: Report, most: int = MOST_FINDINGS) -> SummaryPage:
         verdict=sentence,
         tone=tone,
         mark=mark,
-        fitness=tuple(_describe_fitness(report)),
+        fitness=(*_describe_others(report.judgements), *_describe_fitness(report)),
         findings=chosen,
         other_findings=tuple(finding for finding in findings if finding not in chosen),
         actions=tuple(_list_actions(report, findings)),
@@ -117,21 +117,22 @@ def summarize_report(report: Report, most: int = MOST_FINDINGS) -> SummaryPage:
 def describe_verdict_sentence(judgements: Sequence[Judgement]) -> tuple[str, str, str]:
     """Return tone, symbol and sentence of the verdict over all limits, the first thing a reader sees.
 
-    If only limits on groups have the worst verdict, the sentence says so.
+    It counts limits on all cases, and those on groups only if no other has the worst verdict.
     """
     verdict = find_worst_verdict(judgements)
     if verdict is None:
         return "plain", "○", _NO_VERDICT
     tone, mark, _ = VERDICT_LABELS[verdict]
+    counted, limits = _find_counted(judgements, verdict)
+    return tone, mark, _count_verdict(verdict, counted, limits)
+
+
+def _find_counted(judgements: Sequence[Judgement], verdict: LimitVerdict) -> tuple[Sequence[Judgement], str]:
+    """Return the judgements among which a verdict is counted, on all cases if possible, and their name."""
     overall, grouped = split_groups(judgements)
-    is_overall = any(judgement.verdict is verdict for judgement in overall)
-    counted = overall if is_overall else grouped
-    sentence = _count_verdict(verdict, counted, "limits" if is_overall else "limits on groups")
-    if is_overall and grouped:
-        sentence += f"; in groups: {_count_others(grouped)}"
-    elif overall and not is_overall:
-        sentence += f"; on all cases: {_count_others(overall)}"
-    return tone, mark, sentence
+    if any(judgement.verdict is verdict for judgement in overall):
+        return overall, "limits"
+    return grouped, "limits on groups"
 
 
 def _count_verdict(verdict: LimitVerdict, judgements: Sequence[Judgement], limits: str) -> str:
@@ -142,7 +143,17 @@ def _count_verdict(verdict: LimitVerdict, judgements: Sequence[Judgement], limit
     return _SENTENCES[verdict].format(n=n, total=len(judgements), are=are, they_are=they_are, limits=limits)
 
 
-def _count_others(judgements: Sequence[Judgement]) -> str:
+def _describe_others(judgements: Sequence[Judgement]) -> Iterator[str]:
+    """Count the verdicts that the sentence of the verdict does not count: in groups, or on all cases."""
+    verdict = find_worst_verdict(judgements)
+    overall, grouped = split_groups(judgements)
+    if verdict is None or not (overall and grouped):
+        return
+    is_overall = _find_counted(judgements, verdict)[0] == overall
+    yield f"In groups: {_count(grouped)}." if is_overall else f"On all cases: {_count(overall)}."
+
+
+def _count(judgements: Sequence[Judgement]) -> str:
     """Count verdicts, the worst first."""
     counts = count_limit_verdicts(judgements)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(LimitVerdict) if counts[verdict])
@@ -188,10 +199,17 @@ def _list_missing(report: Report) -> Iterator[str]:
     unstated = _find_unstated(report.configuration)
     if unstated:
         yield f"Not stated: {join_words(unstated)}."
-    flow = evaluation.data.row_flow
-    if flow.dropped:
-        yield f"Left out: {format_count(flow.read - flow.kept)} of {format_counted(flow.read, 'row')}."
+    lost = _count_lost(report)
+    if lost:
+        read = format_counted(evaluation.data.row_flow.read, "row")
+        yield f"Left out: {format_count(lost)} of {read}."
     yield from describe_unjudged(evaluation, report.configuration.limits)
+
+
+def _count_lost(report: Report) -> int:
+    """The number of rows that were dropped although they belong to the evaluation, not to other periods."""
+    other = "" if report.trend is None else f"outside of {report.trend.period.describe()}"
+    return sum(drop.rows for drop in report.evaluation.data.row_flow.dropped if drop.reason != other)
 
 
 def _find_unexamined(evaluation: Evaluation, *, has_trend: bool) -> Iterator[str]:

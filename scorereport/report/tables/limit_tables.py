@@ -45,13 +45,15 @@ _DATA = "data"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitMatrix:
-    """Limits on all cases in rows, models in columns; the first column is for limits on the data, if any.
+    """Limits on all cases in rows, models in columns; without limits on models, one column for the data.
 
-    `judgements` are those shown, `all_judgements` also those on groups, further models and further limits.
+    `judgements` are those shown, `on_data` those on the data if there are models, and `all_judgements` also
+    those on groups, further models and further limits.
     """
 
     columns: tuple[str, ...]
     judgements: tuple[Judgement, ...]
+    on_data: tuple[Judgement, ...]
     all_judgements: tuple[Judgement, ...]
 
     @property
@@ -77,17 +79,27 @@ def arrange_limits(judgements: Sequence[Judgement], models: Sequence[str] = ()) 
     """
     overall, _ = split_groups(judgements)
     names = models or list(dict.fromkeys(j.model for j in overall if j.model))[:_MOST_MODELS]
-    shown = [judgement for judgement in overall if judgement.model in {"", *names}]
-    measures = list(dict.fromkeys(judgement.measure for judgement in shown))
-    worst = {m: min(_ORDER.index(j.verdict) for j in shown if j.measure == m) for m in measures}
-    chosen = sorted(measures, key=worst.__getitem__)[:_MOST_LIMITS]
-    kept = tuple(judgement for judgement in shown if judgement.measure in chosen)
-    columns = sorted(dict.fromkeys(judgement.model for judgement in kept), key=bool)
+    of_models = [judgement for judgement in overall if judgement.model in names]
+    on_data = [judgement for judgement in overall if not judgement.model]
+    kept = _keep_worst(of_models or on_data)
     if not kept:
         return None
     return LimitMatrix(
-        columns=tuple(name or _DATA for name in columns), judgements=kept, all_judgements=tuple(judgements)
+        columns=tuple(dict.fromkeys(judgement.model or _DATA for judgement in kept)),
+        judgements=kept,
+        on_data=tuple(on_data) if of_models else (),
+        all_judgements=tuple(judgements),
     )
+
+
+def _keep_worst(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+    """Return the judgements of as many measures as there is room for, those with the worst verdicts."""
+    worst: dict[str, int] = {}
+    for judgement in judgements:
+        place = _ORDER.index(judgement.verdict)
+        worst[judgement.measure] = min(place, worst.get(judgement.measure, place))
+    chosen = sorted(worst, key=worst.__getitem__)[:_MOST_LIMITS]
+    return tuple(judgement for judgement in judgements if judgement.measure in chosen)
 
 
 def _arrange_report(report: Report) -> LimitMatrix | None:
@@ -100,19 +112,31 @@ def make_limit_matrix(report: Report) -> Part | None:
     matrix = _arrange_report(report)
     if matrix is None:
         return None
-    hidden = sum(not judgement.group for judgement in report.judgements) - len(matrix.judgements)
+    shown = [*matrix.judgements, *matrix.on_data]
+    hidden = sum(not judgement.group for judgement in report.judgements) - len(shown)
     rest = (
         f"; {format_counted(hidden, 'more verdict')} on all cases in the section on limits" if hidden else ""
     )
+    rows = [*_matrix_rows(matrix), _verdict_row(matrix)]
     table = {
         "kind": "table",
-        "caption": f"Limits, with value and interval: {_count_marks(matrix.judgements)}{rest}",
-        "detail": _DEPENDENT if _are_dependent(matrix.judgements) else "",
+        "caption": f"Limits, with value and interval: {_count_marks(shown)}{rest}",
+        "detail": _DEPENDENT if _are_dependent(shown) else "",
         "look": "evaluation matrix short",
         "heads": [table_cell("limit on", "head"), table_cell("limit"), *map(table_cell, matrix.columns)],
-        "bodies": [{"title": "", "rows": [*_matrix_rows(matrix), _verdict_row(matrix)], "note": ""}],
+        "bodies": [{"title": "", "rows": rows, "note": describe_data_limits(matrix.on_data)}],
     }
     return set_widths(table)
+
+
+def describe_data_limits(judgements: Sequence[Judgement]) -> str:
+    """Describe limits on the data in a line: number, interval and limit of each; empty if there are none."""
+    described = []
+    for judgement in judgements:
+        label, limit, warning = _name_limit([judgement])
+        limits = ", ".join(filter(None, (limit, warning)))
+        described.append(f"{_judged_text(judgement, label)} (limit {limits})")
+    return f"Data: {'; '.join(described)}." if described else ""
 
 
 def _matrix_rows(matrix: LimitMatrix) -> Iterator[dict[str, Any]]:
@@ -152,11 +176,8 @@ def _name_all(matrix: LimitMatrix) -> str:
     return "all limits, groups included" if any(j.group for j in matrix.all_judgements) else "all limits"
 
 
-def limit_matrix_table(judgements: Sequence[Judgement]) -> Table | None:
-    """Return the matrix of limits and models as plain text; None without limits."""
-    matrix = arrange_limits(judgements)
-    if matrix is None:
-        return None
+def limit_matrix_table(matrix: LimitMatrix) -> Table:
+    """Return the matrix of limits and models as plain text."""
     rows = []
     for measure in matrix.measures:
         row = matrix.row(measure)
@@ -165,17 +186,18 @@ def limit_matrix_table(judgements: Sequence[Judgement]) -> Table | None:
         rows.append((label, ", ".join(filter(None, (limit, warning))), *cells))
     verdicts = [str(matrix.verdict(name)) for name in matrix.columns]
     return Table(
-        caption=f"Limits: {_count_marks(judgements)}",
+        caption=f"Limits: {_count_marks(matrix.all_judgements)}",
         heads=("limit on", "limit", *matrix.columns),
         rows=(*rows, ("verdict", _name_all(matrix), *verdicts)),
         n_labels=2,
     )
 
 
-def _judged_text(judgement: Judgement) -> str:
+def _judged_text(judgement: Judgement, label: str = "") -> str:
+    """Return the symbol of the verdict, the label if given, the number and its interval."""
     numbers = format_judgement(judgement)
     mark = VERDICT_LABELS[judgement.verdict][1]
-    return " ".join(filter(None, (mark, numbers["value"], numbers["interval"])))
+    return " ".join(filter(None, (mark, label, numbers["value"], numbers["interval"])))
 
 
 def _count_marks(judgements: Sequence[Judgement]) -> str:
@@ -196,7 +218,7 @@ def make_limits_table(report: Report) -> Part | None:
     """
     overall, grouped = split_groups(report.judgements)
     matrix = _arrange_report(report)
-    in_matrix = () if matrix is None else matrix.judgements
+    in_matrix = () if matrix is None else (*matrix.judgements, *matrix.on_data)
     grouped.sort(key=lambda judgement: _ORDER.index(judgement.verdict))
     shown = [*(j for j in overall if j not in in_matrix), *grouped[:_MOST_GROUP_LINES]]
     if not shown:
