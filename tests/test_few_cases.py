@@ -587,7 +587,7 @@ def test_a_limit_on_miscalibration_is_a_test_of_equivalence(text, verdict, endin
     found = evaluate(np.random.default_rng(3).random(200) < p, p)
     result = found.models[0]
     components = [
-        replace(c, value=0.0042, lower=0.0011, upper=0.0031)
+        replace(c, value=0.0042, corrected=0.0022, lower=0.0011, upper=0.0031)
         if (c.measure, c.component) == ("brier", "miscalibration")
         else c
         for c in result.scores.components
@@ -601,8 +601,7 @@ def test_a_limit_on_miscalibration_is_a_test_of_equivalence(text, verdict, endin
     (judgement,) = judge(changed, limits_of(f"{key} = {text}"))
     assert judgement.verdict is verdict
     assert judgement.sentence == (
-        "MCB of the Brier score of m: 0.0042 as measured, 95 % interval of the true MCB "
-        f"[0.0011, 0.0031]: {ending}"
+        f"Corrected MCB of the Brier score of m: 0.0022, interval [0.0011, 0.0031]: {ending}"
     )
 
 

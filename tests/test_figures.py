@@ -565,7 +565,7 @@ def test_forty_groups_fit_on_a_page():
 def test_miscalibration_of_groups_is_overfit_corrected_where_it_has_intervals():
     evaluation = case("usual")
     bare = [replace(g, models=tuple(replace(m, components=()) for m in g.models)) for g in evaluation.groups]
-    assert "Overfit-corrected MCB of the Brier score" in words(
+    assert "Corrected MCB of the Brier score" in words(
         plots.plot_groups(evaluation.groups, "brier_miscalibration")
     )
     assert "Miscalibration (MCB) of the Brier score" in words(plots.plot_groups(bare, "brier_miscalibration"))

@@ -192,7 +192,8 @@ def assert_judged_by_intervals(evaluation, judgements):
         if (row.measure, row.number) in UNJUDGED or is_other_class:
             continue
         judgement = found[row.model, measure_of(row)]
-        assert judgement.value == pytest.approx(row.value, rel=1e-12)
+        shown = row.corrected if row.number in ("miscalibration", "discrimination") else row.value
+        assert judgement.value == pytest.approx(shown, rel=1e-12)
         assert (judgement.lower, judgement.upper) == (row.lower, row.upper)
         assert judgement.level == row.level == 0.95
 
@@ -394,16 +395,28 @@ def test_sentences_of_a_measure_with_two_sides(evaluation, text, verdict, ending
     assert judgement.sentence == f"Calibration slope of exact: 0.980, interval [0.900, 1.050], {ending}"
 
 
-def test_components_are_judged_on_the_interval_of_the_true_one(evaluation):
+def test_components_are_judged_and_shown_overfit_corrected(evaluation):
     part = evaluation.models[0].scores.components[0]
     assert (part.measure, part.component) == ("brier", "miscalibration")
     assert part.value > part.corrected  # the measured value contains overfit
     judgement = judge(evaluation, limits_of("brier_miscalibration = 0.1"))[0]
-    assert judgement.value == pytest.approx(part.value, rel=1e-12)
-    assert judgement.upper == part.upper
-    assert " as measured, 95 % interval of the true MCB [" in judgement.sentence
+    assert (judgement.value, judgement.lower, judgement.upper) == (part.corrected, part.lower, part.upper)
+    assert judgement.sentence.startswith("Corrected MCB of the Brier score of exact: 0.0")
     limit = (part.upper + part.value) / 2 if part.value > part.upper else part.upper
     assert judge(evaluation, limits_of(f"brier_miscalibration = {limit}"))[0].verdict is LimitVerdict.PASS
+    scores = replace(evaluation.models[0].scores, components=())
+    bare = replace(evaluation, models=(replace(evaluation.models[0], scores=scores),))
+    raw = judge(bare, limits_of("brier_miscalibration = 0.1"))[0]
+    assert raw.value == pytest.approx(part.value, rel=1e-12)
+    assert raw.sentence.startswith("MCB of the Brier score of exact: 0.0")
+
+
+def test_no_number_is_shown_outside_its_own_interval(evaluation):
+    text, _ = limit_all(ModelKind.BINARY)
+    corrected = [j for j in judge(evaluation, limits_of(text)) if "corrected " in j.label]
+    assert len(corrected) > 10
+    for judgement in corrected:
+        assert judgement.lower <= judgement.value <= judgement.upper
 
 
 def test_shares_are_stated_in_percent(evaluation):
@@ -573,8 +586,8 @@ def test_groups_of_classes_are_judged_by_what_they_have(of_classes):
     assert notes[0] == "site: 1 of 3 groups, too small to be scored, is not judged."
     assert notes[1:] == (
         (
-            "MCB of the Brier score (K classes) is judged on all rows only: in groups of ordered classes "
-            "only the ranked probability score is decomposed.",
+            "Corrected MCB of the Brier score (K classes) is judged on all rows only: in groups of ordered "
+            "classes only the ranked probability score is decomposed.",
         )
         if ordered
         else ()
@@ -651,13 +664,13 @@ def test_sentences_of_ordered_classes(of_classes):
     starts = [
         "Ranked probability score of exact: 0.",
         "Skill in the ranked probability score of exact: ",
-        "MCB of the ranked probability score of exact: 0.",
+        "Corrected MCB of the ranked probability score of exact: 0.",
         "Skill in the squared absolute RPS of exact: ",
         "Quadratic weighted kappa of exact: 0.",
     ]
     assert [any(t.startswith(start) for start in starts) for t in sentences] == [True] * 5
     assert " %, interval [" in sentences[1]
-    assert " as measured, 95 % interval of the true MCB [" in sentences[2]
+    assert ", interval [" in sentences[2]
     assert sentences[4].endswith("lies above the limit −0.5000.")
 
 

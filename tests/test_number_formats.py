@@ -119,7 +119,7 @@ def test_numbers_of_a_measure_have_one_format_in_a_record():
     assert [row[2:4] for row in compared.rows] == [("0.00831", "0.00036"), ("8.3 %", "20.0 %")]
     rows = {(row[1], row[0]): row[2:] for row in number_table(record).rows}
     assert {len(row[0]) for (label, _), row in rows.items() if label == "Brier score"} == {len("0.1234")}
-    value, corrected, interval = rows["prevalence", "all"]
+    value, interval, raw = rows["prevalence", "all"]
     assert re.fullmatch(r"\d\d\.\d %", value)
-    assert corrected == ""
+    assert raw == ""
     assert re.fullmatch(r"\[\d\d\.\d, \d\d\.\d\] %", interval)

@@ -46,7 +46,7 @@ class Segment:
         return abs(self.size) * self.share
 
 
-class ForecastRanges(NamedTuple):
+class ForecastSums(NamedTuple):
     """Forecasts in ascending order, in cells from `start` to `end`: their cases and sums of forecasts."""
 
     start: FloatArray
@@ -86,9 +86,7 @@ def find_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> tuple[Segme
     )
 
 
-def measure_segments(
-    segments: Sequence[Segment], cells: ForecastRanges, blocks: Blocks
-) -> tuple[Segment, ...]:
+def measure_segments(segments: Sequence[Segment], cells: ForecastSums, blocks: Blocks) -> tuple[Segment, ...]:
     """Add size and share to segments, from cells of forecasts and the blocks of the isotonic fit.
 
     Segments are extended to whole cells. In the order of forecasts, recalibrated probabilities add up to
@@ -100,7 +98,7 @@ def measure_segments(
 
 
 def _measure(
-    segment: Segment, cells: ForecastRanges, ranks: FloatArray, at_blocks: tuple[FloatArray, FloatArray]
+    segment: Segment, cells: ForecastSums, ranks: FloatArray, at_blocks: tuple[FloatArray, FloatArray]
 ) -> Segment:
     first = int(np.searchsorted(cells.end, segment.lower))
     last = int(np.searchsorted(cells.start, segment.upper, side="right"))

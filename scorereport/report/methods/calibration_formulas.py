@@ -43,7 +43,7 @@ CALIBRATION_FORMULAS = {
         reference=DIMITRIADIS_2021,
     ),
     "overfit": Formula(
-        name="Overfit-corrected MCB and DSC, with intervals",
+        name="Corrected MCB and corrected DSC, with intervals",
         formula="[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; corrected value: max(0, C − O₂)",
         convention="C is the raw MCB or DSC, and se = sd / √n of the contributions of the cases. The fit ŷ "
         "follows chance, which makes both too large; this overfit is estimated in two ways. O₁ = Σ w g(ŷ) / "
@@ -53,9 +53,9 @@ CALIBRATION_FORMULAS = {
         f"without steps; those of more than {format_count(OVERFIT_CASES)} independent cases are drawn in "
         "cells of neighbouring forecasts of two sizes, and extrapolated to single forecasts. For DSC, both "
         "are reduced by g(ȳ)/n, the overfit of ȳ; neither is below 0. The "
-        "interval of MCB starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). With clusters, the "
-        "upper end u of MCB is raised to u + r²/(4 max(u − r, r/4)), r = z se. An interval may exclude the "
-        "raw value.",
+        "interval of corrected MCB starts at 0 unless the test that MCB is 0 has p ≤ max((1 − ℓ)/2, 1/(B + "
+        "1)). With clusters, its upper end u is raised to u + r²/(4 max(u − r, r/4)), r = z se. An interval "
+        "may exclude the raw value.",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "miscalibration test": Formula(

@@ -72,13 +72,13 @@ CLASS_CATALOGUE = {
         reference=DIMITRIADIS_2021,
     ),
     "class overfit": Formula(
-        name="Overfit-corrected MCB and DSC, with intervals",
+        name="Corrected MCB and corrected DSC, with intervals",
         formula="[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; corrected value: max(0, C − O₂)",
         convention="C is the raw MCB or DSC of a view or of the sum, se = sd / √n of the contributions of "
         "the cases. The overfit of the fit is estimated in two ways for each view and summed: O₁ = Σ w ŷ(1 "
         "− ŷ) / n over the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; O₂ from "
         "outcomes drawn from the curve without steps. For DSC, both are reduced by ȳ(1 − ȳ)/n. The interval "
-        "of MCB starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)).",
+        "of corrected MCB starts at 0 unless the test that MCB is 0 has p ≤ max((1 − ℓ)/2, 1/(B + 1)).",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "class miscalibration test": Formula(
@@ -224,7 +224,7 @@ ENGINE_CATALOGUE = {
         reference=f"{DIMITRIADIS_2021}; {EFRON_TIBSHIRANI}",
     ),
     "closed overfit": Formula(
-        name="Overfit-corrected MCB and DSC, with intervals",
+        name="Corrected MCB and corrected DSC, with intervals",
         formula="C − O ± z se, cut at 0; corrected value: max(0, C − O)",
         convention="C is the raw MCB or DSC, and se is by the grouped jackknife with the fit and the "
         "prevalence held fixed. The fit ŷ follows chance, which makes both too large; O estimates this "
@@ -232,9 +232,9 @@ ENGINE_CATALOGUE = {
         "distinct forecast, else 1.5; g(ŷ) = ŷ(1 − ŷ) for Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times "
         "the slope of S(p, 0) − S(p, 1) there. Misclassification has no such slope: O is 0 for it, and its "
         "intervals lie somewhat too high. For DSC, O is reduced by g(ȳ)/n, the overfit of ȳ, and is not "
-        "below 0. An interval may exclude the raw value; that of MCB starts at 0 unless the test of slope "
-        "and intercept, or that of Hosmer and Lemeshow, rejects on one side, adjusted for their number; in "
-        "groups it always starts at 0.",
+        "below 0. An interval may exclude the raw value; that of corrected MCB starts at 0 unless the test "
+        "of slope and intercept, or that of Hosmer and Lemeshow, rejects on one side, adjusted for their "
+        "number; in groups it always starts at 0.",
         reference=f"{DIMITRIADIS_2021}; {EFRON_TIBSHIRANI}",
     ),
     "Spiegelhalter's z in buckets": Formula(

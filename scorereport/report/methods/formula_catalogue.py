@@ -299,8 +299,8 @@ VERDICT_FORMULAS = {
         formula="fail: the whole interval lies beyond the limit; inconclusive: a part of it does; warn: none "
         "of it does, but a part lies beyond the warning limit; pass: none of it lies beyond either",
         convention="A number equal to a limit meets it. A number without an interval is judged by its "
-        "value; a number that is not defined is inconclusive. MCB and DSC are judged by the "
-        "overfit-corrected interval; a limit on MCB is a test of equivalence at (1 − ℓ)/2. With fewer than "
+        "value; a number that is not defined is inconclusive. Corrected MCB and corrected DSC "
+        "are judged; a limit on corrected MCB is a test of equivalence at (1 − ℓ)/2. With fewer than "
         f"{FEWEST_CASES} events or non-events (counted as clusters that contain some, or as the effective "
         "number of weighted rows), only an exact bound decides: that of a rate, or that of the mean of a "
         "score with a smallest and a largest value.",

@@ -32,6 +32,7 @@ OTHER_FORMS = {
     "Kolmogorov-Smirnov statistic": ("KS",),
     "Miscalibration": ("MCB",),
     "Not defined": ("n/d",),
+    "Overfit-corrected": ("corrected MCB", "corrected DSC"),
     "Penalised score": ("penalised Brier", "penalised log"),
     "Pointwise band": ("pointwise consistency band", "pointwise confidence band"),
     "Population stability index": ("PSI",),

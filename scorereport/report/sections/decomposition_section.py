@@ -96,7 +96,7 @@ def describe_decomposition_section(report: Report) -> SectionContent:
     evaluation = report.evaluation
     models, level = evaluation.models, format_level(evaluation.settings.level)
     whiskers = (
-        f" Points: MCB and DSC; thin lines: {level} intervals of corrected MCB and DSC."
+        f" Points: MCB and DSC; thin lines: {level} intervals of corrected MCB and corrected DSC."
         if models[0].scores.components
         else ""
     )
