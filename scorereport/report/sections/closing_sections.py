@@ -32,6 +32,17 @@ _STATES = {
     False: "without changes",
     None: "and it could not be determined whether files differ from it",
 }
+#: What the shortest report states about its origin; results.json has the rest.
+_SHORT_FACTS = (
+    *("Time", "Data", "SHA-256 of the columns used", "SHA-256 of the results"),
+    *(
+        "SHA-256 of results.json",
+        "Configuration",
+        "SHA-256 of the configuration",
+        "Audit",
+        "History before it",
+    ),
+)
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
 
 
@@ -64,6 +75,7 @@ def describe_limitations_section(report: Report) -> SectionContent:
 def describe_provenance_section(report: Report, templates_sha256: str = "") -> SectionContent:
     """Describe the origin of numbers and pages, so that others can reproduce them."""
     evaluation = report.evaluation
+    is_short = report.configuration.report.profile == Profile.SUMMARY
     facts = {
         **_describe_run(report.provenance, templates_sha256),
         **_describe_origin(report.origin),
@@ -85,7 +97,7 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
     }
     return SectionContent(
         content={
-            "facts": label_facts(facts),
+            "facts": label_facts({k: v for k, v in facts.items() if not is_short or k in _SHORT_FACTS}),
             "is_spark": evaluation.settings.engine == "spark",
             "section_options": report.section_options,
         },
