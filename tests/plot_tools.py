@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 import scorereport as sr
+from scorereport.report.figure_drawing import read_drawing
 
 N = 1200
 
@@ -63,3 +64,13 @@ def class_evaluation():
 def fit_of(name):
     y, forecasts = make_forecasts()
     return sr.corp(y, forecasts[name])
+
+
+#: Greatest height in millimetres of a figure, or of a part of one that pages do not divide.
+HIGHEST = 78.0
+
+
+def part_heights(svg):
+    """The heights in millimetres of the parts of a figure that pages do not divide."""
+    drawing = read_drawing(svg.encode(), {})
+    return [part.height * 25.4 / 96 for part in drawing.divide()]

@@ -334,7 +334,9 @@ def test_bands_are_described_as_drawn(evaluation, clustered, page):
     assert content["has_band"]
     assert not content["has_outline"]
     assert "simultaneous confidence band, which is not drawn" in page
-    assert "b: the diagonal leaves the 90 % simultaneous confidence band (honest)." in content["sentences"]
+    _, steep = content["verdicts"]
+    left = "The diagonal leaves the 90 % simultaneous confidence band in "
+    assert any(reason.startswith(left) for reason in steep.reasons)
     without = describe_calibration_section(report_on(clustered))
     assert without.content["why_no_band"].startswith("There are no bands here")
     assert without.parts["reliability"]["caption"].startswith("CORP reliability diagrams. Thick segments")
@@ -346,22 +348,21 @@ def test_findings_judge_calibration_by_the_line(evaluation):
         for f in list_report_findings(report_on(evaluation))
         if f.see == "reliability"
     }
-    calibrated, steep = found["a:"], found["There"]
-    assert calibrated.text.startswith("a: no evidence against slope 1 and intercept 0 (test of slope")
-    assert "overfit-corrected" in calibrated.text
+    calibrated, steep = found["No"], found["b"]
+    assert calibrated.text.startswith("No evidence that a is miscalibrated (test of slope and intercept, p")
+    assert "corrected MCB" in calibrated.text
     assert calibrated.tone == "plain"
-    assert steep.text.startswith(
-        "There is evidence that b is miscalibrated (test of slope and intercept, p < 0.001"
-    )
-    assert "its forecasts " in steep.text
+    assert steep.text.startswith("b is miscalibrated (test of slope and intercept, p < 0.001")
+    assert " than forecast; " in steep.text
     assert steep.tone == "open"
 
 
 def test_findings_use_the_band_where_the_line_shows_nothing(evaluation):
     first, second = evaluation.models
-    bands = replace(evaluation, models=(replace(first, bands=second.bands),))
+    bands = replace(evaluation, models=(replace(first, bands=second.bands, segments=None),))
     finding = next(f for f in list_report_findings(report_on(bands)) if f.see == "reliability")
-    assert ", but the diagonal leaves the 90 % simultaneous confidence band (honest)." in finding.text
+    assert finding.text.startswith("Whether a is miscalibrated is open (test of slope and intercept, p = ")
+    assert ": the confidence band excludes the diagonal; between " in finding.text
     assert describe_method_line(evaluation).endswith("Rows are taken as independent, in time as well.")
     assert finding.tone == "open"
 
@@ -372,7 +373,7 @@ def test_findings_where_no_line_fits():
         evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
     )
     finding = next(f for f in list_report_findings(report) if f.see == "reliability")
-    assert finding.text.startswith("a: the test of slope and intercept is inconclusive (miscalibration")
+    assert finding.text.startswith("Whether a is miscalibrated is open (corrected MCB 0.")
     (judgement,) = report.judgements
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert "cannot be judged" in judgement.sentence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,14 @@ from scorereport._utils.files import write_together
 from scorereport._utils.formatting import format_percent
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.limit_verdicts import LimitVerdict
+from scorereport.curves.segments import Segment
 from scorereport.errors import UsageError
 from scorereport.report.findings import list_report_findings
-from scorereport.report.miscalibration_patterns import describe_miscalibration, describe_segments
+from scorereport.report.miscalibration_patterns import (
+    describe_miscalibration,
+    describe_segment,
+    describe_shape,
+)
 from scorereport.report.page_policy import check_self_contained
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
@@ -45,8 +49,6 @@ def report_on(evaluation, text=""):
 TRUTH = np.linspace(0.1, 0.9, 4000)
 
 
-BAND = " (90 % simultaneous consistency band)"
-LOW, HIGH = "from 5.0 % to 20.0 % are too", "from 80.0 % to 95.0 % are too"
 FORECASTS = np.array([0.05, 0.1, 0.15, 0.2, 0.45, 0.5, 0.55, 0.8, 0.85, 0.9, 0.95])
 
 
@@ -59,38 +61,29 @@ def bend(low, high, middle=0):
     return np.select(places, [at_low, at_high], FORECASTS + 0.1 * middle)
 
 
-#: How often events happen at each forecast, and the sentence that is true of it.
+#: Segments by hand: both ends, and shares of the 11 forecasts; sizes are means of what `bend` adds.
+LOW, MIDDLE, HIGH = (0.05, 0.2, 4 / 11), (0.45, 0.55, 3 / 11), (0.8, 0.95, 4 / 11)
+ALL, THIRD = (0.05, 0.95, 1.0), 0.125 * 2 / 3
+#: How often events happen at each forecast, its segments with their sizes, and how it is called as a whole.
 SHAPES = {
-    "calibrated": (bend(0, 0), ""),
-    "overconfident": (
-        bend(1, -1),
-        f"its forecasts are too extreme: those {LOW} low and those {HIGH} high{BAND}",
-    ),
-    "underconfident": (
-        bend(-1, 1),
-        f"its forecasts are too timid: those {LOW} high and those {HIGH} low{BAND}",
-    ),
-    "low end too low": (bend(1, 0), f"its forecasts {LOW} low{BAND}"),
-    "low end too high": (bend(-1, 0), f"its forecasts {LOW} high{BAND}"),
-    "high end too high": (bend(0, -1), f"its forecasts {HIGH} high{BAND}"),
-    "high end too low": (bend(0, 1), f"its forecasts {HIGH} low{BAND}"),
-    "shifted up": (bend(-1, -1, -1), f"its forecasts from 5.0 % to 95.0 % are too high{BAND}"),
-    "shifted down": (bend(1, 1, 1), f"its forecasts from 5.0 % to 95.0 % are too low{BAND}"),
-    "wave": (
-        bend(1, 1, -1),
-        f"its forecasts {LOW} low, from 45.0 % to 55.0 % are too high and {HIGH} low{BAND}",
-    ),
-    "mirrored wave": (
-        bend(-1, -1, 1),
-        f"its forecasts {LOW} high, from 45.0 % to 55.0 % are too low and {HIGH} high{BAND}",
-    ),
+    "calibrated": (bend(0, 0), [], ""),
+    "overconfident": (bend(1, -1), [(LOW, 0.1), (HIGH, -0.1)], "too extreme"),
+    "underconfident": (bend(-1, 1), [(LOW, -THIRD), (HIGH, THIRD)], "too timid"),
+    "low end too low": (bend(1, 0), [(LOW, 0.1)], ""),
+    "low end too high": (bend(-1, 0), [(LOW, -THIRD)], ""),
+    "high end too high": (bend(0, -1), [(HIGH, -0.1)], ""),
+    "high end too low": (bend(0, 1), [(HIGH, THIRD)], ""),
+    "shifted up": (bend(-1, -1, -1), [(ALL, -(4 * THIRD + 0.7) / 11)], ""),
+    "shifted down": (bend(1, 1, 1), [(ALL, (4 * THIRD + 0.7) / 11)], ""),
+    "wave": (bend(1, 1, -1), [(LOW, 0.1), (MIDDLE, -0.1), (HIGH, THIRD)], ""),
+    "mirrored wave": (bend(-1, -1, 1), [(LOW, -THIRD), (MIDDLE, 0.1), (HIGH, -0.1)], ""),
 }
 
 
 @cache
 def evaluate_shape(shape, cases=1500):
     """Events at each forecast in proportion to its frequency, up to rounding: nothing is random."""
-    frequency, _ = SHAPES[shape]
+    frequency, _, _ = SHAPES[shape]
     outcome = np.concatenate([np.arange(cases) < round(cases * q) for q in frequency]).astype(int)
     frame = pd.DataFrame({"y": outcome, "m": np.repeat(FORECASTS, cases)})
     return sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=60).models[0]
@@ -100,25 +93,40 @@ def evaluate_shape(shape, cases=1500):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_only_forecasts_that_the_band_shows_to_be_wrong_are_described_as_wrong(shape):
     """Of a single slope, "too extreme" and "too timid" are false at one end of most of these shapes."""
-    _, expected = SHAPES[shape]
-    assert describe_miscalibration(evaluate_shape(shape)) == expected
+    _, expected, together = SHAPES[shape]
+    found = evaluate_shape(shape).segments
+    assert [(s.lower, s.upper, s.sign) for s in found] == [
+        (lower, upper, np.sign(size)) for (lower, upper, _), size in expected
+    ]
+    rounding = 0.5 / 1500  # of the number of events at a forecast
+    assert [s.size for s in found] == pytest.approx([size for _, size in expected], abs=rounding)
+    assert [s.share for s in found] == pytest.approx([share for (_, _, share), _ in expected])
+    assert describe_shape(found) == together
+
+
+def test_the_largest_segment_is_described_and_the_others_are_counted():
+    assert describe_miscalibration(evaluate_shape("overconfident")) == (
+        "between 0.05 and 0.20 events were 0.10 more frequent than forecast; 36 % of cases; "
+        "1 smaller range also leaves the band"
+    )
+    assert describe_miscalibration(evaluate_shape("calibrated")) == ""
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("shape", ["high end too high", "shifted up", "calibrated"])
 def test_engines_check_each_end_against_the_honest_band(shape):
     memory = evaluate_shape(shape)
-    honest = replace(memory, bands=tuple(b for b in memory.bands if b.kind == "confidence"))
-    text = describe_miscalibration(honest)
-    assert ("are too high (90 % simultaneous confidence band)" in text) == (shape != "calibrated")
-    assert "too low" not in text
+    honest = tuple(b for b in memory.bands if b.kind == "confidence")
+    text = describe_miscalibration(replace(memory, bands=honest, segments=None))
+    assert ("events were rarer than forecast" in text) == (shape != "calibrated")
+    assert "more frequent" not in text
 
 
 def test_without_a_simultaneous_band_slope_and_average_stand_alone():
     def alone(shape):
         result = evaluate_shape(shape)
         return describe_miscalibration(
-            replace(result, bands=tuple(b for b in result.bands if b.coverage == "pointwise"))
+            replace(result, bands=tuple(b for b in result.bands if b.coverage == "pointwise"), segments=None)
         )
 
     flat = alone("high end too high")
@@ -132,7 +140,7 @@ def test_without_a_simultaneous_band_slope_and_average_stand_alone():
 @pytest.mark.parametrize("shape", ["high end too high", "low end too low"])
 def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
     """Two ordered classes are one threshold, whose forecasts are those of the lower class."""
-    frequency, expected = SHAPES[shape]
+    frequency, (((lower_end, upper_end, _), size),), _ = SHAPES[shape]
     lower = np.repeat(FORECASTS, 1500)
     outcome = np.concatenate([np.arange(1500) >= round(1500 * q) for q in frequency])
     frame = pd.DataFrame({"y": np.where(outcome, "b", "a"), "m_a": lower, "m_b": 1 - lower})
@@ -145,24 +153,42 @@ def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
         resamples=60,
     )
     section = describe_class_calibration_section(report_on(evaluation))
-    sentences = [text for block in section.content["blocks"] for text in block["sentences"]]
-    assert any(text.endswith(f": {expected.removeprefix('its ')}).") for text in sentences)
+    (verdict,) = section.content["verdicts"]
+    way = "rarer" if size < 0 else "more frequent"
+    ends = f"between {lower_end:.2f} and {upper_end:.2f}"
+    where = f"{ends} a class up to “a” was {abs(size):.2f} {way} than forecast"
+    assert verdict.sentence.endswith(f"): {where}; 36 % of cases.")
+    assert any(f"{where}, 36 % of cases" in reason for reason in verdict.reasons)
 
 
-def test_forecasts_near_0_and_1_keep_the_digits_that_distinguish_them():
-    curve = SimpleNamespace(forecast=np.array([4e-4, 0.99992]), cep=np.array([0.1, 0.9]))
-    band = SimpleNamespace(
-        x=curve.forecast,
-        lower=curve.forecast,
-        upper=curve.forecast,
-        kind="consistency",
-        coverage="simultaneous",
-        level=0.9,
-    )
-    assert describe_segments(curve, [band]) == (
-        "are too extreme: those at 0.04 % are too low and those at 99.99 % are too high"
-        " (90 % simultaneous consistency band)"
-    )
+@pytest.mark.parametrize(
+    ("segment", "where", "what"),
+    [
+        ((-1, 4e-4, 4e-4, -0.1, 0.5), "at 0.0004", "0.10 rarer than forecast; 50 % of cases"),
+        (
+            (1, 0.2, 0.99992, 0.001, 0.0004),
+            "between 0.20 and 0.9999",
+            "0.001 more frequent than forecast; less than 0.1 % of cases",
+        ),
+        (
+            (1, 0.0, 1.0, 0.2, 1.0),
+            "between 0.00 and 1.00",
+            "0.20 more frequent than forecast; 100 % of cases",
+        ),
+        (
+            (-1, 0.501, 0.503, -0.1, 0.004),
+            "between 0.501 and 0.503",
+            "0.10 rarer than forecast; 0.4 % of cases",
+        ),
+        ((-1, 0.5, 0.6, None, None), "between 0.50 and 0.60", "rarer than forecast"),
+    ],
+)
+def test_ranges_keep_the_digits_that_distinguish_them(segment, where, what):
+    described = describe_segment(Segment(**dict(zip(SEGMENT, segment, strict=True))))
+    assert described == f"{where} events were {what}"
+
+
+SEGMENT = ("sign", "lower", "upper", "size", "share")
 
 
 def sentences(evaluation, text=""):
@@ -171,16 +197,16 @@ def sentences(evaluation, text=""):
 
 def test_evidence_is_not_claimed_where_there_is_none():
     found = list_report_findings(report_on(evaluate(TRUTH, TRUTH)))
-    about = next(finding for finding in found if "miscalibration" in finding.text)
-    assert about.text.startswith("m: no evidence of miscalibration (miscalibration 0.00")
-    assert "; overfit-corrected, it may be as large as 0.0" in about.text
+    about = next(finding for finding in found if "miscalibrated" in finding.text)
+    assert about.text.startswith("No evidence that m is miscalibrated (p = ")
+    assert "; corrected MCB 0.00" in about.text
     assert about.tone == "plain"  # absence of evidence is not a success
 
 
 @pytest.mark.sweep
 def test_a_test_of_too_few_draws_is_inconclusive():
     few = evaluate(TRUTH, TRUTH, resamples=19, level=0.99)
-    assert any("the test of calibration is inconclusive" in text for text in sentences(few))
+    assert any("19 draws are too few for the test to reject" in text for text in sentences(few))
 
 
 def test_skill_is_stated_with_its_interval_and_whether_chance_explains_it():

@@ -141,6 +141,7 @@ def test_an_outcome_is_plain_json() -> None:
         "status": "fail",
         "exit_code": 1,
         "reason": "",
+        "summary": None,
         "judgements": ["The Brier score is too high."],
         "drifts": ["The score has risen."],
         "record": {"id": 17, "sha256": record.sha256},

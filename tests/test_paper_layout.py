@@ -7,6 +7,8 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
+from ink_tools import find_ink_outside
+from report_tools import read_pages, squeeze
 
 from scorereport._utils.files import find_package_folder
 from scorereport.errors import UsageError
@@ -18,6 +20,7 @@ from scorereport.report.tables import column_widths
 from scorereport.report.tables.column_widths import count_lines, set_widths
 from scorereport.report.tables.reference_tables import expected_table
 from scorereport.report.tables.table import Table, describe_table
+from scorereport.report.templates import render_html
 
 TIME = "2026-11-15T08:30:12+01:00"
 STYLE = """
@@ -128,11 +131,69 @@ def test_long_words_leave_room_for_the_other_columns():
     assert number >= 16.9
 
 
-def test_a_table_wider_than_the_page_gets_no_widths():
-    heads = ("model", *(f"n{place}" for place in range(40)))
-    table = describe(heads, (("a", *("0.1234567890",) * 40),))
-    assert "measured" not in table["look"]
-    assert all("width" not in head for head in table["heads"])
+def count_columns(table):
+    """The numbers of columns of a table and of its further parts."""
+    return [len(part["heads"]) for part in (table, *table.get("further", ()))]
+
+
+def test_a_table_too_wide_for_its_type_gets_smaller_type():
+    heads = ("model", *(f"number {place}" for place in range(6)))
+    looks = [
+        describe(heads, (("a", *(number,) * 6),))["look"].split()
+        for number in ("0.123", "0.123456789012345", "0.12345678901234567")
+    ]
+    assert [look[1] for look in looks] == ["roomy", "tight", "dense"]
+    assert all(look[-1] == "measured" for look in looks)
+
+
+def test_columns_that_fit_on_no_page_are_divided_over_several_tables():
+    heads = ("model", "map", *(f"n{place}" for place in range(40)))
+    table = describe(heads, (("a", "b", *(f"0.12345678{place:02d}" for place in range(40))),), 2)
+    parts = [table, *table["further"]]
+    assert count_columns(table) == [len(part["bodies"][0]["rows"][0]["cells"]) for part in parts]
+    assert [head["text"] for part in parts for head in part["heads"][2:]] == list(heads[2:])
+    for part in parts:
+        assert [cell["text"] for cell in part["bodies"][0]["rows"][0]["cells"][:2]] == ["a", "b"]
+        assert sum(widths_of(part)) == pytest.approx(column_widths._PAGE, abs=0.05)
+        assert min(widths_of(part)[2:]) >= measure_text("0.1234567800") * 7.25 * 25.4 / 72
+
+
+def test_long_words_of_heads_are_broken_before_columns_are_divided():
+    heads = ("model", *(f"quadratic_weighted_kappa_{place}" for place in range(8)))
+    table = describe(heads, (("a", *("0.1",) * 8),))
+    assert count_columns(table) == [9]
+    assert table["look"].split()[1] == "dense"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        describe(("model", *(f"n{place}" for place in range(30))), (("a", *("0.1234",) * 30),) * 3),
+        describe(
+            ("model", *(f"quadratic_weighted_kappa_{place}" for place in range(12))), (("a", *("0.1",) * 12),)
+        ),
+        describe(("x" * 60, "y" * 60, "z" * 60), (("x" * 300, "y" * 300, "−123,456,789,012,345,678.1"),), 2),
+        describe(tuple(f"text {place}" for place in range(9)), (("w" * 30,) * 9,), 9),
+    ],
+    ids=["many columns", "long heads", "long words", "many texts"],
+)
+def test_no_table_leaves_the_margins(table, tmp_path):
+    (tmp_path / "table.html").write_text(
+        '{% import "macros.html" as use with context %}<html lang="en"><head><title>A table</title><style>'
+        '{% include "style.css" %}{% include "paper.css" %}</style></head><body><h1>A table</h1>'
+        "{{ use.data_table(table) }}</body></html>"
+    )
+    made = pdf.render_pdf(render_html("table.html", {"table": table}, templates=tmp_path), created=TIME)
+    assert find_ink_outside(made) == {}
+    text = squeeze(" ".join(read_pages(made)))
+    assert [number for number in list_numbers(table) if number not in text] == []
+
+
+def list_numbers(table):
+    """The texts of the cells that are never broken."""
+    parts = (table, *table.get("further", ()))
+    rows = [row["cells"] for part in parts for body in part["bodies"] for row in body["rows"]]
+    return [squeeze(cell["text"]) for row in rows for cell in row if cell["kind"] == "number"]
 
 
 def test_widths_are_those_of_the_style_sheet():

@@ -281,8 +281,8 @@ def test_a_configuration_is_enough_for_classes(call, write, tmp_path):
     config = write("ordinal.toml", ORDINAL + limits)
     code, error = call("grades.csv", "--config", config, "--quiet", *DATE, "-o", "r.json")
     assert code == ExitCode.LIMIT_BREACHED
-    assert "Limits: 2 pass, 1 warn, 1 fail." in error
-    assert "Fail. Expected cost of model: " in error
+    assert "Limits: ✓ 2 pass, ! 1 warn, ✗ 1 fail" in error
+    assert "- Expected cost of model: " in error
     found = read(tmp_path / "r.json")
     expected = sr.evaluate(
         "grades.csv",

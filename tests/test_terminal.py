@@ -15,7 +15,7 @@ import scorereport as sr
 from scorereport.cli.table_layout import fit_labels, lay_out
 from scorereport.cli.terminal import find_width, print_evaluation, print_tables
 from scorereport.configuration.judgement import judge_limits
-from scorereport.report.tables.short_tables import MOST_FINDINGS, MOST_MODELS
+from scorereport.report.tables.short_tables import MOST_MODELS
 from scorereport.report.tables.table import Table
 from scorereport.report.tables.table_catalogue import CATALOGUE, find_table
 
@@ -179,19 +179,39 @@ def test_names_cannot_control_the_terminal(monkeypatch):
 # ---- what is printed first ----
 
 
-def test_findings_come_first_then_verdicts_then_short_tables(two, monkeypatch):
+def test_the_verdict_comes_first_then_findings_then_short_tables(two, monkeypatch):
     judgements = judge_limits(two, {"brier": {"fail": 0.01}})
     text = printed(two, monkeypatch, judgements=judgements)
-    order = ("Findings\n", "\nLimits: 2 fail.\n", " rows read", "Mean scores", "CORP decomp", "Tables of ")
+    order = ("Fail: 2 of 2 limits are breached.", "\nNot fit for use: logit (the only limit breached) and")
+    order += ("\nLimits: ✗ 2 fail\n", "\nFindings\n- ", "\nWhat to do\n- Do not use logit and probit in the")
+    order += ("\nWhat is missing\n- ", " rows read", "Mean scores", "CORP decomp", "Tables of ")
     places = [text.index(words) for words in order]
     assert places == sorted(places)
     assert places[0] == 0
     assert "By site" not in text
 
 
+def test_the_matrix_of_limits_has_a_column_for_each_model(two, monkeypatch):
+    judgements = judge_limits(two, {"brier": {"fail": 0.01}, "prevalence": {"min": 0.1, "max": 0.9}})
+    lines = printed(two, monkeypatch, judgements=judgements).splitlines()
+    heads = next(line for line in lines if line.startswith("limit on"))
+    assert heads.split() == ["limit", "on", "limit", "data", "logit", "probit"]
+    row = next(line for line in lines if line.startswith("Brier score") and "✗" in line)
+    assert row.count("✗") == 2
+    assert row.count("[") == 2
+    last = next(line for line in lines if line.startswith("verdict"))
+    assert last.split() == ["verdict", "all", "limits", "pass", "fail", "fail"]
+
+
+def test_without_limits_findings_come_first(two, monkeypatch):
+    assert printed(two, monkeypatch).startswith("Findings\n- ")
+
+
 def test_many_models_are_cut_visibly(many, monkeypatch):
     text = printed(many, monkeypatch)
-    assert text.count("\n- ") == min(len(many.findings), MOST_FINDINGS)
+    shown = text[: text.index("What to do")].count("\n- ")
+    assert 1 <= shown <= 7
+    assert len(many.findings) == shown or f"{len(many.findings) - shown} more finding" in text
     assert f"Tables show the {MOST_MODELS} of 60 models with the lowest main score." in text
     assert re.search(r"\n\d+ more rows: --show scores\n", text)
     assert len(text.splitlines()) < 80
@@ -307,5 +327,5 @@ def test_a_person_reads_verdicts_once(call, file, tmp_path, monkeypatch):
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     _, text, error = call("score", file, *FEW, "--quiet", "--config", write_limits(tmp_path, "fail"))
-    assert "Limits: 1 " in text
+    assert text.count("Limits: ✗ 1 fail") == 1
     assert error == ""

@@ -16,21 +16,23 @@ from statsmodels.stats.diagnostic import acorr_ljungbox
 import scorereport as sr
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.judgement import DEPENDENCE_CAUTION, judge
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME
 from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
 from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
-from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
+from scorereport.inference.time_errors import AUTOCORRELATION, autocorrelation_test, number_of_cosines
+from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.findings import describe_method_line, list_report_findings
-from scorereport.report.miscalibration_patterns import describe_line_test, describe_time_tests
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.section_parts import describe_time_note
 from scorereport.report.sections.summary_section import describe_summary_section
 
 TIMES = 200
+ALLOWING = "test of slope and intercept that allows for dependence in time"
 
 
 def draw(*, spells=1):
@@ -130,17 +132,17 @@ def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
     level = np.repeat([0.15, 0.35, 0.25, 0.4, 0.7, 0.75, 0.6, 0.25, 0.3, 0.45], 40)
     y = (level < p).astype(float)
     evaluation, findings = findings_of(y, p, time, time="day")
-    (finding,) = [text for text in findings if text.startswith("Residuals of m depend on each other in time")]
-    assert "(autocorrelation 0." in finding
-    assert "tests that treat rows as independent are too confident" in finding
-    assert (
-        " The test of slope and intercept that allows for it does not reject calibration (p = 0." in finding
-    )
-    assert not any(text.startswith("There is evidence that m is miscalibrated") for text in findings)
+    (finding,) = [text for text in findings if "is miscalibrated" in text]
+    assert finding.startswith(f"No evidence that m is miscalibrated ({ALLOWING}, p = 0.")
+    assert ", with rows taken as independent)" in finding
+    decision = decide_calibration(evaluation.models[0], evaluation, 0.05)
+    assert decision.reasons[0].startswith("Residuals depend on each other in time (autocorrelation 0.")
+    assert decision.reasons[0].endswith("take rows as independent and are too confident.")
+    assert decision.reasons[1].startswith(f"The {ALLOWING} decides")
     scores = evaluation.models[0].scores
     assert all(test.note.endswith(INDEPENDENT) for test in scores.miscalibration_tests)
     _, alone = findings_of(y, p, time)
-    assert any(text.startswith("There is evidence that m is miscalibrated") for text in alone)
+    assert any(text.startswith("m is miscalibrated (p ") for text in alone)
 
 
 @pytest.mark.sweep
@@ -150,8 +152,7 @@ def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
     level = np.where(rng.random(3000) < 0.7, np.repeat(rng.random(75), 40), rng.random(3000))
     y = (level < expit(logit(p) + 2)).astype(float)
     _, findings = findings_of(y, p, time, time="day")
-    (finding,) = [text for text in findings if text.startswith("Residuals of m depend on each other in time")]
-    assert " The test of slope and intercept that allows for it rejects calibration (p " in finding
+    assert any(text.startswith(f"m is miscalibrated ({ALLOWING}, p ") for text in findings)
 
 
 @pytest.mark.parametrize(
@@ -202,39 +203,44 @@ def test_page_one_names_numbers_that_treat_rows_as_independent_in_time():
 
 
 def judge_line(p_value, adjusted):
-    """A model whose test of slope and intercept has these p-values, alone and adjusted for two models."""
-    y, p, time = draw()
+    """A model whose test of slope and intercept has these p-values, and an evaluation that has it twice."""
+    y, p, time = draw(spells=8)
     evaluation, _ = findings_of(y, p, time, time="day")
     (model,) = evaluation.models
     tests = [
         replace(test, p_value=p_value, p_value_holm=adjusted) if test.name == "Unreliability" else test
         for test in model.calibration.tests
     ]
-    return replace(model, calibration=replace(model.calibration, tests=tuple(tests)))
+    judged = replace(model, calibration=replace(model.calibration, tests=tuple(tests)))
+    return judged, replace(evaluation, models=(judged, judged))
 
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("adjusted", "is_shown"), [(0.079, False), (0.049, True), (None, True)])
 def test_page_one_uses_the_p_value_adjusted_for_all_models(adjusted, is_shown):
-    model = judge_line(0.04, adjusted)
+    model, evaluation = judge_line(0.04, adjusted)
     both = "" if adjusted is None else f", adjusted for 2 models {adjusted:.3f}"
-    rejects = "rejects" if is_shown else "does not reject"
-    described = describe_time_tests(model, 0.05, 2)
-    assert (
-        described
-        == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
-    )
-    sentence, _ = describe_line_test(model, 0.05, 2)
-    assert sentence.startswith("There is evidence that m is miscalibrated") is is_shown
-    assert f"(test of slope and intercept, p = 0.040{both}; " in sentence
+    decision = decide_calibration(model, evaluation, 0.05)
+    assert (decision.verdict is LimitVerdict.FAIL) is is_shown
+    assert f" miscalibrated ({ALLOWING}, p = 0.040{both}; " in decision.sentence
+    undrawn = replace(model, scores=replace(model.scores, miscalibration_tests=()))
+    without_rows = replace(evaluation, settings=replace(evaluation.settings, engine="duckdb"))
+    decision = decide_calibration(undrawn, without_rows, 0.05)
+    assert (decision.verdict is LimitVerdict.FAIL) is is_shown
+    assert f"(test of slope and intercept, p = 0.040{both}; " in decision.sentence
 
 
 @pytest.mark.sweep
 def test_without_a_line_page_one_uses_spiegelhalters_test():
-    model = judge_line(np.nan, None)
-    assert describe_time_tests(model, 0.05, 1).startswith("The Spiegelhalter test that allows for it ")
-    bare = replace(model, calibration=replace(model.calibration, tests=()))
-    assert describe_time_tests(bare, 0.05, 1) == "No test that allows for it is available."
+    model, evaluation = judge_line(np.nan, None)
+    decision = decide_calibration(model, evaluation, 0.05)
+    assert "(Spiegelhalter test that allows for dependence in time, p " in decision.sentence
+    dependence = [test for test in model.calibration.tests if test.name == AUTOCORRELATION]
+    bare = replace(model, calibration=replace(model.calibration, tests=tuple(dependence)))
+    decision = decide_calibration(bare, evaluation, 0.05)
+    assert decision.verdict is LimitVerdict.INCONCLUSIVE
+    assert decision.sentence.endswith(", and no test that allows for it is available.")
+    assert decision.reasons[1].startswith("No test that allows for dependence in time is available")
 
 
 @pytest.mark.sweep

@@ -234,9 +234,13 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
     except UsageError as error:
         found.unconfirmed.append(f"has limits that this version cannot read: {error}")
         return
-    if len(expected) == len(report.judgements) and all(map(_is_equal, expected, report.judgements)):
+    is_same_version = _is_same_version(record)
+    if len(expected) == len(report.judgements) and all(
+        _is_equal(one, other, is_same_version=is_same_version)
+        for one, other in zip(expected, report.judgements, strict=True)
+    ):
         return
-    if _is_same_version(record):
+    if is_same_version:
         found.wrong.append("has verdicts that do not follow from its numbers and limits")
     else:
         written_by = record.software.get("scorereport", "an unknown version")
@@ -245,9 +249,11 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
         )
 
 
-def _is_equal(one: Judgement, other: Judgement) -> bool:
+def _is_equal(one: Judgement, other: Judgement, *, is_same_version: bool) -> bool:
+    """Whether two judgements agree; version 0.1 stated the raw components, whose intervals it judged."""
     same = ("model", "group", "measure", "verdict", "warn_lower", "warn_upper", "fail_lower", "fail_upper")
-    near = ("value", "lower", "upper", "level")
+    is_raw = not is_same_version and one.label != other.label
+    near = ("lower", "upper", "level") if is_raw else ("value", "lower", "upper", "level")
     return all(getattr(one, name) == getattr(other, name) for name in same) and all(
         _is_close(getattr(one, name), getattr(other, name)) for name in near
     )

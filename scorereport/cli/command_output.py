@@ -24,16 +24,17 @@ Strict = Annotated[
 ]
 
 
-def conclude_report(report: Report, *, strict: bool, is_shown: bool = False) -> None:
-    """Print the summary and the certificate on standard error, and exit with the code of their verdicts.
+def conclude_report(
+    report: Report, *, strict: bool, is_shown: bool = False, with_summary: bool = False
+) -> None:
+    """Print verdict and certificate on standard error, and exit with their code; or print the whole summary.
 
-    Of a summary that is shown already, only the verdict is printed, and nothing if one person reads both
-    streams on a terminal.
+    What is shown already is not printed again if one person reads both streams on a terminal.
     """
     from scorereport.configuration.limit_verdicts import verdict_exit_code
 
     if not (is_shown and sys.stdout.isatty() and sys.stderr.isatty()):
-        _print_verdicts(report, in_short=is_shown)
+        _print_verdicts(report, with_summary=with_summary)
     is_failed = report.certificate is not None and report.certificate.verdict == "failed"
     codes = (
         ExitCode.CERTIFICATE_FAILED if is_failed else ExitCode.DONE,
@@ -45,15 +46,14 @@ def conclude_report(report: Report, *, strict: bool, is_shown: bool = False) -> 
             raise typer.Exit(code)
 
 
-def _print_verdicts(report: Report, *, in_short: bool) -> None:
-    """Print the summary, or only its verdict, and the certificate."""
+def _print_verdicts(report: Report, *, with_summary: bool) -> None:
     from scorereport.cli.terminal import print_certificate, print_summary, print_verdict
     from scorereport.report.summary_page import summarize_report
 
-    if in_short:
-        print_verdict(report, sys.stderr)
-    else:
+    if with_summary:
         print_summary(summarize_report(report).to_texts(), report.judgements, sys.stderr)
+    else:
+        print_verdict(report, sys.stderr)
     if report.certificate is not None:
         print_certificate(report.certificate, sys.stderr)
 

@@ -255,7 +255,7 @@ def report(  # noqa: PLR0913, PLR0917  # each argument is an option
         shown = prepared.with_sections(sections)
         write_pages(shown, outputs, templates=folder, sign=signer, announce=announce)
         verdicts.write(prepared, strict=strict)
-    conclude_report(prepared, strict=strict)
+    conclude_report(prepared, strict=strict, with_summary=True)
 
 
 def _choose_default() -> Path:

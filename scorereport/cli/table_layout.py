@@ -24,7 +24,7 @@ _ELLIPSIS = "…"
 #: With more labels than this, only the first is repeated in every block, which may have the others.
 _MOST_REPEATED = 3
 #: Heads of columns that belong to the number before them.
-_DEPENDENT = ("interval", "corrected", "percent")
+_DEPENDENT = ("interval", "corrected MCB", "corrected DSC", "percent")
 #: The widest label that is not repeated, in a table that is split.
 _WIDEST_LABEL = 32
 

@@ -16,6 +16,7 @@ from rich.text import Text as RichText
 
 from scorereport._utils.formatting import format_counted, visible
 from scorereport.cli.table_layout import fit_labels, lay_out
+from scorereport.configuration.limit_verdicts import count_limit_verdicts
 from scorereport.report.findings import list_report_findings
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import Report
@@ -170,9 +171,10 @@ def print_summary(
 def _print_summary(
     out: _Printer, summary: SummaryTexts, judgements: Sequence[Judgement], left_out: int = 0
 ) -> None:
-    out.sentence(summary.verdict, style="bold")
-    out.sentences(summary.fitness)
-    out.space()
+    if judgements:
+        out.sentence(summary.verdict, style="bold")
+        out.sentences(summary.fitness)
+        out.space()
     matrix = limit_matrix_table(judgements)
     if matrix is not None:
         out.table(matrix)
@@ -240,10 +242,11 @@ def _print_certificate(out: _Printer, certificate: Certificate) -> None:
 
 
 def print_verdict(report: Report, file: IO[str] | None = None) -> None:
-    """Print the verdict on all limits, and which models are fit for use; nothing without limits."""
+    """Print the verdicts on limits in numbers and words, and which models are fit for use."""
     if report.judgements:
-        summary = summarize_report(report).to_texts()
-        out = _Printer(file)
+        summary, out = summarize_report(report).to_texts(), _Printer(file)
+        counts = count_limit_verdicts(report.judgements)
+        out.sentence(f"Limits: {', '.join(f'{n} {verdict}' for verdict, n in counts.items() if n)}.")
         out.sentence(summary.verdict, style="bold")
         out.sentences(summary.fitness)
 

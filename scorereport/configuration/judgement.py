@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import common_decimals, format_interval, format_level, format_number
+from scorereport._utils.formatting import common_decimals, format_interval, format_number
 from scorereport._utils.rules import show_value
 from scorereport.configuration.configuration_source import write_toml
 from scorereport.configuration.consistency import check_configuration
@@ -70,7 +70,7 @@ def describe_judgement(
         return f"{what} is {shown['value']} and {wording.describe()}."
     start = f"{what}: {shown['value']}"
     if number.interval is not None:
-        start += f"{_introduce_interval(judgement)} {shown['interval']}"
+        start += f", interval {shown['interval']}"
     if doubt:
         return f"{start}. {doubt}: {_describe_few_cases(judgement, ends)}."
     if number.interval is None:
@@ -88,14 +88,6 @@ def _describe_few_cases(judgement: Judgement, ends: tuple[float, float]) -> str:
     exact = f"{format_interval(factor * ends[0], factor * ends[1], decimals)}{unit}"
     verdict = _Wording(judgement, *ends).describe()
     return f"with fewer than {FEWEST_CASES}, a limit is judged by an exact bound only, and {exact} {verdict}"
-
-
-def _introduce_interval(judgement: Judgement) -> str:
-    """The words before an interval; that of a component is not of the raw value, which may lie outside."""
-    if known_measure(judgement.measure).is_component:
-        component = judgement.label.partition(" ")[0]
-        return f" as measured, {format_level(judgement.level)} interval of the true {component}"
-    return ", interval"
 
 
 def format_judgement(judgement: Judgement) -> dict[str, str]:
@@ -296,7 +288,7 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, 
         model=number.model,
         group=number.group,
         measure=measure.name,
-        label=measure.label,
+        label=measure.label_of(math.nan if interval is None else interval.lower),
         value=number.value,
         lower=math.nan if interval is None else interval.lower,
         upper=math.nan if interval is None else interval.upper,
@@ -337,6 +329,6 @@ def _describe_undecomposed(evaluation: Evaluation, limits: LimitsTable) -> Itera
     for measure, _ in limits.bounds:
         if models and measure.has_groups and measure.is_component and measure.score not in in_groups:
             yield (
-                f"{measure.label} is judged on all rows only: in groups of ordered classes only the ranked "
-                "probability score is decomposed."
+                f"{measure.label[0].upper()}{measure.label[1:]} is judged on all rows only: in groups of "
+                "ordered classes only the ranked probability score is decomposed."
             )

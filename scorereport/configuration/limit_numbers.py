@@ -121,12 +121,16 @@ def in_skill(score: str) -> InScores:
 
 
 def in_component(score: str, component: str) -> InScores:
-    """A raw component of a score, with the interval of the true one."""
+    """An overfit-corrected component of a score with its interval; the raw one if it has no interval."""
 
     def find(scores: ModelScores) -> FoundNumber | None:
         found = next((parts for parts in scores.decompositions if parts.name == score), None)
-        value = None if found is None else float(getattr(found, component))
-        return None if value is None else FoundNumber(value, scores.component(score, component))
+        if found is None:
+            return None
+        known = scores.component(score, component)
+        is_corrected = known is not None and not math.isnan(known.lower)
+        value = known.corrected if known is not None and is_corrected else getattr(found, component)
+        return FoundNumber(float(value), known)
 
     return InScores(find)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import inf
+from math import inf, isnan
 
 from scorereport._utils.formatting import shortest
 from scorereport.configuration.limit_numbers import Argument, InScores, Place
 from scorereport.scores import Direction
+
+#: The beginning of the labels of overfit-corrected components.
+CORRECTED = "corrected "
 
 
 class ModelKind(StrEnum):
@@ -122,8 +125,12 @@ class LimitMeasure:
 
     @property
     def is_component(self) -> bool:
-        """Whether it is a component, whose interval is for the true value and not for the measured one."""
+        """Whether it is a component, which is overfit-corrected wherever it has an interval."""
         return self.part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION)
+
+    def label_of(self, lower: float) -> str:
+        """The label of a number whose interval starts at `lower`: without one, it is not corrected."""
+        return self.label.removeprefix(CORRECTED) if self.is_component and isnan(lower) else self.label
 
     @property
     def has_groups(self) -> bool:

@@ -21,6 +21,7 @@ from scorereport.configuration.limit_families import (
 from scorereport.configuration.limit_records import (
     BINARY_MODELS,
     CLASS_MODELS,
+    CORRECTED,
     ORDINAL_MODELS,
     EvidenceRule,
     ExactBound,
@@ -87,8 +88,8 @@ def _measures_of(score: str, kinds: tuple[ModelKind, ...]) -> Iterator[LimitMeas
         )
     if entry.is_decomposed:
         for part, of, direction in (
-            (MeasurePart.MISCALIBRATION, "MCB of", Direction.LOWER),
-            (MeasurePart.DISCRIMINATION, "DSC of", Direction.HIGHER),
+            (MeasurePart.MISCALIBRATION, f"{CORRECTED}MCB of", Direction.LOWER),
+            (MeasurePart.DISCRIMINATION, f"{CORRECTED}DSC of", Direction.HIGHER),
         ):
             yield _derived(score, part, of, kinds, numbers.in_component(score, part), direction, (0, inf))
 

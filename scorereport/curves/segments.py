@@ -46,7 +46,7 @@ class Segment:
         return abs(self.size) * self.share
 
 
-class ForecastCells(NamedTuple):
+class ForecastRanges(NamedTuple):
     """Forecasts in ascending order, in cells from `start` to `end`: their cases and sums of forecasts."""
 
     start: FloatArray
@@ -87,7 +87,7 @@ def find_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> tuple[Segme
 
 
 def measure_segments(
-    segments: Sequence[Segment], cells: ForecastCells, blocks: Blocks
+    segments: Sequence[Segment], cells: ForecastRanges, blocks: Blocks
 ) -> tuple[Segment, ...]:
     """Add size and share to segments, from cells of forecasts and the blocks of the isotonic fit.
 
@@ -100,7 +100,7 @@ def measure_segments(
 
 
 def _measure(
-    segment: Segment, cells: ForecastCells, ranks: FloatArray, at_blocks: tuple[FloatArray, FloatArray]
+    segment: Segment, cells: ForecastRanges, ranks: FloatArray, at_blocks: tuple[FloatArray, FloatArray]
 ) -> Segment:
     first = int(np.searchsorted(cells.end, segment.lower))
     last = int(np.searchsorted(cells.start, segment.upper, side="right"))

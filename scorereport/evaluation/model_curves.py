@@ -16,7 +16,7 @@ from scorereport.curves import (
     roc_hull,
 )
 from scorereport.curves.murphy import kinks_of
-from scorereport.curves.segments import ForecastCells, choose_band, find_segments, measure_segments
+from scorereport.curves.segments import ForecastRanges, choose_band, find_segments, measure_segments
 from scorereport.curves.thinning import choose_knots, thin_roc
 from scorereport.inference.decisions import add_decision_band
 from scorereport.reliability.bands import simultaneous_consistency_band
@@ -81,7 +81,7 @@ def draw_consistency_bands(
 
 
 def locate_segments(
-    fit: IsotonicFit, bands: Sequence[Band], cells: ForecastCells | None = None
+    fit: IsotonicFit, bands: Sequence[Band], cells: ForecastRanges | None = None
 ) -> tuple[Segment, ...] | None:
     """The forecasts that a simultaneous band shows to be wrong; None without such a band.
 
@@ -90,7 +90,7 @@ def locate_segments(
     if choose_band(bands) is None:
         return None
     found = find_segments(reliability_curve(fit), bands)
-    return measure_segments(found, cells or ForecastCells.of(fit.distinct), fit.blocks)
+    return measure_segments(found, cells or ForecastRanges.of(fit.distinct), fit.blocks)
 
 
 def draw_band(fit: Corp, kind: str, coverage: str, settings: EvaluationSettings) -> Band:

@@ -115,11 +115,12 @@ def fill_outline(axes: Axes, x: FloatArray, y: FloatArray, **style: Any) -> None
 
 
 def write_placeholder(axes: Axes, text: str) -> None:
-    """Write a sentence in the middle of an empty panel."""
+    """Write a sentence in the middle of an empty panel, on as many lines as it needs."""
+    width = axes.get_position().width * axes.get_figure(root=True).get_figwidth() * 72
     axes.text(
         0.5,
         0.5,
-        clean_text(text),
+        "\n".join(wrap(clean_text(text), width, lines=6)),
         transform=axes.transAxes,
         ha="center",
         va="center",

@@ -36,6 +36,7 @@ _HIGHEST, _WIDEST_LABEL, _AXIS, _GAP = 208.0, 40.0, 13.0, 8.0
 #: Least distance between labels; where rows are closer, some labels are left out.
 _LABEL_STEP = 3.3
 _HEADS = {"miscalibration": "Miscalibration (MCB)", "discrimination": "Discrimination (DSC)"}
+_CORRECTED_HEADS = {"miscalibration": "Corrected MCB", "discrimination": "Corrected DSC"}
 
 
 class _Rows(NamedTuple):
@@ -110,7 +111,7 @@ def _draw_component(axes: Axes, rows: _Rows, component: str) -> None:
     found = [np.array([_numbers(view, component) for view in family.views]) for family in rows.families]
     limits = _limits(found)
     is_corrected = any(np.isfinite(numbers[:, 1:]).any() for numbers in found)
-    head = _HEADS[component] + (", overfit-corrected" if is_corrected else "")
+    head = _CORRECTED_HEADS[component] if is_corrected else _HEADS[component]
     set_axis(axes, "x", limits, list(even_ticks(*limits)), head)
     axes.set_ylim(len(rows.labels) - 0.5, -0.5)
     axes.set_yticks([])

@@ -29,7 +29,7 @@ PLOTTED_MEASURES = {
 }
 _MISCALIBRATION = "brier_miscalibration"
 #: Label of the overfit-corrected miscalibration, short enough for a vertical axis.
-_CORRECTED = "Overfit-corrected MCB of the Brier score"
+_CORRECTED = "Corrected MCB of the Brier score"
 #: Most groups not scored that a description names; further ones are counted.
 _MOST_LISTED = 5
 

@@ -23,7 +23,14 @@ from scorereport.plots.style import (
     line_styles,
     report_style,
 )
-from scorereport.plots.text import drop_zero, find_decomposition, format_short, join_sentences, wrap
+from scorereport.plots.text import (
+    drop_zero,
+    find_decomposition,
+    format_short,
+    join_sentences,
+    shorten_text,
+    wrap,
+)
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -44,6 +51,8 @@ _LEFT, _TOP, _RIGHT, _BELOW = 16.0, 6.0, 12.0, 13.0
 #: Width of a figure and height of its panel; on a page, they leave room for a caption beside the figure.
 _SIZE, _SIZE_ON_PAGE = (WIDTH, 82.0), (120.0, 54.0)
 _NOTE_LINE = 3.8
+#: Longest name on a page, in points.
+_LONGEST_NAME = 45.0 * POINTS_PER_MM
 
 
 class _Point(NamedTuple):
@@ -98,7 +107,8 @@ def plot_components(models: Sequence[ModelResult], score: str = "brier") -> Figu
     with report_style():
         notes = _lines_on_infinite(points)
         panel, canvas = _open_canvas(_SIZE_ON_PAGE, len(notes))
-        _draw_points(panel, points, styles)
+        short = [point._replace(model=shorten_text(point.model, _LONGEST_NAME)) for point in points]
+        _draw_points(panel, short, styles)
         for line, text in enumerate(notes):
             top = canvas.height - (len(notes) - line) * _NOTE_LINE
             canvas.write(_LEFT, top, text, size=SMALL, color=MUTED)

@@ -282,12 +282,17 @@ def bands_of(model: HasDiagram, coverage: str, kind: str = "consistency") -> lis
 
 
 def write_guide(
-    canvas: Canvas, corner: tuple[float, float], side: float, models: Sequence[HasDiagram]
+    canvas: Canvas,
+    corner: tuple[float, float],
+    side: float,
+    models: Sequence[HasDiagram],
+    width: float | None = None,
 ) -> None:
-    """Write a guide to the symbols in the place of an unused panel."""
+    """Write a guide to the symbols in the place of an unused panel, or in a field of this width."""
     left, top = corner
+    width = side if width is None else width
     canvas.write(left + 4, top + 4, "How to read", va="bottom", size=HEADING, color=MUTED)
-    entries = [(kind, wrap(text, (side - 17) * POINTS_PER_MM, lines=4)) for kind, text in _guide(models)]
+    entries = [(kind, wrap(text, (width - 17) * POINTS_PER_MM, lines=4)) for kind, text in _guide(models)]
     heights = [3.5 * len(lines) for _, lines in entries]
     apart = min((side - 8.0 - sum(heights)) / len(entries), 4.0)
     y = top + 8.0

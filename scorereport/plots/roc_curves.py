@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import Canvas, set_axis, write_placeholder
+from scorereport.plots.canvas import POINTS_PER_MM, Canvas, set_axis, write_placeholder
 from scorereport.plots.geometry import UNIT, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.plotted_models import find_models, prevalence_of
 from scorereport.plots.public_figures import open_panel, public_plot
-from scorereport.plots.style import MUTED, lighten, line_styles, report_style
-from scorereport.plots.text import drop_zero, find_score, join_sentences, score_interval_text
+from scorereport.plots.style import MUTED, SMALL, lighten, line_styles, report_style
+from scorereport.plots.text import (
+    drop_zero,
+    find_score,
+    join_sentences,
+    score_interval_text,
+    shorten_text,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +34,9 @@ if TYPE_CHECKING:
     from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
 
-_SIDE, _SIDE_ON_PAGE, _LEFT, _TOP, _RIGHT = 103.0, 58.0, 13.0, 2.0, 3.0
+_SIDE, _LEFT, _TOP, _RIGHT, _BELOW = 103.0, 13.0, 2.0, 3.0, 12.5
+#: On a page: side of the panel, width and largest distance of the names beside it, and most names.
+_SIDE_ON_PAGE, _KEY_WIDTH, _KEY_STEP, _MOST_IN_KEY = 58.0, 50.0, 5.5, 15
 _DIAGONAL = (np.array(UNIT), np.array(UNIT))
 _ONE_CLASS = "A ROC curve requires events and non-events; these data have only one of them."
 _NO_PROFILE = "A cumulative accuracy profile requires events and non-events."
@@ -59,16 +68,37 @@ def roc(
 
 
 def plot_roc(models: Sequence[ModelResult]) -> Figure:
-    """Draw the ROC curves of all models, with thin lines for their concave hulls."""
+    """Draw the ROC curves of all models, with thin lines for their concave hulls, and their names beside."""
     with report_style():
-        panel = _open_square(_SIDE_ON_PAGE)
-        _draw_roc(panel, models, line_styles(len(models)))
+        canvas = Canvas.of(_LEFT + _SIDE_ON_PAGE + _KEY_WIDTH, _TOP + _SIDE_ON_PAGE + _BELOW)
+        panel = SizedAxes.of(canvas.panel(_LEFT, _TOP, _SIDE_ON_PAGE, _SIDE_ON_PAGE))
+        _draw_roc(panel, models, line_styles(len(models), labels=False))
+        if _has_both_classes(models):
+            _write_key(canvas, models, line_styles(len(models)))
         return panel.figure
 
 
-def _open_square(side: float = _SIDE) -> SizedAxes:
-    canvas = Canvas.of(_LEFT + side + _RIGHT, _TOP + side + 12.5)
-    return SizedAxes.of(canvas.panel(_LEFT, _TOP, side, side))
+def _write_key(canvas: Canvas, models: Sequence[PlottedModel], lines: LineStyles) -> None:
+    """Write name and area of each model beside the panel, with a sample of its curve; of many, the first."""
+    shown = models[:_MOST_IN_KEY]
+    step = min(_SIDE_ON_PAGE / (len(shown) + 1), _KEY_STEP)
+    left, room = _LEFT + _SIDE_ON_PAGE + 6.0, (_KEY_WIDTH - 17.0) * POINTS_PER_MM
+    for place, model in enumerate(shown):
+        y = _TOP + (place + 0.5) * step
+        canvas.line((left, y), (left + 8.0, y), **lines.of(place))
+        area = f"AUC {drop_zero(_area(model))}"
+        name = shorten_text(model.model, room - text_width(f"{area}  "))
+        canvas.write(left + 10.0, y, name, va="center_baseline", size=SMALL)
+        after = left + 10.0 + text_width(f"{name}  ") / POINTS_PER_MM
+        canvas.write(after, y, area, va="center_baseline", size=SMALL, color=MUTED)
+    if more := len(models) - len(shown):
+        text = f"{more} more: see the table"
+        canvas.write(left + 10.0, _TOP + (len(shown) + 0.5) * step, text, size=SMALL, color=MUTED)
+
+
+def _open_square() -> SizedAxes:
+    canvas = Canvas.of(_LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BELOW)
+    return SizedAxes.of(canvas.panel(_LEFT, _TOP, _SIDE, _SIDE))
 
 
 def _draw_roc(panel: SizedAxes, models: Sequence[PlottedModel], lines: LineStyles) -> None:

@@ -38,7 +38,7 @@ _GUIDE, _GUIDE_ABOVE = 42.0, 9.0
 
 
 class SmallDiagram(NamedTuple):
-    """The content of a small diagram: name, judgement of calibration in a few words, and prevalence."""
+    """The content of a small diagram: name, calibration in a few words, or the view, and prevalence."""
 
     name: str
     word: str
@@ -49,7 +49,7 @@ class SmallDiagram(NamedTuple):
 def list_diagrams(evaluation: Evaluation, words: dict[str, str]) -> list[SmallDiagram]:
     """Return diagrams of the models with these words on their calibration; of K classes, of their views.
 
-    A single model of K classes has a diagram of each view, several have one of their worst view each.
+    Models of K classes share the places for diagrams of their least calibrated views.
     """
     if evaluation.models:
         prevalence = evaluation.data.sample.prevalence
@@ -59,16 +59,15 @@ def list_diagrams(evaluation: Evaluation, words: dict[str, str]) -> list[SmallDi
     chosen_classes = [model for model in evaluation.class_models if model.model in words]
     for model in chosen_classes:
         family = model.families[-1]
-        for view in choose_views(family, MOST_DIAGRAMS if len(chosen_classes) == 1 else 1):
+        for view in choose_views(family, MOST_DIAGRAMS // len(chosen_classes)):
             label = label_view(view, family.kind)
-            name = label if len(chosen_classes) == 1 else f"{model.model}, {label}"
-            word = "" if len(chosen_classes) == 1 else words[model.model]
+            name, word = (label, "") if len(chosen_classes) == 1 else (model.model, label)
             found.append(SmallDiagram(name, word, diagram_of(view), view.sample.prevalence))
     return found
 
 
 def plot_small_diagrams(diagrams: Sequence[SmallDiagram]) -> Figure:
-    """Draw the diagrams in a row, with a guide to the symbols if there is room beside them."""
+    """Draw the diagrams in a row, with a guide to the symbols beside a single one."""
     window = _choose_common_window(diagrams)
     with report_style():
         apart = _SIDE + (_NARROW if len(diagrams) == MOST_DIAGRAMS else _WIDE)
@@ -77,9 +76,9 @@ def plot_small_diagrams(diagrams: Sequence[SmallDiagram]) -> Figure:
         canvas = Canvas.of(WIDTH, top + _SIDE + _UNDER_PANEL)
         for place, diagram in enumerate(diagrams):
             _draw(canvas, (_LEFT + place * apart, top), diagram, window, has_ticks=place == 0)
-        if len(diagrams) <= MOST_DIAGRAMS - 2:
-            corner = (_LEFT + len(diagrams) * apart, top - _GUIDE_ABOVE)
-            write_guide(canvas, corner, _GUIDE, [diagram.diagram for diagram in diagrams])
+        if len(diagrams) == 1:
+            corner = (_LEFT + apart, top - _GUIDE_ABOVE)
+            write_guide(canvas, corner, _GUIDE, [diagrams[0].diagram], WIDTH - _LEFT - apart)
         return canvas.figure
 
 
@@ -101,7 +100,9 @@ def _draw(
     name = wrap(diagram.name, _SIDE * POINTS_PER_MM, lines=1, size=SMALL, weight=HEAVY)[0]
     below = top - _UNDER_HEADING - (_LINE if diagram.word else 0.0)
     canvas.write(left, below, name, va="bottom", size=SMALL, weight=HEAVY)
-    canvas.write(left, top - _UNDER_HEADING, diagram.word, va="bottom", size=SMALL, color=MUTED)
+    if diagram.word:
+        word = wrap(diagram.word, (_SIDE + _NARROW) * POINTS_PER_MM, lines=1, size=SMALL)[0]
+        canvas.write(left, top - _UNDER_HEADING, word, va="bottom", size=SMALL, color=MUTED)
     ends = list(window)
     set_axis(axes, "x", window, ends, "")
     set_axis(axes, "y", window, ends, "")

@@ -16,7 +16,7 @@ from scipy.optimize import isotonic_regression
 
 from scorereport._utils.formatting import MeasureFormat, common_decimals
 from scorereport.configuration.limit_verdicts import Judgement
-from scorereport.configuration.measure_limits import MEASURES
+from scorereport.configuration.measure_limits import MEASURES, find_measure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ def read_audit(numbers: Iterable[Number], judgements: Iterable[Judgement] = ()) 
     judged = {(j.measure, j.model): j for j in judgements if not j.group}
     measured = {
         (number.measure, number.model): MeasuredValue(
-            label=number.label,
+            label=label_number(number),
             value=number.corrected,
             raw=number.value,
             lower=number.lower,
@@ -100,12 +100,23 @@ def read_audit(numbers: Iterable[Number], judgements: Iterable[Judgement] = ()) 
     }
     others = {
         key: MeasuredValue(
-            label=j.label, value=j.value, raw=j.value, lower=j.lower, upper=j.upper, judgement=j
+            label=label_number(j), value=_value(j), raw=j.value, lower=j.lower, upper=j.upper, judgement=j
         )
         for key, j in judged.items()
         if key not in measured
     }
     return measured | others
+
+
+def label_number(number: Number | Judgement) -> str:
+    """Return the label of a number; records of version 0.1 call corrected components by their raw names."""
+    known = find_measure(number.measure)
+    return known.label_of(number.lower) if known is not None and known.is_component else number.label
+
+
+def _value(judgement: Judgement) -> float:
+    """Return the judged number; NaN for a component of version 0.1, which kept the raw number only."""
+    return judgement.value if label_number(judgement) == judgement.label else math.nan
 
 
 def collect_series(audits: Sequence[Readings], first: str = "") -> tuple[MeasureSeries, ...]:

@@ -35,6 +35,7 @@ from scorereport.plots.trend_picture import (
     choose_number_ends,
     collect_series,
     find_range,
+    label_number,
     read_audit,
     spread_labels,
 )
@@ -119,7 +120,7 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
         canvas.divide([place * row for place in range(len(measures))])
         for place, measure in enumerate(measures):
             axes = canvas.panel(_LEFT, place * row + _ABOVE, _PANEL, height)
-            _write_heading(canvas, measure, place * row)
+            _write_heading(canvas, trend, measure, place * row)
             panel = SizedAxes(axes, _PANEL * POINTS_PER_MM, height * POINTS_PER_MM)
             _draw_panel(panel, trend, measure, days, lines[measure])
             _set_days(axes, days, trend, has_texts=place == len(measures) - 1)
@@ -137,11 +138,18 @@ def name_models(trend: Trend) -> list[str]:
     return list(dict.fromkeys(number.model for number in trend.snapshots[-1].numbers if number.model))
 
 
-def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
+def _find_label(trend: Trend, measure: str) -> str:
+    """Return the label of a measure in the current audit."""
+    return next(label_number(number) for number in trend.snapshots[-1].numbers if number.measure == measure)
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _write_heading(canvas: Canvas, trend: Trend, measure: str, top: float) -> None:
     known = MEASURES[measure]
-    label = known.label[0].upper() + known.label[1:]
-    is_component = known.is_component
-    corrected = ", overfit-corrected" if is_component else ""
+    label = _capitalise(_find_label(trend, measure))
     direction = f" · {known.direction}" if known.direction else ""
     style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
     canvas.write(_LEFT - 1.0, top + 3.8, label, va="baseline", **style)
@@ -149,7 +157,7 @@ def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
     canvas.write(
         after,
         top + 3.8,
-        f"{corrected}{direction}",
+        direction,
         va="baseline",
         size=SMALL,
         color=MUTED,
@@ -340,8 +348,8 @@ def describe_trend(trend: Trend, judgements: Sequence[Judgement]) -> str:
     for measure in list_trend_measures(trend):
         described = [_describe_series(one, measure) for one in _list_series(trend, measure)]
         limits = [f"{line.words} {line.number}" for line in _find_lines(judgements, measure)]
-        label = MEASURES[measure].label
-        texts.append(f"{label[0].upper()}{label[1:]}: {'; '.join([*described, *limits])}.")
+        label = _capitalise(_find_label(trend, measure))
+        texts.append(f"{label}: {'; '.join([*described, *limits])}.")
     return join_sentences(texts)
 
 

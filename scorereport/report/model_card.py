@@ -87,7 +87,7 @@ def _describe_result(report: Report, model: str, metrics: Sequence[ReportedMetri
             "revision": data.file_sha256 or data.sha256,
         },
         "metrics": [
-            {"type": m.measure.name, "name": m.measure.label, "value": m.value}
+            {"type": m.measure.name, "name": m.label, "value": m.value}
             for m in metrics
             if m.model == model and not m.group and m.is_finite
         ],
@@ -168,7 +168,7 @@ def _describe_factors(evaluation: Evaluation) -> Iterator[str]:
 
 def _describe_metrics(report: Report) -> Iterator[str]:
     evaluation = report.evaluation
-    labels = dict.fromkeys(m.measure.label for m in select_main_metrics(evaluation))
+    labels = dict.fromkeys(m.label for m in select_main_metrics(evaluation))
     yield f"Reported: {escape(', '.join(labels))}."
     yield escape(describe_uncertainty(evaluation) or describe_method_line(evaluation))
     if report.judgements:
@@ -213,10 +213,7 @@ def _tabulate(metrics: Sequence[ReportedMetric], evaluation: Evaluation) -> str:
     interval = f"{format_level(evaluation.settings.level)} interval"
     heads = ("Model", *(("Group",) if has_groups else ()), "Measure", "Value", interval)
     ordered = sorted(metrics, key=lambda m: [result.model for result in evaluation.results].index(m.model))
-    rows = [
-        (m.model, *((m.group,) if has_groups else ()), m.measure.label, m.text, m.interval_text)
-        for m in ordered
-    ]
+    rows = [(m.model, *((m.group,) if has_groups else ()), m.label, m.text, m.interval_text) for m in ordered]
     return render_table(heads, rows, labels=len(heads) - 2)
 
 

@@ -33,6 +33,11 @@ class ReportedMetric:
     upper: float = nan
 
     @property
+    def label(self) -> str:
+        """What the number is called."""
+        return self.measure.label_of(self.lower)
+
+    @property
     def has_interval(self) -> bool:
         """Whether both ends of the interval are defined."""
         return not (isnan(self.lower) or isnan(self.upper))

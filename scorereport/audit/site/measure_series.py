@@ -24,10 +24,10 @@ _MOST_DECIMALS = 5
 _PARTS = {
     MeasurePart.SKILL: "Skill: the relative improvement of the score over that of a constant forecast.",
     MeasurePart.MISCALIBRATION: (
-        "MCB, miscalibration: by how much the score would improve if the forecasts were recalibrated."
+        "Miscalibration: by how much the score would improve if the forecasts were recalibrated."
     ),
     MeasurePart.DISCRIMINATION: (
-        "DSC, discrimination: by how much recalibrated forecasts improve the score over a constant forecast."
+        "Discrimination: by how much recalibrated forecasts improve the score over a constant forecast."
     ),
     MeasurePart.LINE: "Calibration line: how the log odds of the event depend on those of the forecasts.",
 }

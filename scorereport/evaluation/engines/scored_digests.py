@@ -10,7 +10,7 @@ import numpy as np
 
 from scorereport._utils.formatting import format_counted
 from scorereport._utils.rounding import are_equal
-from scorereport.curves.segments import ForecastCells
+from scorereport.curves.segments import ForecastRanges
 from scorereport.evaluation.engines.digest import SUMS, Digest, Knots
 from scorereport.evaluation.engines.jackknife import BucketSums, split_classes, sum_by_bucket
 from scorereport.inference.estimates import Estimate
@@ -111,10 +111,10 @@ class DigestedFit:
         return np.interp(x, *self.corners)
 
     @cached_property
-    def forecast_cells(self) -> ForecastCells:
+    def forecast_cells(self) -> ForecastRanges:
         """The distinct forecasts or, if they are many, the knots and the cells between, with their sums."""
         if self.digest.distinct is not None:
-            return ForecastCells.of(self.digest.distinct)
+            return ForecastRanges.of(self.digest.distinct)
         knots = self.digest.steps
         at = knots.x * knots.n_at
         beyond = np.diff(knots.forecast_below, append=self.digest.forecast) - at
@@ -122,7 +122,7 @@ class DigestedFit:
         start = _interleave(knots.x, np.nextafter(knots.x, 2))
         end = _interleave(knots.x, np.nextafter(np.append(knots.x[1:], 2.0), 0))
         held = n > 0
-        return ForecastCells(start[held], end[held], n[held], _interleave(at, beyond)[held])
+        return ForecastRanges(start[held], end[held], n[held], _interleave(at, beyond)[held])
 
     @cached_property
     def mean_cells(self) -> Blocks:

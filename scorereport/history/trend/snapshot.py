@@ -165,7 +165,7 @@ def _interval_number(model: str, measure: str, value: float, interval: Estimate 
     return Number(
         model=model,
         measure=measure,
-        label=MEASURES[measure].label,
+        label=MEASURES[measure].label_of(np.nan if interval is None else interval.lower),
         value=value,
         corrected=value,
         lower=np.nan if interval is None else interval.lower,
@@ -175,7 +175,7 @@ def _interval_number(model: str, measure: str, value: float, interval: Estimate 
 
 
 def _component_number(scores: ModelScores, score: str, component: str) -> Number:
-    """Return a raw component, with the estimate of the true one if outcomes were resampled."""
+    """Return a component, raw and overfit-corrected; only the raw one if there is no interval."""
     raw = float(getattr(scores.decomposition(score), component))
     known: ComponentEstimate | None = scores.component(score, component)
     name = f"{score}_{component}"
@@ -184,7 +184,7 @@ def _component_number(scores: ModelScores, score: str, component: str) -> Number
     return Number(
         model=scores.model,
         measure=name,
-        label=MEASURES[name].label,
+        label=MEASURES[name].label_of(known.lower),
         value=raw,
         corrected=known.corrected,
         lower=known.lower,

@@ -65,7 +65,11 @@ def _draw_components(evaluation: Evaluation, level: str) -> Part:
         if is_ordered
         else ("class", "how often a class occurs")
     )
-    lines = f" Lines: {level} intervals of the true components." if models[0].scores.components else ""
+    lines = (
+        f" Lines: {level} intervals of corrected MCB and corrected DSC."
+        if models[0].scores.components
+        else ""
+    )
     return figure_part(
         plot_view_components,
         describe_view_components(models, kind),
@@ -92,7 +96,9 @@ def describe_decomposition_section(report: Report) -> SectionContent:
     evaluation = report.evaluation
     models, level = evaluation.models, format_level(evaluation.settings.level)
     whiskers = (
-        f" Thin lines: {level} intervals of the true components." if models[0].scores.components else ""
+        f" Points: MCB and DSC; thin lines: {level} intervals of corrected MCB and DSC."
+        if models[0].scores.components
+        else ""
     )
     return SectionContent(
         parts=collect_parts(

@@ -6,7 +6,8 @@ widths it sets every cell once. Screens do not use these widths.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scorereport.plots.fonts import measure_text
@@ -38,13 +39,19 @@ class _Look:
     space: float = 2.5
     number: float = 17.0
     has_room: bool = False
+    #: Greatest width of a word of a head that is not broken, in ems.
+    longest_word: float = inf
 
 
 _LOOKS = {
+    "": _Look(),
     "roomy": _Look(number=21.0, has_room=True),
     "tight": _Look(size=8.0, space=2.0, number=14.0),
     "dense": _Look(size=7.25, space=1.5, number=10.0),
 }
+#: The looks, those that need less room later; and the last, with heads whose long words are broken.
+_LOOKS_BY_WIDTH = ("roomy", "", "tight", "dense")
+_BREAKING = replace(_LOOKS["dense"], longest_word=7.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +81,82 @@ def count_lines(text: str, width: float, size: float, *, bold: bool = False) -> 
 def set_widths(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table for templates with a width for each head, in percent, and `measured` in its look.
 
-    A table that does not fit on a page is returned without widths, for the renderer to find a way.
+    A table that is too wide for a page gets smaller type. If that does not suffice, long words of its heads
+    are broken, and then its columns are divided over several tables; those after the first are in `further`.
     """
-    look = next((_LOOKS[word] for word in table["look"].split() if word in _LOOKS), _Look())
+    words = [word for word in table["look"].split() if word not in _LOOKS]
+    own = next((word for word in table["look"].split() if word in _LOOKS), "")
+    for name in _LOOKS_BY_WIDTH[_LOOKS_BY_WIDTH.index(own) :]:
+        widths = _share_out(_find_demands(table, _LOOKS[name]), _PAGE)
+        if widths is not None:
+            return _with_widths(table, _join_look(words, name), widths)
+    return _divide(table, _join_look(words, "dense"))
+
+
+def _join_look(words: Sequence[str], density: str) -> str:
+    return " ".join(filter(None, [*words[:1], density, *words[1:]]))
+
+
+def _with_widths(table: Mapping[str, Any], look: str, widths: Sequence[float]) -> dict[str, Any]:
+    sized = [
+        head | {"width": f"{100 * width / _PAGE:.2f}%"}
+        for head, width in zip(table["heads"], widths, strict=True)
+    ]
+    return {**table, "look": f"{look} measured", "heads": sized}
+
+
+def _find_demands(table: Mapping[str, Any], look: _Look) -> list[_Demand]:
     rows = [row["cells"] for body in table["bodies"] for row in body["rows"]]
     heads = table["heads"]
-    demands = [
+    return [
         _find_demand(head, [row[place] for row in rows], look, is_last=place == len(heads) - 1)
         for place, head in enumerate(heads)
     ]
-    widths = _share_out(demands, _PAGE)
-    if widths is None:
-        return dict(table)
-    sized = [head | {"width": f"{100 * w / _PAGE:.2f}%"} for head, w in zip(heads, widths, strict=True)]
-    return {**table, "look": f"{table['look']} measured", "heads": sized}
+
+
+def _divide(table: Mapping[str, Any], look: str) -> dict[str, Any]:
+    """Divide the columns of a table over as many tables as needed; each begins with the columns of labels."""
+    demands = _find_demands(table, _BREAKING)
+    kinds = [head["kind"].split()[0] for head in table["heads"]]
+    labels = list(range(next((place for place, kind in enumerate(kinds) if kind in _UNBROKEN), len(kinds))))
+    parts, free = [list(labels)], _PAGE
+    for place in range(len(labels), len(kinds)):
+        if (
+            demands[place].least > free - sum(demands[label].least for label in labels)
+            and parts[-1] != labels
+        ):
+            parts.append(list(labels))
+            free = _PAGE
+        parts[-1].append(place)
+        free -= demands[place].least
+    first, *further = [_keep_columns(table, look, part, demands) for part in parts]
+    return first | {"further": [_continue(part) for part in further]}
+
+
+def _keep_columns(
+    table: Mapping[str, Any], look: str, places: Sequence[int], demands: Sequence[_Demand]
+) -> dict[str, Any]:
+    """Return the columns at some places as a table; they share the page even if it is too narrow for them."""
+    kept = [demands[place] for place in places]
+    widths = _share_out(kept, max(_PAGE, sum(demand.least for demand in kept)))
+    bodies = [
+        body | {"rows": [row | {"cells": [row["cells"][place] for place in places]} for row in body["rows"]]}
+        for body in table["bodies"]
+    ]
+    part = {**table, "heads": [table["heads"][place] for place in places], "bodies": bodies}
+    return _with_widths(part, look, _scale(widths or [], _PAGE))
+
+
+def _scale(widths: Sequence[float], total: float) -> list[float]:
+    return [width * total / sum(widths) for width in widths]
+
+
+def _continue(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return further columns of a table, without the notes that its first columns have."""
+    bodies = [
+        body | {"note": "", "rows": [row | {"aside": ""} for row in body["rows"]]} for body in part["bodies"]
+    ]
+    return {**part, "caption": "Further columns of this table", "detail": "", "bodies": bodies}
 
 
 def _share_out(demands: Sequence[_Demand], available: float) -> list[float] | None:
@@ -135,7 +204,7 @@ def _measure_head(head: Mapping[str, str], look: _Look) -> tuple[float, float]:
     if look.has_room:
         beside = _DETAIL_HEAD_WIDTH if "ranged" in head["kind"] else 0.0
         return whole + beside, whole + beside
-    return max(_words(head["text"], bold=True), default=0.0), whole
+    return min(max(_words(head["text"], bold=True), default=0.0), look.longest_word), whole
 
 
 def _measure_cell(cell: Mapping[str, str], look: _Look) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_p_value
 from scorereport.report.tables.table import Table, interval_text, score_label, section_size
+from scorereport.report.view_calibration import adjust_views
 from scorereport.results.class_records import THRESHOLD
 
 if TYPE_CHECKING:
@@ -35,15 +36,19 @@ def view_decomposition_table(model: ClassModelResult, family: ViewFamily, level:
     total = sum_views(family)
     decimals = [common_decimals(column) for column in zip(*numbers, total, strict=True)]
     has_intervals = bool(family.views[0].scores.components)
+    adjusted = adjust_views(family)
+    p_values = [np.nan] * len(numbers) if adjusted is None else adjusted.p_values
     rows = [
         (
             view.label,
-            *_cells(values, decimals, view.scores, "brier", has_intervals=has_intervals),
+            *_cells(values, decimals, view.scores, "brier", p_value if has_intervals else None),
             *_area(view.scores.score("roc_auc"), has_intervals=has_intervals),
         )
-        for view, values in zip(family.views, numbers, strict=True)
+        for view, values, p_value in zip(family.views, numbers, p_values, strict=True)
     ]
-    last = _cells(total, decimals, model.scores, family.score, has_intervals=has_intervals)
+    test = model.scores.miscalibration_test(family.score)
+    alone = np.nan if test is None else test.p_value
+    last = _cells(total, decimals, model.scores, family.score, alone if has_intervals else None)
     blank = ("", "") if has_intervals else ("",)
     return Table(
         caption=_caption(model.model, family, level if has_intervals else ""),
@@ -69,24 +74,22 @@ def _numbers(scores: ModelScores, name: str) -> Numbers:
 def _heads(*, has_intervals: bool) -> tuple[str, ...]:
     if not has_intervals:
         return ("S", "MCB", "DSC", "UNC", "AUC ↑")
-    component = ("corrected", "interval")
-    return ("S", "MCB", *component, "p", "DSC", *component, "UNC", "AUC ↑", "interval")
+    mcb, dsc = ((name, f"corrected {name}", "interval") for name in ("MCB", "DSC"))
+    return ("S", *mcb, "p", *dsc, "UNC", "AUC ↑", "interval")
 
 
 def _cells(
-    values: Numbers, decimals: Sequence[int], scores: ModelScores, name: str, *, has_intervals: bool
+    values: Numbers, decimals: Sequence[int], scores: ModelScores, name: str, p_value: float | None
 ) -> tuple[str, ...]:
-    """Format the numbers of a row, with intervals and p-value between them if there are any."""
+    """Format the numbers of a row, with intervals and the p-value between them if there is one."""
     score, mcb, dsc, unc = (format_number(v, d) for v, d in zip(values, decimals, strict=True))
-    if not has_intervals:
+    if p_value is None:
         return score, mcb, dsc, unc
     of_mcb, of_dsc = (
         _corrected_or_empty(scores.component(name, component), places)
         for component, places in (("miscalibration", decimals[1]), ("discrimination", decimals[2]))
     )
-    test = scores.miscalibration_test(name)
-    p_value = format_p_value(np.nan if test is None else test.p_value)
-    return score, mcb, *of_mcb, p_value, dsc, *of_dsc, unc
+    return score, mcb, *of_mcb, format_p_value(p_value), dsc, *of_dsc, unc
 
 
 def _corrected_or_empty(part: ComponentEstimate | None, decimals: int) -> tuple[str, str]:
@@ -105,18 +108,19 @@ def _name_total(family: ViewFamily) -> str:
 
 
 def _caption(model: str, family: ViewFamily, level: str) -> str:
-    what, how, score = (
+    what, rows, how, score = (
         (
             "threshold between classes",
+            "thresholds",
             "divided by the number of thresholds, ",
             "RPS, ranked probability score",
         )
         if family.kind == THRESHOLD
-        else ("class against the rest", "", "Brier score of K classes")
+        else ("class against the rest", "classes", "", "Brier score of K classes")
     )
     tested = (
-        f" Corrected: overfit-corrected. {level} intervals of the true MCB, DSC and AUC; p of the test that "
-        "MCB is 0, for each row separately."
+        f" {level} intervals of corrected MCB, corrected DSC and AUC; p of the test that MCB is 0, "
+        f"adjusted for the number of {rows} (Holm), in the last row for this model alone."
         if level
         else ""
     )
@@ -142,7 +146,8 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
         shown = _with_intervals(text, m, place, decimals) if has_intervals else text
         rows.append((score_label(part.name), m.model, *shown))
     tested = ("p",) if has_tests else ()
-    intervals = ("mean", "MCB", "corrected", "interval", *tested, "DSC", "corrected", "interval", "UNC")
+    mcb, dsc = ((name, f"corrected {name}", "interval") for name in ("MCB", "DSC"))
+    intervals = ("mean", *mcb, *tested, *dsc, "UNC")
     return Table(
         caption=_decomposition_caption(
             [part for _, _, part in parts], level if has_intervals else "", has_tests=has_tests
@@ -158,7 +163,7 @@ def _decomposition_caption(parts: Sequence[Decomposition], level: str, *, has_te
     has_gain = any(part.higher_is_better for part in parts)
     gain = " (net benefit: UNC + DSC − MCB)" if has_gain else ""
     intervals = (
-        f"; corrected: overfit-corrected, with {level} intervals of the true MCB and DSC" if level else ""
+        f"; corrected MCB and corrected DSC are overfit-corrected, with {level} intervals" if level else ""
     )
     tested = "; p of the test that MCB is 0, for each model separately" if level and has_tests else ""
     return f"CORP decomposition: mean = MCB − DSC + UNC{gain}{intervals}{tested}"

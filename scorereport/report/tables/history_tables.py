@@ -17,7 +17,7 @@ from scorereport._utils.formatting import (
     format_time,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
-from scorereport.plots.trend_picture import choose_format
+from scorereport.plots.trend_picture import choose_format, label_number
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def number_table(record: Record) -> Table | None:
     formats = _choose_formats((number.measure, number.value) for number in numbers)
     return Table(
         caption="Main numbers",
-        heads=("model", "number", "value", "overfit-corrected", "interval"),
+        heads=("model", "number", "value", "interval", "raw value"),
         rows=tuple(_list_number(number, formats[number.measure]) for number in numbers),
         n_labels=2,
     )
@@ -98,10 +98,10 @@ def _choose_formats(numbers: Iterable[tuple[str, float]]) -> dict[str, MeasureFo
 
 
 def _list_number(number: Number, format_of: MeasureFormat) -> tuple[str, ...]:
-    """Format a number, its overfit-corrected value and its interval, which is for the corrected value."""
-    corrected = "" if number.corrected == number.value else format_of.number(number.corrected)
+    """Format a number with its interval and, if it is overfit-corrected, the raw value."""
+    raw = "" if number.corrected == number.value else format_of.number(number.value)
     interval = format_of.interval(number.lower, number.upper)
-    return number.model or "all", number.label, format_of.number(number.value), corrected, interval
+    return number.model or "all", label_number(number), format_of.number(number.corrected), interval, raw
 
 
 def record_drift_table(record: Record) -> Table | None:
@@ -170,7 +170,7 @@ def measure_drift_table(trend: Trend, level: str) -> Table | None:
     decimals = common_decimals([d.value for d in drifts if d.measure == trend.snapshots[-1].main_score])
     return Table(
         caption="Numbers of this audit against those of earlier audits pooled; differences with "
-        f"{level} intervals, MCB overfit-corrected. {_explain_p(trend)}{_find_caution(trend)}",
+        f"{level} intervals. {_explain_p(trend)}{_find_caution(trend)}",
         heads=("number", "of", "now", "before", "difference", "interval", "p", "adjusted p", "verdict"),
         rows=tuple(
             (

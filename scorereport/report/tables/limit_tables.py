@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,13 @@ from scorereport._utils.formatting import format_counted
 from scorereport.configuration.judgement import DEPENDENCE_CAUTION, format_judgement
 from scorereport.configuration.limit_evidence import FEWEST_CASES
 from scorereport.configuration.limit_records import EvidenceRule
-from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_worst_verdict, split_groups
+from scorereport.configuration.limit_verdicts import (
+    Judgement,
+    LimitVerdict,
+    count_limit_verdicts,
+    find_worst_verdict,
+    split_groups,
+)
 from scorereport.configuration.measure_limits import known_measure
 from scorereport.report.tables.column_widths import set_widths
 from scorereport.report.tables.short_tables import choose_best
@@ -30,6 +37,8 @@ _ORDER = (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, Limit
 _DEPENDENT = (
     "(tests show that rows depend on each other in time; only intervals of the calibration line allow for it)"
 )
+#: Zeros at the end of a limit, which a person has set with fewer decimals than numbers are shown with.
+_TRAILING_ZEROS = re.compile(r"(?:\.0+|(\.\d*?[1-9])0+)(?=\D|$)")
 #: The column of limits on the data.
 _DATA = "data"
 
@@ -97,7 +106,7 @@ def make_limit_matrix(report: Report) -> Part | None:
     )
     table = {
         "kind": "table",
-        "caption": f"Limits, with value, interval and verdict: {_explain_marks()}{rest}",
+        "caption": f"Limits, with value and interval: {_count_marks(matrix.judgements)}{rest}",
         "detail": _DEPENDENT if _are_dependent(matrix.judgements) else "",
         "look": "evaluation matrix short",
         "heads": [table_cell("limit on", "head"), table_cell("limit"), *map(table_cell, matrix.columns)],
@@ -118,8 +127,9 @@ def _name_limit(row: Sequence[Judgement | None]) -> tuple[str, str, str]:
     """Return the measure, its limit and its warning limit; a warning limit may be the only one."""
     first = next(judgement for judgement in row if judgement is not None)
     numbers = format_judgement(first)
-    warning = f"warn {numbers['warn']}" if numbers["warn"] else ""
-    return first.label, numbers["fail"] or warning, warning if numbers["fail"] else ""
+    limit, warning = (_TRAILING_ZEROS.sub(r"\1", numbers[kind]) for kind in ("fail", "warn"))
+    warning = f"warn {warning}" if warning else ""
+    return first.label, limit or warning, warning if limit else ""
 
 
 def _judged_cell(judgement: Judgement) -> dict[str, str]:
@@ -155,7 +165,7 @@ def limit_matrix_table(judgements: Sequence[Judgement]) -> Table | None:
         rows.append((label, ", ".join(filter(None, (limit, warning))), *cells))
     verdicts = [str(matrix.verdict(name)) for name in matrix.columns]
     return Table(
-        caption=f"Limits: {_explain_marks()}",
+        caption=f"Limits: {_count_marks(judgements)}",
         heads=("limit on", "limit", *matrix.columns),
         rows=(*rows, ("verdict", _name_all(matrix), *verdicts)),
         n_labels=2,
@@ -168,8 +178,11 @@ def _judged_text(judgement: Judgement) -> str:
     return " ".join(filter(None, (mark, numbers["value"], numbers["interval"])))
 
 
-def _explain_marks() -> str:
-    return ", ".join(f"{VERDICT_LABELS[verdict][1]} {VERDICT_LABELS[verdict][2]}" for verdict in LimitVerdict)
+def _count_marks(judgements: Sequence[Judgement]) -> str:
+    """Count the verdicts, each with its symbol and its word."""
+    labels = {verdict: VERDICT_LABELS[verdict] for verdict in LimitVerdict}
+    counts = count_limit_verdicts(judgements)
+    return ", ".join(f"{labels[v][1]} {counts[v]} {labels[v][2]}" for v in LimitVerdict if counts[v])
 
 
 def _are_dependent(judgements: Sequence[Judgement]) -> bool:

@@ -68,8 +68,8 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
         return _describe_buckets(evaluation)
     return (
         f"{format_level(settings.level)} intervals: {_describe_means(evaluation)}; AUC and rates in closed "
-        "form; MCB and DSC overfit-corrected, so that an interval may exclude the raw value; the interval of "
-        "MCB starts at 0 unless its one-sided test rejects."
+        "form; corrected MCB and corrected DSC by subtracting the overfit, so that an interval may exclude "
+        "raw MCB or DSC; that of corrected MCB starts at 0 unless the one-sided test that MCB is 0 rejects."
     )
 
 
@@ -106,8 +106,8 @@ def _describe_buckets(evaluation: Evaluation) -> str:
     )
     return (
         f"{format_level(evaluation.settings.level)} intervals: {method}, for scores, skills, AUC and "
-        f"differences; rates {rates}; calibration lines by Wald with errors from the {lines}; MCB and DSC "
-        "overfit-corrected in closed form, so that an interval may exclude the raw value; the interval of "
+        f"differences; rates {rates}; calibration lines by Wald with errors from the {lines}; corrected MCB "
+        "and corrected DSC in closed form, so that an interval may exclude raw MCB or DSC; that of corrected "
         f"MCB starts at 0 unless a one-sided test of calibration rejects.{_name_bands(evaluation)} Nothing "
         "is drawn at random."
     )

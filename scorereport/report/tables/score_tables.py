@@ -192,12 +192,19 @@ def difference_table(differences: Sequence[Difference], level: str) -> Table:
         )
     return Table(
         caption=f"Differences between models on the same cases, with {level} intervals; scores by "
-        f"{shown[0].method}; Holm's p is adjusted for the number of pairs",
+        f"{shown[0].method}; Holm's p is adjusted for the number of pairs{_explain_components(shown)}",
         heads=("measure", "models", "difference", "interval", "p", "Holm's p"),
         rows=tuple(rows),
         n_labels=2,
         section=pairs if pairs > 1 else 0,
     )
+
+
+def _explain_components(shown: Sequence[Difference]) -> str:
+    """State that differences of components are raw, unlike their intervals; empty if there are none."""
+    if not any(" " in difference.measure for difference in shown):
+        return ""
+    return "; differences of miscalibration and discrimination are raw, their intervals overfit-corrected"
 
 
 def _measure_label(difference: Difference) -> str:
