@@ -48,6 +48,7 @@ _EXAMPLES: dict[str, tuple[type, dict[str, object]]] = {
             "version": "1.0",
             "confidentiality": "Internal",
             "purpose": "This report decides whether the model may stay in use.",
+            "profile": "full",
         },
     ),
     "model": (

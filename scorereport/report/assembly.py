@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time, join_words
@@ -40,6 +41,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
     included = [section for section in list_sections() if _is_included(section, report)]
     values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
     sections = _number_sections(_describe_sections(included, report, values))
+    has_more = _leave_out_parts(included, sections, report)
     leave_out_repeats(sections, report.evaluation.kind)
     labels = _number_parts(sections)
     _place_findings(sections)
@@ -48,7 +50,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
         "created": report.provenance.time,
         "cover": _describe_cover(report),
         "verdict": describe_overall_verdict(report),
-        "extent": _describe_extent(report, values),
+        "extent": _describe_extent(report, values, has_more=has_more),
         "contents": [{name: section[name] for name in ("id", "number", "title")} for section in sections],
         "sections": sections,
         "labels": labels,
@@ -93,6 +95,19 @@ def _describe_sections(
             }
 
 
+def _leave_out_parts(included: Iterable[Section], sections: Sequence[dict[str, Any]], report: Report) -> bool:
+    """Leave out the parts that only the full report has; return whether there were any."""
+    if report.configuration.report.profile == Profile.FULL:
+        return False
+    patterns = {section.name: section.full_parts for section in included if section.full_parts}
+    has_more = False
+    for section in sections:
+        left_out = [k for k in section["parts"] if re.fullmatch(patterns.get(section["name"], ""), k)]
+        section["parts"] = {k: part for k, part in section["parts"].items() if k not in left_out}
+        has_more |= bool(left_out)
+    return has_more
+
+
 def _number_sections(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**section, "number": str(number)} for number, section in enumerate(sections, start=1)]
 
@@ -119,7 +134,7 @@ def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
         section["findings_here"] = [finding for finding in others if finding.see in own]
 
 
-def _describe_extent(report: Report, values: Mapping[str, Any]) -> list[str]:
+def _describe_extent(report: Report, values: Mapping[str, Any], *, has_more: bool) -> list[str]:
     """State the profile of the report, which sections the full report adds, and which are omitted."""
     table = report.configuration.report
     absent = [
@@ -131,7 +146,8 @@ def _describe_extent(report: Report, values: Mapping[str, Any]) -> list[str]:
     others = [section for section in absent if section not in omitted]
     sentences = [f"This is the {table.profile} report."]
     if others:
-        sentences[0] += f" The full report adds {_join_titles(others)}."
+        figures = "; it also has more figures" if has_more else ""
+        sentences[0] += f" The full report adds {_join_titles(others)}{figures}."
         sentences.append("`scorereport report --from results.json --profile full` renders it.")
     if omitted:
         sentences.append(f"Left out on request: {_join_titles(omitted)}.")

@@ -31,7 +31,8 @@ class Section:
     shows, or None if there is nothing to show. For several classes, `describe_classes` replaces it if it is
     given, and has a template of its own, `class-NAME.html`. `profile` is the shortest report that contains
     the section. A describer takes the report, and the values that `needs` names as keywords:
-    `templates_sha256` (of all templates) or `present` (names of sections before).
+    `templates_sha256` (of all templates) or `present` (names of sections before). Parts whose keys match
+    `full_parts` are in the full report only: figures that show the results of others in another way.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Section:
     kinds: tuple[ModelKind, ...] = (*BINARY, *CLASSES)
     profile: Profile = Profile.FULL
     needs: tuple[str, ...] = ()
+    full_parts: str = ""
 
     def find_describer(self, kind: str) -> Describer:
         """Return the function that describes the section for models of a kind."""

@@ -297,4 +297,5 @@ CALIBRATION = Section(
     describe=describe_calibration_section,
     describe_classes=describe_class_calibration_section,
     profile=Profile.STANDARD,
+    full_parts=r"flexible|class_reliability(_\d+)?",
 )

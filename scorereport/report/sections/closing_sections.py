@@ -14,7 +14,7 @@ from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scorereport.history.trend.drift_records import Trend
     from scorereport.reference.reference_documents import Certificate
@@ -32,6 +32,11 @@ _STATES = {
     False: "without changes",
     None: "and it could not be determined whether files differ from it",
 }
+#: What the shortest report states about its origin; results.json has the rest.
+_SHORT_FACTS = (
+    *("Time", "SHA-256 of the columns used", "SHA-256 of the results", "SHA-256 of results.json"),
+    *("SHA-256 of the configuration", "Audit", "History before it"),
+)
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
 
 
@@ -49,14 +54,20 @@ def describe_conclusion_section(report: Report) -> SectionContent | None:
     )
 
 
+def _is_short(report: Report) -> bool:
+    """Whether a report has only what fits on three pages."""
+    return report.configuration.report.profile == Profile.SUMMARY
+
+
 def describe_limitations_section(report: Report) -> SectionContent:
     """Describe the author's limitations, the notes of the evaluation, and what the certificate leaves out."""
     texts, certificate = report.configuration.texts, report.certificate
+    left_out = () if certificate is None or _is_short(report) else certificate.left_out
     return SectionContent(
         content={
             "limitations": split_paragraphs(texts.limitations),
             "notes": list(report.evaluation.notes),
-            "left_out": "" if certificate is None else "; ".join(certificate.left_out),
+            "left_out": "; ".join(left_out),
         },
     )
 
@@ -85,11 +96,16 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
     }
     return SectionContent(
         content={
-            "facts": label_facts(facts),
+            "facts": label_facts(_shorten(facts) if _is_short(report) else facts),
+            "is_short": _is_short(report),
             "is_spark": evaluation.settings.engine == "spark",
             "section_options": report.section_options,
         },
     )
+
+
+def _shorten(facts: Mapping[str, str]) -> dict[str, str]:
+    return {label: facts[label] for label in _SHORT_FACTS if label in facts}
 
 
 def _describe_engine(settings: EvaluationSettings) -> dict[str, str]:

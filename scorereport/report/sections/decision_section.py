@@ -110,6 +110,7 @@ DECISION = Section(
     describe=describe_decision_section,
     kinds=BINARY,
     profile=Profile.STANDARD,
+    full_parts="regret",
 )
 
 

@@ -39,6 +39,7 @@ def describe_class_performance_section(report: Report) -> SectionContent | None:
     )
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     n_classes = len(classes.counts)
+    costs_key = "default_costs" if evaluation.settings.cost_matrix is None else "cost_matrix"
     return SectionContent(
         parts=collect_parts(
             scores=table_part(
@@ -47,7 +48,7 @@ def describe_class_performance_section(report: Report) -> SectionContent | None:
             score_components=table_part(decomposition_table(models, level), describe_time_note(evaluation)),
             penalties=table_part(penalty_table(models, n_classes, level), describe_time_note(evaluation)),
             costs=table_part(cost_table(models, costs, level), describe_time_note(evaluation)),
-            cost_matrix=table_part(cost_matrix_table(costs, classes.labels)),
+            **{costs_key: table_part(cost_matrix_table(costs, classes.labels))},
         ),
         content={
             "has_intervals": bool(models[0].components),
@@ -107,6 +108,7 @@ PERFORMANCE = Section(
     describe=describe_performance_section,
     describe_classes=describe_class_performance_section,
     profile=Profile.STANDARD,
+    full_parts="default_costs",
 )
 
 
@@ -116,4 +118,5 @@ COMPARISON = Section(
     order=120,
     describe=describe_comparison_section,
     profile=Profile.STANDARD,
+    full_parts="murphy_differences",
 )
