@@ -172,7 +172,9 @@ def test_rows_together_look_as_the_figure(tmp_path):
     assert (abs(pixels[0] - pixels[1]) > 60).mean() < 1e-4
 
 
-@pytest.mark.parametrize(("room", "first"), [(30, []), (60, ["x"]), (87, ["x"]), (105, ["x", "Row", "Caption"])])
+@pytest.mark.parametrize(
+    ("room", "first"), [(30, []), (60, ["x"]), (87, ["x"]), (105, ["x", "Row", "Caption"])]
+)
 def test_a_page_ends_between_rows_and_the_caption_stays_with_the_last(room, first):
     folder = find_package_folder("templates")
     style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "paper.css"))
