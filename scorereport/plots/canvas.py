@@ -116,7 +116,7 @@ def fill_outline(axes: Axes, x: FloatArray, y: FloatArray, **style: Any) -> None
 
 def write_placeholder(axes: Axes, text: str) -> None:
     """Write a sentence in the middle of an empty panel, on as many lines as it needs."""
-    width = axes.get_position().width * axes.get_figure(root=True).get_figwidth() * 72
+    width = axes.bbox.width * 72 / axes.figure.dpi
     axes.text(
         0.5,
         0.5,

@@ -10,7 +10,13 @@ import numpy as np
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves, open_beside_caption, open_wide
+from scorereport.plots.cost_curves import (
+    draw_curves,
+    name_curves,
+    open_beside_caption,
+    open_wide,
+    shorten_names,
+)
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation, name_forecasts
@@ -63,7 +69,7 @@ def plot_murphy(models: Sequence[ModelResult]) -> Figure:
     """Draw the mean elementary score of each model, and of the prevalence forecast, at every cost."""
     with report_style():
         panel = open_beside_caption()
-        _draw_murphy(panel, models, line_styles(len(models)))
+        _draw_murphy(panel, shorten_names(models), line_styles(len(models)))
         return panel.figure
 
 
