@@ -10,11 +10,15 @@ import re
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pypdfium2
 
 from scorereport._utils.files import find_package_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Share of the text area that may be empty, and that may be empty before a new chapter.
 MOST_EMPTY, MOST_EMPTY_BEFORE_A_CHAPTER = 1 / 3, 2 / 3
@@ -117,12 +121,11 @@ def _find_chapter_tops(document: pypdfium2.PdfDocument, margins: Margins) -> set
     return found
 
 
-def find_holes(content: bytes) -> dict[int, float]:
+def find_holes(pages: Sequence[Page]) -> dict[int, float]:
     """The pages that are too empty, with their emptiness; the cover and the last page may be empty.
 
     A page before one that begins with a chapter may be emptier than others, but not nearly empty.
     """
-    pages = measure_pages(content)
     found = {}
     for page, following in pairwise(pages[1:]):
         most = MOST_EMPTY_BEFORE_A_CHAPTER if following.chapter_at_top else MOST_EMPTY
@@ -131,6 +134,6 @@ def find_holes(content: bytes) -> dict[int, float]:
     return found
 
 
-def find_ink_outside(content: bytes) -> dict[int, tuple[float, float]]:
+def find_ink_outside(pages: Sequence[Page]) -> dict[int, tuple[float, float]]:
     """The pages with ink in the left or the right margin, with how far it reaches, in millimetres."""
-    return {page.number: page.outside for page in measure_pages(content) if any(page.outside)}
+    return {page.number: page.outside for page in pages if any(page.outside)}

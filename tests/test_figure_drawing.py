@@ -7,11 +7,13 @@ import subprocess
 from base64 import b64encode
 
 import numpy as np
+import pikepdf
 import pytest
 from matplotlib.figure import Figure
-from report_tools import open_pdf
+from report_tools import list_figures, list_tags, open_pdf
 
-from scorereport.plots.canvas import render_svg
+from scorereport._utils.files import find_package_folder
+from scorereport.plots.canvas import Canvas, render_svg
 from scorereport.plots.style import report_style
 from scorereport.report import pdf
 from scorereport.report.figure_drawing import read_drawing
@@ -124,6 +126,78 @@ def test_a_figure_looks_as_weasyprint_draws_it(tmp_path, monkeypatch):
     ours, theirs = (_read_pixels(tmp_path / name) for name in ("ours.pdf", "theirs.pdf"))
     assert theirs.std() > 5  # something is drawn
     assert (abs(ours - theirs) > 60).mean() < 1e-4
+
+
+# ---- Figures that pages may divide ----
+
+
+def draw_rows(*, divided):
+    """A figure with two rows of panels, 60 mm by 80 mm."""
+    with report_style():
+        canvas = Canvas.of(60.0, 80.0)
+        for top in (2.0, 42.0):
+            canvas.panel(10.0, top, 45.0, 28.0).plot([0, 1], [0, top], color="#1f5f99")
+        if divided:
+            canvas.divide([0.0, 40.0])
+    return render_svg(canvas.figure)
+
+
+def test_a_figure_is_divided_into_its_rows():
+    drawing = read_drawing(svg_of(LINE, f'{SIZE} data-breaks="5 9"'), {})
+    rows = drawing.divide()
+    assert [(row.top, row.view) for row in rows] == [(0, (30, 5)), (5, (30, 4)), (9, (30, 6))]
+    assert [row.height for row in rows] == pytest.approx([20 / 3, 16 / 3, 8])
+    assert all(row.width == 40 and not row.breaks for row in rows)
+
+
+def test_a_figure_without_breaks_is_not_divided():
+    (row,) = read_drawing(svg_of(LINE), {}).divide()
+    assert row.get_intrinsic_size(1, 16) == (40, 20, 2)
+    assert "data-breaks" not in draw_rows(divided=False)
+
+
+def test_rows_have_alternative_texts():
+    made = pdf.render_pdf(page_of(draw_rows(divided=True), draw_example()))
+    assert list_figures(made) == ["x", "Row 2 of 2 of the figure that is described before.", "x"]
+
+
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="poppler-utils is not installed")
+def test_rows_together_look_as_the_figure(tmp_path):
+    pixels = []
+    for divided in (False, True):
+        path = tmp_path / f"{divided}.pdf"
+        path.write_bytes(pdf.render_pdf(page_of(draw_rows(divided=divided))))
+        pixels.append(_read_pixels(path))
+    assert pixels[0].std() > 5
+    assert (abs(pixels[0] - pixels[1]) > 60).mean() < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("room", "first"), [(30, []), (60, ["x"]), (87, ["x"]), (105, ["x", "Row", "Caption"])]
+)
+def test_a_page_ends_between_rows_and_the_caption_stays_with_the_last(room, first):
+    folder = find_package_folder("templates")
+    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "paper.css"))
+    address = f"data:image/svg+xml;base64,{b64encode(draw_rows(divided=True).encode()).decode()}"
+    figure = f'<figure><img src="{address}" alt="x" style="--width: 60mm; aspect-ratio: 60 / 80">'
+    filled = f'<h1 style="height: {252 - room}mm; margin: 0">Filled</h1>'
+    body = f"{filled}{figure}<figcaption>Caption</figcaption></figure>"
+    made = pdf.render_pdf(f'<html lang="en"><title>x</title><style>{style}</style><body>{body}</html>')
+    with open_pdf(made) as document:
+        tags = [tag for tag in list_tags(document) if tag.S in ("/Figure", "/Caption")]
+        page = document.pages[0].objgen
+        found = [
+            str(tag.get("/Alt", "Caption")).split()[0] for tag in tags if page_of_tag(tag).objgen == page
+        ]
+    assert found == first
+
+
+def page_of_tag(tag):
+    """The page of an element of the structure, or of the first element inside it."""
+    while "/Pg" not in tag:
+        kids = tag.K if isinstance(tag.K, pikepdf.Array) else [tag.K]
+        tag = next(kid for kid in kids if isinstance(kid, pikepdf.Dictionary))
+    return tag.Pg
 
 
 def _read_pixels(path):

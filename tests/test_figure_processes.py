@@ -199,8 +199,14 @@ def test_parts_get_address_and_size_when_they_are_drawn():
     assert set(part) == {"kind", "planned", "alt", "caption"}
     draw_parts([{"kind": "table"}, part])
     assert part["src"].startswith(SVG_ADDRESS)
-    assert (part["width"], part["height"]) == ("40", "20")
+    assert (part["width"], part["height"], part["layout"]) == ("40", "20", "beside")
     assert "planned" not in part
+
+
+def test_a_wide_figure_stands_above_its_caption():
+    part = figure_part(plot_line, "a line", 1.0, caption="A line", width=150.0)
+    draw_parts([part])
+    assert part["layout"] == "above"
 
 
 def test_marks_in_a_page_are_replaced_by_what_is_drawn():
@@ -208,7 +214,7 @@ def test_marks_in_a_page_are_replaced_by_what_is_drawn():
     drawn = figure_part(plot_line, "a line", 1.0, caption="A line", width=40.0)
     figures = MarkedFigures([part])
     draw_parts([drawn])
-    keys = ("src", "width", "height")
+    keys = ("src", "width", "height", "layout")
     page = " ".join(part[key] for key in keys)
     assert page.startswith(SVG_ADDRESS)
     assert len(page) < 200

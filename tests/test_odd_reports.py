@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from ink_tools import find_holes, find_ink_outside
+from ink_tools import find_holes, find_ink_outside, measure_pages
 from report_tools import (
     TIME,
     assert_pages_are_filled,
@@ -146,8 +146,9 @@ def assert_whole(made):
     for _, number, title in list_contents(made.page):
         assert f"{number} {title} " in " ".join(pages[1:])
     assert find_outside(made.pdf) == []
-    assert find_holes(made.pdf) == {}
-    assert find_ink_outside(made.pdf) == {}
+    measured = measure_pages(made.pdf)
+    assert find_holes(measured) == {}
+    assert find_ink_outside(measured) == {}
 
 
 def section_of(made, name):

@@ -7,7 +7,7 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from ink_tools import find_ink_outside
+from ink_tools import find_ink_outside, measure_pages
 from report_tools import read_pages, squeeze
 
 from scorereport._utils.files import find_package_folder
@@ -184,7 +184,7 @@ def test_no_table_leaves_the_margins(table, tmp_path):
         "{{ use.data_table(table) }}</body></html>"
     )
     made = pdf.render_pdf(render_html("table.html", {"table": table}, templates=tmp_path), created=TIME)
-    assert find_ink_outside(made) == {}
+    assert find_ink_outside(measure_pages(made)) == {}
     text = squeeze(" ".join(read_pages(made)))
     assert [number for number in list_numbers(table) if number not in text] == []
 

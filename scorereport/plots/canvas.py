@@ -116,7 +116,7 @@ def fill_outline(axes: Axes, x: FloatArray, y: FloatArray, **style: Any) -> None
 
 def write_placeholder(axes: Axes, text: str) -> None:
     """Write a sentence in the middle of an empty panel, on as many lines as it needs."""
-    width = axes.get_position().width * axes.get_figure(root=True).get_figwidth() * 72
+    width = axes.bbox.width * 72 / axes.figure.dpi
     axes.text(
         0.5,
         0.5,
@@ -177,7 +177,7 @@ _LINE_OF_HEADING = 4.0
 _LEFT, _RIGHT, _GAP, _TOP = 14.0, 3.0, 9.0, 1.0
 _UNDER_HEADING, _UNDER_PANEL, _AXIS_LABEL = 2.5, 7.5, 4.5
 #: Sides of square panels: of one alone, and of two side by side, which leave room for a caption beside them.
-_SIDE_OF_ONE, _SIDE_OF_TWO = 56.0, 47.0
+_SIDE_OF_ONE, _SIDE_OF_TWO, _SMALLEST_SIDE = 56.0, 47.0, 40.0
 #: Height of rows of a table or of a forest plot that pages do not divide.
 _HIGHEST_PART = 45.0
 #: Height of panels that are wider than high.
@@ -237,7 +237,7 @@ class PanelGrid:
 
 
 def _wrap_heading(name: str, width: float) -> list[str]:
-    return wrap(name, width * POINTS_PER_MM, lines=3, size=HEADING, weight=HEAVY)
+    return wrap(name, width * POINTS_PER_MM, lines=2, size=HEADING, weight=HEAVY)
 
 
 def divide_rows(canvas: Canvas, top: float, height: float, rows: int) -> bool:
@@ -262,7 +262,7 @@ def square_side(names: Sequence[str]) -> tuple[int, float]:
     columns = min(len(names), 3)
     side = (_SIDE_OF_ONE, _SIDE_OF_TWO, _widest(3))[columns - 1]
     lines = max(len(_wrap_heading(name, side)) for name in names)
-    return columns, side - _LINE_OF_HEADING * (lines - 1)
+    return columns, max(side - _LINE_OF_HEADING * (lines - 1), _SMALLEST_SIDE)
 
 
 def small_panels(names: Sequence[str]) -> PanelGrid:

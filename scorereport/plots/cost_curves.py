@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.plots.canvas import WIDTH, Canvas
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
 from scorereport.plots.geometry import simplify
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import MUTED, MUTED_STYLE
+from scorereport.plots.text import shorten_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.plots.plotted_models import PlottedModel
     from scorereport.plots.style import LineStyles
+    from scorereport.results.model_records import ModelResult
 
     Line = tuple[FloatArray, FloatArray]
 
 _LEFT, _TOP, _RIGHT, _HEIGHT = 14.0, 2.0, 3.0, 76.0
 #: Size of a figure beside its caption, and height of its panel.
 _WIDTH_ON_PAGE, _HEIGHT_ON_PAGE = 120.0, 56.0
+#: Longest name in such a figure, in points.
+_LONGEST_NAME = 40.0 * POINTS_PER_MM
 
 
 def open_wide() -> SizedAxes:
@@ -33,6 +38,11 @@ def open_wide() -> SizedAxes:
 def open_beside_caption() -> SizedAxes:
     """Open a panel that leaves room for a caption beside it on a page."""
     return _open(_WIDTH_ON_PAGE, _HEIGHT_ON_PAGE)
+
+
+def shorten_names(models: Sequence[ModelResult]) -> list[ModelResult]:
+    """Return models with names short enough to be labels in a panel beside its caption."""
+    return [replace(model, model=shorten_text(model.model, _LONGEST_NAME)) for model in models]
 
 
 def _open(width: float, height: float) -> SizedAxes:

@@ -9,7 +9,13 @@ import numpy as np
 from scorereport._utils.formatting import format_number, join_words
 from scorereport._utils.list_rules import COST_INTERVAL
 from scorereport.plots.canvas import fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves, open_beside_caption, open_wide
+from scorereport.plots.cost_curves import (
+    draw_curves,
+    name_curves,
+    open_beside_caption,
+    open_wide,
+    shorten_names,
+)
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation
@@ -106,7 +112,7 @@ def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figur
     """Draw the mean regret of each model, and of the prevalence forecast, at every cost."""
     with report_style():
         panel = open_beside_caption()
-        _draw_regret(panel, models, cost_interval, line_styles(len(models)))
+        _draw_regret(panel, shorten_names(models), cost_interval, line_styles(len(models)))
         return panel.figure
 
 
@@ -114,7 +120,7 @@ def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Fig
     """Draw the net benefit of each model, of treating all and of treating none."""
     with report_style():
         panel = open_beside_caption()
-        _draw_decision(panel, models, cost_interval, line_styles(len(models)))
+        _draw_decision(panel, shorten_names(models), cost_interval, line_styles(len(models)))
         return panel.figure
 
 

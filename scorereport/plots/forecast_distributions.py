@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 _LEFT, _RIGHT, _GAP, _HEIGHT = 3.0, 3.0, 9.0, 30.0
-_LINE, _UNDER_PANEL = 4.0, 8.5
+_LINE, _UNDER_PANEL, _AXIS_LABEL = 4.0, 8.5, 4.0
 #: Panels share their scale unless one peak is more than this many times as high as another.
 _COMPARABLE = 2.5
 #: Greatest height of bars that leave room for a text above them.
@@ -75,11 +75,12 @@ def distribution(
 
 def plot_distributions(models: Sequence[ModelResult]) -> Figure:
     """Draw the forecasts of each model, separately for events and non-events, as shares of each."""
-    return _draw_figure(models, line_styles(len(models)))
+    return _draw_figure(models, line_styles(len(models)), on_page=True)
 
 
-def _draw_figure(models: Sequence[PlottedModel], styles: LineStyles) -> Figure:
-    columns = 1 if len(models) == 1 else 2
+def _draw_figure(models: Sequence[PlottedModel], styles: LineStyles, *, on_page: bool = False) -> Figure:
+    """Draw a panel for each model; pages may divide the figure between its rows, each with its own axis."""
+    columns = min(len(models), 3 if on_page else 2)
     width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
     window = choose_window(models)
     with report_style():
@@ -90,10 +91,11 @@ def _draw_figure(models: Sequence[PlottedModel], styles: LineStyles) -> Figure:
             _LINE * max(map(len, headings[start : start + columns])) + 2.0
             for start in range(0, len(models), columns)
         ]
-        row_height = _HEIGHT + _UNDER_PANEL
+        row_height = _HEIGHT + _UNDER_PANEL + (_AXIS_LABEL if on_page else 0.0)
         peaks = _scales(models)
         note = "" if len(set(peaks)) == 1 else "Each panel has its own vertical scale."
-        canvas = Canvas.of(WIDTH, sum(rows) + len(rows) * row_height + (8.0 if note else 4.0))
+        below = (0.0 if on_page else _AXIS_LABEL) + (_LINE if note else 0.0)
+        canvas = Canvas.of(WIDTH, sum(rows) + len(rows) * row_height + below)
         canvas.divide([sum(rows[:row]) + row * row_height for row in range(len(rows))])
         canvas.write(_LEFT, canvas.height, note, va="bottom", size=8, color=MUTED)
         for place, model in enumerate(models):
@@ -102,7 +104,8 @@ def _draw_figure(models: Sequence[PlottedModel], styles: LineStyles) -> Figure:
             top = sum(rows[: row + 1]) + row * row_height
             canvas.write(left, top - 2.0, "\n".join(headings[place]), va="bottom", size=9.0, weight=600)
             axes = canvas.panel(left, top, width, _HEIGHT, apart=2)
-            label = "Forecast probability" if place + columns >= len(models) else ""
+            has_label = on_page or place + columns >= len(models)
+            label = "Forecast probability" if has_label else ""
             set_axis(axes, "x", window, list(window_ticks(window)), label)
             axes.set_ylim(-1.05, 1.05)
             axes.set_yticks([])

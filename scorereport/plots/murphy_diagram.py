@@ -10,7 +10,13 @@ import numpy as np
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, fill_outline, set_axis
-from scorereport.plots.cost_curves import draw_curves, name_curves, open_beside_caption, open_wide
+from scorereport.plots.cost_curves import (
+    draw_curves,
+    name_curves,
+    open_beside_caption,
+    open_wide,
+    shorten_names,
+)
 from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.plotted_models import find_models, is_evaluation, name_forecasts
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 _SMALL_LEFT, _RIGHT, _GAP, _SMALL_HEIGHT, _HEADING = 15.0, 3.0, 11.0, 38.0, 9.0
-_ROW = _HEADING + _SMALL_HEIGHT + 7.0
+_ROW, _AXIS_LABEL = _HEADING + _SMALL_HEIGHT + 7.0, 5.0
 _MOST_PANELS = 6
 
 
@@ -63,7 +69,7 @@ def plot_murphy(models: Sequence[ModelResult]) -> Figure:
     """Draw the mean elementary score of each model, and of the prevalence forecast, at every cost."""
     with report_style():
         panel = open_beside_caption()
-        _draw_murphy(panel, models, line_styles(len(models)))
+        _draw_murphy(panel, shorten_names(models), line_styles(len(models)))
         return panel.figure
 
 
@@ -190,22 +196,26 @@ def _find_differences(source: Any, pair: Sequence[str] | None) -> Sequence[Murph
 def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
     """Draw the Murphy differences of up to six pairs of models with their bands."""
     with report_style():
-        return _draw_pairs(differences, line_styles(1))
+        return _draw_pairs(differences, line_styles(1), on_page=True)
 
 
-def _draw_pairs(differences: Sequence[MurphyDifference], style: LineStyles) -> Figure:
+def _draw_pairs(
+    differences: Sequence[MurphyDifference], style: LineStyles, *, on_page: bool = False
+) -> Figure:
+    """Draw a panel for each pair; pages may divide the figure between its rows, each with its own axis."""
     shown = differences[:_MOST_PANELS]
     columns = min(len(shown), 2)
     width = (WIDTH - _SMALL_LEFT - _RIGHT - (columns - 1) * _GAP) / columns
     rows = -(-len(shown) // columns)
-    canvas = Canvas.of(WIDTH, rows * _ROW + 5.0)
-    canvas.divide([row * _ROW for row in range(rows)])
+    height = _ROW + (_AXIS_LABEL if on_page else 0.0)
+    canvas = Canvas.of(WIDTH, rows * height + (0.0 if on_page else _AXIS_LABEL))
+    canvas.divide([row * height for row in range(rows)])
     reach = _reach(shown)
     for place, difference in enumerate(shown):
         row, column = divmod(place, columns)
-        left, top = _SMALL_LEFT + column * (width + _GAP), row * _ROW + _HEADING
+        left, top = _SMALL_LEFT + column * (width + _GAP), row * height + _HEADING
         axes = canvas.panel(left, top, width, _SMALL_HEIGHT)
-        is_lowest = place + columns >= len(shown)
+        is_lowest = on_page or place + columns >= len(shown)
         set_axis(axes, "x", UNIT, list(window_ticks(UNIT)), "Cost ratio θ" if is_lowest else "")
         ticks = list(even_ticks(-reach, reach, 4))
         set_axis(axes, "y", (-reach, reach), ticks, "" if column else "Difference")

@@ -138,7 +138,8 @@ def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Fig
     columns, side = square_side([model.model for model in models])
     with report_style():
         grid = _with_headings(models, columns, side, on_page=True)
-        return _draw_grid(models, _common_settings(models, prevalence), line_styles(len(models)), grid)
+        common = _common_settings(models, prevalence)._replace(hides=True)
+        return _draw_grid(models, common, line_styles(len(models)), grid)
 
 
 def _common_settings(
@@ -204,14 +205,14 @@ def _widest(columns: int) -> float:
 def _with_headings(
     models: Sequence[PlottedModel], columns: int, side: float, *, on_page: bool = False
 ) -> _Grid:
-    lines = [len(_heading(model, side)) for model in models]
+    lines = [len(_heading(model, side, 2 if on_page else 4)) for model in models]
     rows = [max(lines[start : start + columns]) for start in range(0, len(lines), columns)]
     headings = tuple(_LINE_OF_HEADING * n for n in rows)
     return _Grid(columns=columns, side=side, headings=headings, on_page=on_page)
 
 
-def _heading(model: PlottedModel, side: float) -> list[str]:
-    return wrap(model.model, side * POINTS_PER_MM, lines=4, size=HEADING, weight=HEAVY)
+def _heading(model: PlottedModel, side: float, most: int) -> list[str]:
+    return wrap(model.model, side * POINTS_PER_MM, lines=most, size=HEADING, weight=HEAVY)
 
 
 def _draw_panel(
@@ -224,7 +225,7 @@ def _draw_panel(
 ) -> None:
     left, top = grid.corner(place)
     axes = canvas.panel(left, top, grid.side, grid.side)
-    text = "\n".join(_heading(models[place], grid.side))
+    text = "\n".join(_heading(models[place], grid.side, 2 if grid.on_page else 4))
     canvas.write(left, top - _UNDER_HEADING, text, va="bottom", size=HEADING, weight=HEAVY)
     is_lowest = grid.on_page or place + grid.columns >= len(models)
     is_leftmost = place % grid.columns == 0

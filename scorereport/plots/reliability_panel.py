@@ -75,6 +75,8 @@ class PanelSettings(NamedTuple):
     decimals: int
     #: The kind of the bands that are drawn; empty for none.
     band: str = "consistency"
+    #: Whether numbers hide what is behind them, in panels without room for them.
+    hides: bool = False
 
 
 def outline_style(look: ModelStyle) -> dict[str, Any]:
@@ -212,6 +214,7 @@ class ReliabilityPanel(NamedTuple):
                 "size": SMALL,
                 "zorder": 6,
             }
+            style |= {"bbox": ON_PAPER} if self.common.hides else {}
             self.axes.text(left, y, name, color=MUTED, **style)
             self.axes.text(
                 left + _BOX[0] / self.side,

@@ -101,13 +101,14 @@ def format_columns(numbers: Sequence[Sequence[float]]) -> list[tuple[str, ...]]:
     return [tuple(format_number(v, d) for v, d in zip(row, decimals, strict=True)) for row in numbers]
 
 
-#: Up to this many rows, a table stays on one page.
-_ROWS_OF_A_SHORT_TABLE = 8
+#: Up to this many rows, and lines in them, a table stays on one page: it takes less than a third of the page.
+_ROWS_OF_A_SHORT_TABLE, _LINES_OF_A_SHORT_TABLE = 8, 14
 
 
-def length_class(rows: int) -> str:
-    """Return the CSS class of a table by its number of rows: a short one stays on one page."""
-    return "short" if rows <= _ROWS_OF_A_SHORT_TABLE else "long"
+def length_class(rows: int, lines: int = 0) -> str:
+    """Return the CSS class of a table by its numbers of rows and lines: a short one stays on one page."""
+    is_short = rows <= _ROWS_OF_A_SHORT_TABLE and lines <= _LINES_OF_A_SHORT_TABLE
+    return "short" if is_short else "long"
 
 
 def table_cell(text: str, kind: str = "text", detail: str = "") -> dict[str, str]:
@@ -128,6 +129,8 @@ def has_long_word(text: str) -> bool:
 
 #: Words of up to this many letters fit into the least width of labels on paper, 17.5 mm.
 _LETTERS_OF_A_SHORT_WORD = 9
+#: Letters of a label on one line, roughly.
+_LETTERS_OF_A_LINE = 30
 #: CSS class of a table by its least number of columns.
 _DENSITIES = {10: "dense", 8: "tight", 0: ""}
 #: Up to this many columns, including those of intervals, an interval has room beside its number.
@@ -154,7 +157,7 @@ def describe_table(table: Table) -> dict[str, Any]:
     described = {
         "caption": table.caption,
         "detail": "",
-        "look": f"evaluation {look} {length_class(len(table.rows))}",
+        "look": f"evaluation {look} {length_class(len(table.rows), _count_lines(table, look))}",
         "heads": [table_cell(table.heads[place], _kind(table, place)) for place in kept],
         "bodies": [
             {
@@ -166,6 +169,13 @@ def describe_table(table: Table) -> dict[str, Any]:
         ],
     }
     return set_widths(described)
+
+
+def _count_lines(table: Table, look: str) -> int:
+    """Return the lines of all rows, roughly: intervals are under numbers, and long labels are broken."""
+    has_intervals = "interval" in table.heads and look != "roomy"
+    longest = [max(map(len, row[: table.n_labels]), default=0) for row in table.rows]
+    return sum(max(1 + has_intervals, -(-label // _LETTERS_OF_A_LINE)) for label in longest)
 
 
 def _has_room(table: Table) -> bool:
