@@ -15,6 +15,7 @@ from report_tools import in_full
 import scorereport as sr
 from scorereport.cli.terminal import print_evaluation
 from scorereport.errors import UsageError
+from scorereport.inference.estimates import holm
 from scorereport.plots import (
     describe_confusion,
     describe_view_components,
@@ -309,9 +310,11 @@ def test_the_table_of_views_ends_with_what_they_add_up_to(graded):
     assert table.rows[-1][-2:] == ("", "")
     view = family.views[1].scores
     assert column(table, "AUC ↑")[1] == f"{view.score('roc_auc').value:.4f}"
-    p = view.miscalibration_test("brier").p_value
-    assert column(table, "p")[1] == f"{p:.3f}"
-    assert "p of the test that MCB is 0, for each row separately" in table.caption
+    tests = [v.scores.miscalibration_test("brier").p_value for v in family.views]
+    assert column(table, "p")[:-1] == [f"{p:.3f}" for p in holm(tests)]
+    alone = model.scores.miscalibration_test("rps").p_value
+    assert column(table, "p")[-1] == f"{alone:.3f}"
+    assert "p of the test that MCB is 0, adjusted for the number of thresholds (Holm)" in table.caption
 
 
 def test_tables_without_draws_have_no_intervals(bare):

@@ -180,6 +180,11 @@ def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
             "between 0.501 and 0.503",
             "0.10 rarer than forecast; 0.4 % of cases",
         ),
+        (
+            (1, 0.7, 0.999996, 0.2, 0.5),
+            "between 0.70 and 1.00",
+            "0.20 more frequent than forecast; 50 % of cases",
+        ),
         ((-1, 0.5, 0.6, None, None), "between 0.50 and 0.60", "rarer than forecast"),
     ],
 )
@@ -246,7 +251,8 @@ def test_limits_in_groups_are_counted_not_listed(grouped):
     failed = sum(judgement.verdict is LimitVerdict.FAIL for judgement in judged)
     assert failed > 0
     found = [text for text in sentences(grouped, LIMITS) if "groups" in text and "MCB" in text]
-    assert found[0] == f"MCB of the Brier score of m fails in {failed} of 12 groups."
+    stated = found[0][0].upper() + found[0][1:]
+    assert stated == f"Corrected MCB of the Brier score of m fails in {failed} of 12 groups."
     assert not any("region =" in text for text in found)
 
 

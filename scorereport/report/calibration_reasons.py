@@ -82,7 +82,8 @@ class DecisionCase:
 
 def explain_decision(case: DecisionCase) -> tuple[str, ...]:
     """Return sentences on the test that decides, the bands and the interval, and why they may differ."""
-    return (*_explain_test(case), *_explain_bands(case), *_explain_views(case), *_explain_interval(case))
+    found = (*_explain_test(case), *_explain_bands(case), *_explain_views(case), *_explain_interval(case))
+    return tuple(dict.fromkeys(found))  # kinds of views share some explanations
 
 
 def _explain_test(case: DecisionCase) -> Iterator[str]:

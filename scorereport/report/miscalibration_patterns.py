@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: Most segments that are listed; further ones are counted.
 _MOST_SEGMENTS = 4
-#: Most decimals of a forecast that is close to 0 or 1, and of a small size.
-_MOST_DECIMALS = 6
+#: Decimals of the ends of a range, and of a size: two, or more where these show too little.
+_END_DECIMALS, _SIZE_DECIMALS = range(2, 5), range(2, 7)
 _SHAPES: dict[tuple[int, ...], str] = {(1, -1): "too extreme", (-1, 1): "too timid"}
 #: Below this share of cases, one decimal of a percentage is not enough.
 _SMALLEST_SHARE = 0.0005
@@ -106,26 +106,22 @@ def _direction(sign: float) -> str:
 def _name_range(segment: Segment) -> str:
     """Name the ends of a range with two decimals, or as many as tell them from 0, 1 and each other."""
     ends = (segment.lower, segment.upper)
-    for fewest in range(2, _LAST):
+    for fewest in _END_DECIMALS:
         lower, upper = (format_number(end, max(fewest, _forecast_decimals(end))) for end in ends)
         if lower != upper or segment.lower == segment.upper:
             break
     return f"at {lower}" if lower == upper else f"between {lower} and {upper}"
 
 
-#: One more than the most decimals.
-_LAST = _MOST_DECIMALS + 1
-
-
 def _forecast_decimals(value: float) -> int:
-    """Return the decimals that distinguish a forecast from 0 and 1: at least two."""
-    shown = ((decimals, float(format_number(value, decimals))) for decimals in range(2, _LAST))
-    return next((d for d, text in shown if value in (0, 1) or 0 < text < 1), _MOST_DECIMALS)
+    """Return the decimals that tell a forecast from 0 and 1; the fewest if it is too close to them."""
+    shown = ((decimals, float(format_number(value, decimals))) for decimals in _END_DECIMALS)
+    return next((d for d, text in shown if value in (0, 1) or 0 < text < 1), _END_DECIMALS[0])
 
 
 def _format_size(size: float) -> str:
     """Format a size with two decimals, or with as many as show one figure."""
-    texts = [format_number(size, decimals) for decimals in range(2, _LAST)]
+    texts = [format_number(size, decimals) for decimals in _SIZE_DECIMALS]
     return next((text for text in texts if float(text) > 0), texts[0])
 
 
