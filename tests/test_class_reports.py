@@ -90,7 +90,7 @@ tables = pytest.fixture(scope="module")(tables_fixture)
 nominal = pytest.fixture(scope="module")(nominal_fixture)
 
 
-TITLES = list_titles("ordinal", without=("trend",))
+TITLES = list_titles("ordinal", without=("trend", "conclusion"))
 
 
 #: Verdicts on the limits of the configuration, by model.
@@ -357,9 +357,10 @@ def test_scores_are_those_of_the_rows(tables, report, model):
             "quadratic_weighted_kappa",
             1 - (apart * table).sum() / (apart * chance).sum(),
         ),
-        "Expected cost": ("expected_cost", costs[observed, likeliest].mean()),
+        "expected cost": ("expected_cost", costs[observed, likeliest].mean()),
     }
     shown = {row[0]: row[2] for row in find_table(tables, "Mean scores") if row[1] == model}
+    shown["expected cost"] = next(row[1] for row in find_table(tables, "Expected cost") if row[0] == model)
     (result,) = (result for result in report.evaluation.class_models if result.model == model)
     for label, (name, value) in expected.items():
         interval = result.scores.score(name).interval
