@@ -15,7 +15,7 @@ from report_tools import list_figures, list_tags, open_pdf
 from scorereport._utils.files import find_package_folder
 from scorereport.plots.canvas import Canvas, render_svg
 from scorereport.plots.style import report_style
-from scorereport.report import pdf
+from scorereport.report import page_figures, pdf
 from scorereport.report.figure_drawing import read_drawing
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {}>{}</svg>'
@@ -117,11 +117,11 @@ def test_a_glyph_is_one_object_however_often_it_is_drawn():
 @pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="poppler-utils is not installed")
 def test_a_figure_looks_as_weasyprint_draws_it(tmp_path, monkeypatch):
     page = page_of(draw_example())
-    short, drawings = pdf._take_out_figures(page)
+    short, drawings = page_figures.take_out_figures(page)
     assert list(drawings) == ["figure:1"]
     assert 'src="figure:1"' in short
     (tmp_path / "ours.pdf").write_bytes(pdf.render_pdf(page))
-    monkeypatch.setattr(pdf, "read_drawing", lambda *_: None)
+    monkeypatch.setattr(page_figures, "read_drawing", lambda *_: None)
     (tmp_path / "theirs.pdf").write_bytes(pdf.render_pdf(page))
     ours, theirs = (_read_pixels(tmp_path / name) for name in ("ours.pdf", "theirs.pdf"))
     assert theirs.std() > 5  # something is drawn

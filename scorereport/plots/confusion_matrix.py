@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,7 +10,19 @@ import numpy as np
 from scorereport._utils.checks import check_inside
 from scorereport._utils.formatting import format_level, format_number, format_percent, join_words
 from scorereport.errors import UsageError
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
+from scorereport.plots.canvas import POINTS_PER_MM, Canvas
+from scorereport.plots.confusion_grid import (
+    KEY_HEIGHT,
+    LABEL_STEP,
+    MOST_NUMBERED,
+    ONE_ON_PAGE,
+    SEVERAL_ON_PAGE,
+    ConfusionGrid,
+    are_level,
+    choose_grid,
+    choose_page_grid,
+    shorten_labels,
+)
 from scorereport.plots.plotted_models import FittedModel, find_models, is_class_model, is_evaluation
 from scorereport.plots.public_figures import draw_figure, open_axes
 from scorereport.plots.style import (
@@ -25,7 +37,7 @@ from scorereport.plots.style import (
     model_style,
     report_style,
 )
-from scorereport.plots.text import join_sentences, shorten_text, text_width, wrap
+from scorereport.plots.text import join_sentences, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,71 +51,14 @@ if TYPE_CHECKING:
     from scorereport.plots.plotted_models import PlottedModel
     from scorereport.results.class_records import ClassModelResult
 
-#: Most classes whose cells have numbers.
-MOST_NUMBERED = 10
 #: Number of shades that the eye can distinguish.
 _SHADES = 25
 #: Least share of a dark cell, whose number is light.
 _DARK = 0.78
 #: Shares whose shades are in the key, if cells have no numbers.
 _NAMED = (0.01, 0.1, 0.25, 0.5, 1.0)
-#: All lengths are in millimetres.
-_HIGHEST, _LARGEST, _GAP, _RIGHT, _AXIS_NAME = 200.0, 92.0, 7.0, 2.0, 6.0
-#: Sides of panels on a page: of one beside its caption, and of several.
-_ONE_ON_PAGE, _SEVERAL_ON_PAGE = 54.0, 47.0
 #: Width of a cell in which a number has the usual size.
 _WIDE_CELL, _SMALLEST = 5.4, 6.5
-_WIDEST_LABEL, _LABEL_STEP, _LINE, _KEY = 31.0, 3.3, 4.0, 7.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Grid:
-    """Positions of the panels: squares in columns, class labels left of the first and under the last row.
-
-    On pages, which may divide the figure between its rows, there are class labels under each row, and numbers
-    in place of labels that do not fit side by side.
-    """
-
-    columns: int
-    side: float
-    left: float
-    below: float
-    headings: tuple[tuple[str, ...], ...]
-    has_key: bool
-    on_page: bool = False
-
-    @property
-    def rows(self) -> int:
-        return -(-len(self.headings) // self.columns)
-
-    @property
-    def bottom(self) -> float:
-        """Return where the labels under the last row of panels end."""
-        return self.corner((self.rows - 1) * self.columns)[1] + self.side + self.below
-
-    @property
-    def _heading(self) -> float:
-        return _LINE * max(map(len, self.headings)) + 1.5
-
-    def canvas(self) -> Canvas:
-        """Return an empty figure of the required size."""
-        width = self.left + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
-        canvas = Canvas.of(width, self.bottom + (_KEY if self.has_key else 0.0))
-        if self.on_page:
-            tops = [self.corner(row * self.columns)[1] - self._heading for row in range(self.rows)]
-            canvas.divide(tops)
-        return canvas
-
-    def corner(self, place: int) -> tuple[float, float]:
-        """Return left and top of the panel at a place."""
-        row, column = divmod(place, self.columns)
-        below = self.below if self.on_page else 3.0
-        top = (row + 1) * self._heading + row * (self.side + below)
-        return self.left + column * (self.side + _GAP), top
-
-    def is_lowest(self, place: int) -> bool:
-        """Whether no panel is below, or pages may divide the figure there."""
-        return self.on_page or place + self.columns >= len(self.headings)
 
 
 def confusion(
@@ -140,7 +95,7 @@ def confusion(
         else _count_classes(source, y_prob, sample_weight, classes)
     )
     if ax is None:
-        figure = draw_figure(lambda: _draw_figure(tables, labels, _choose_grid(list(tables), labels)))
+        figure = draw_figure(lambda: _draw_figure(tables, labels, choose_grid(list(tables), labels)))
         return figure.axes[0] if len(tables) == 1 else figure
     if len(tables) > 1:
         raise UsageError(f"One Axes shows one model; got {len(tables)}. Pass one of `class_models`.")
@@ -148,7 +103,7 @@ def confusion(
     with open_axes(ax) as panel:
         ax.set_aspect("equal")
         _draw_table(ax, counts)
-        grid = _choose_grid(list(tables), labels)
+        grid = choose_grid(list(tables), labels)
         _label_axes(ax, replace(grid, side=min(panel.width, panel.height) / POINTS_PER_MM), 0, labels)
     return ax
 
@@ -205,19 +160,21 @@ def _count_decisions(model: PlottedModel, threshold: float) -> FloatArray:
 def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> Figure:
     """Draw, for each observed class, the shares of the predicted classes of each model."""
     tables = {model.model: np.array(model.confusion.counts) for model in models}
-    side = _ONE_ON_PAGE if len(tables) == 1 else _SEVERAL_ON_PAGE
-    is_numbered = not _are_level(labels, side)
+    side = ONE_ON_PAGE if len(tables) == 1 else SEVERAL_ON_PAGE
+    is_numbered = not are_level(labels, side)
     shown = (
-        [f"{label}  {place}" for place, label in enumerate(_shorten(labels), 1)] if is_numbered else labels
+        [f"{label}  {place}" for place, label in enumerate(shorten_labels(labels), 1)]
+        if is_numbered
+        else labels
     )
     with report_style():
         return _draw_figure(
-            tables, shown, _choose_page_grid(list(tables), shown, side), is_numbered=is_numbered
+            tables, shown, choose_page_grid(list(tables), shown, side), is_numbered=is_numbered
         )
 
 
 def _draw_figure(
-    tables: Mapping[str, FloatArray], labels: Sequence[str], grid: _Grid, *, is_numbered: bool = False
+    tables: Mapping[str, FloatArray], labels: Sequence[str], grid: ConfusionGrid, *, is_numbered: bool = False
 ) -> Figure:
     canvas = grid.canvas()
     for place, counts in enumerate(tables.values()):
@@ -230,51 +187,6 @@ def _draw_figure(
     if grid.has_key:
         _draw_key(canvas, grid)
     return canvas.figure
-
-
-def _choose_grid(names: Sequence[str], labels: Sequence[str]) -> _Grid:
-    columns = min(len(names), 2) if len(names) <= 6 else 3
-    rows = -(-len(names) // columns)
-    label = min(max(map(text_width, _shorten(labels))) / POINTS_PER_MM, _WIDEST_LABEL) + 2.0
-    left = _AXIS_NAME + label
-    side = (WIDTH - left - _RIGHT - (columns - 1) * _GAP) / columns
-    below = _AXIS_NAME + (4.5 if _are_level(labels, side) else label + 1.0)
-    side = min(side, _LARGEST, (_HIGHEST - below) / rows - 2 * _LINE)
-    headings = [
-        tuple(wrap(name, side * POINTS_PER_MM, lines=2, size=HEADING, weight=HEAVY)) for name in names
-    ]
-    return _Grid(
-        columns=columns,
-        side=side,
-        left=left,
-        below=below,
-        headings=tuple(headings),
-        has_key=len(labels) > MOST_NUMBERED,
-    )
-
-
-def _choose_page_grid(names: Sequence[str], labels: Sequence[str], side: float) -> _Grid:
-    """Return rows of two panels, each low enough to leave no large gap on the page before."""
-    label = min(max(map(text_width, labels)) / POINTS_PER_MM, _WIDEST_LABEL + 6.0) + 2.0
-    headings = [wrap(name, side * POINTS_PER_MM, lines=2, size=HEADING, weight=HEAVY) for name in names]
-    return _Grid(
-        columns=min(len(names), 2),
-        side=side,
-        left=_AXIS_NAME + label,
-        below=_AXIS_NAME + 4.5,
-        headings=tuple(map(tuple, headings)),
-        has_key=len(labels) > MOST_NUMBERED,
-        on_page=True,
-    )
-
-
-def _shorten(labels: Sequence[str]) -> list[str]:
-    return [shorten_text(label, _WIDEST_LABEL * POINTS_PER_MM) for label in labels]
-
-
-def _are_level(labels: Sequence[str], side: float) -> bool:
-    """Whether all labels fit side by side under their columns."""
-    return max(map(text_width, _shorten(labels))) + 4.0 <= side * POINTS_PER_MM / len(labels)
 
 
 def _draw_table(axes: Axes, counts: FloatArray, cell: float = _WIDE_CELL) -> None:
@@ -329,9 +241,9 @@ def _depth(share: FloatArray) -> FloatArray:
     return np.sqrt(share)
 
 
-def _draw_key(canvas: Canvas, grid: _Grid) -> None:
+def _draw_key(canvas: Canvas, grid: ConfusionGrid) -> None:
     """Draw the shades of a few shares under the panels."""
-    x, y = grid.left, grid.bottom + _KEY / 2
+    x, y = grid.left, grid.bottom + KEY_HEIGHT / 2
     style: dict[str, Any] = {"va": "center_baseline", "size": SMALL, "color": MUTED}
     canvas.write(x, y, "Share of the row:", **style)
     x += text_width("Share of the row:") / POINTS_PER_MM + 3.0
@@ -361,17 +273,17 @@ def _write_numbers(axes: Axes, share: FloatArray, counts: FloatArray, size: floa
 
 
 def _label_axes(
-    axes: Axes, grid: _Grid, place: int, labels: Sequence[str], *, is_numbered: bool = False
+    axes: Axes, grid: ConfusionGrid, place: int, labels: Sequence[str], *, is_numbered: bool = False
 ) -> None:
     """Write the classes beside the rows, and beneath the columns, there as numbers if `is_numbered`."""
-    texts = list(labels) if grid.on_page else _shorten(labels)
-    every = max(int(np.ceil(_LABEL_STEP * len(labels) / grid.side)), 1)
+    texts = list(labels) if grid.on_page else shorten_labels(labels)
+    every = max(int(np.ceil(LABEL_STEP * len(labels) / grid.side)), 1)
     ticks = list(range(0, len(labels), every))
     shown = [texts[tick] for tick in ticks]
     style: dict[str, Any] = {"length": 0.0 if every == 1 else 2.0, "pad": 2.0}
     axes.tick_params(axis="both", **style)
     axes.set_yticks(ticks, shown if place % grid.columns == 0 else [])
-    rotation = 0 if is_numbered or _are_level(labels, grid.side) else 90
+    rotation = 0 if is_numbered or are_level(labels, grid.side) else 90
     below = [str(tick + 1) for tick in ticks] if is_numbered else shown
     axes.set_xticks(ticks, below if grid.is_lowest(place) else [], rotation=rotation)
     if place % grid.columns == 0:

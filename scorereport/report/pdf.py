@@ -10,27 +10,22 @@ import re
 import threading
 import warnings
 import zlib
-from base64 import b64decode
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, font_files, replace_missing
-from scorereport.report.figure_drawing import read_drawing
+from scorereport.report.page_figures import take_out_figures
 from scorereport.report.page_numbers import DIGITS, more_room, set_page_numbers
-from scorereport.report.section_parts import SVG_ADDRESS
 from scorereport.report.system_libraries import libraries_not_searched
 from scorereport.report.templates import media_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from scorereport.report.figure_drawing import FigureDrawing
 
 
 #: Loggers of the renderer, whose messages do not help a reader of the report.
@@ -51,9 +46,6 @@ _NO_SYSTEM_FONTS = """<?xml version="1.0"?>
 _EPOCH = "0"
 #: Held while rendering, because the environment is changed for the whole process.
 RENDERER_LOCK = threading.Lock()
-#: Figures, whose addresses contain their SVG.
-_SVG_IMAGE = re.compile(rf'<img\b[^>]*? src="({re.escape(SVG_ADDRESS)}([A-Za-z0-9+/=]+))"[^>]*>')
-_ALTERNATIVE, _STYLE = re.compile(r'(?<= alt=")[^"]*'), re.compile(r'(?<= style=")[^"]*')
 #: Most characters of an address in messages; some addresses contain a whole image.
 _ADDRESS_SHOWN = 80
 
@@ -231,7 +223,7 @@ def _lay_out(weasyprint: Any, html: str, refused: list[str]) -> Any:
     fetcher = _make_fetcher(weasyprint, refused)
     fonts = weasyprint.text.fonts.FontConfiguration()
     faces = weasyprint.CSS(string=font_faces(), font_config=fonts, url_fetcher=fetcher)
-    short, drawings = _take_out_figures(html)
+    short, drawings = take_out_figures(html)
     page = weasyprint.HTML(string=short, url_fetcher=fetcher)
 
     def render(*more: Any) -> Any:
@@ -245,41 +237,6 @@ def _lay_out(weasyprint: Any, html: str, refused: list[str]) -> Any:
         document = render(weasyprint.CSS(string=more_room(digits)))
     set_page_numbers(document, digits)
     return document
-
-
-def _take_out_figures(html: str) -> tuple[str, dict[str, Any]]:
-    """Return a page with short addresses of its figures, and the figures by these addresses.
-
-    WeasyPrint looks an image up among those it has read before; a figure that it finds there it neither
-    decodes nor draws with its own renderer of SVG. Each row of a figure that may be divided between pages
-    becomes an image of its own.
-    """
-    glyphs: dict[Any, str] = {}
-    drawings: dict[str, Any] = {}
-
-    def take_out(image: re.Match[str]) -> str:
-        drawing = read_drawing(b64decode(image[2]), glyphs)
-        if drawing is None:
-            return image[0]
-        rows = drawing.divide()
-        names = [f"figure:{len(drawings) + place}" for place in range(1, len(rows) + 1)]
-        drawings.update(zip(names, rows, strict=True))
-        short = [image[0].replace(image[1], name) for name in names]
-        return (
-            short[0]
-            if len(rows) == 1
-            else "\n".join(map(_describe_row, short, rows, count(1), repeat(len(rows))))
-        )
-
-    return _SVG_IMAGE.sub(take_out, html), drawings
-
-
-def _describe_row(image: str, row: FigureDrawing, place: int, rows: int) -> str:
-    """Return the image of a row of a figure with its own shape; the first one has the alternative text."""
-    shape = f"; aspect-ratio: {row.width} / {row.height}"
-    sized = _STYLE.sub(lambda style: style[0] + shape, image)
-    text = f"Row {place} of {rows} of the figure that is described before."
-    return sized if place == 1 else _ALTERNATIVE.sub(text, sized)
 
 
 def _make_fetcher(weasyprint: Any, refused: list[str]) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots.confusion_matrix import MOST_NUMBERED, describe_confusion, plot_confusion
+from scorereport.plots.confusion_grid import MOST_NUMBERED
+from scorereport.plots.confusion_matrix import describe_confusion, plot_confusion
 from scorereport.plots.roc_curves import describe_roc, plot_roc
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import (
