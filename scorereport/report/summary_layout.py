@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scorereport.report.summary_page import SummaryPage
 
 #: Height of the text on a page, and of what does not depend on the texts: headings, margins, diagrams.
-_PAGE, _FIXED = 252.0, 95.0
+_PAGE, _FIXED = 252.0, 91.0
 _PAGE_WIDTH = 166.0
 #: Width of texts in millimetres and size of their type in points, as in paper.css.
 _VERDICT, _FITNESS = (135.0, 12.0), (138.0, 9.0)
@@ -24,9 +24,9 @@ _POINT, _LEADING = 25.4 / 72, 1.35
 #: Space after a finding, and after another sentence.
 _AFTER_FINDING, _AFTER = 0.9, 0.8
 #: Height of the heads and of a row of the matrix, and the size of its type.
-_MATRIX, _ROW, _CELL_SIZE = 16.0, 5.2, 8.5
+_MATRIX, _ROW, _CELL_SIZE = 16.0, 5.2, 8.0
 #: A reference after a finding, which takes part of a line.
-_REFERENCE = " (Table 00, page 00)"
+_REFERENCE = " Section 00, page 00"
 
 
 def fit_summary(report: Report, matrix: Part | None) -> SummaryPage:

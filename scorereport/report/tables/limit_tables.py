@@ -122,7 +122,7 @@ def make_limit_matrix(report: Report) -> Part | None:
         "kind": "table",
         "caption": f"Limits, with value and interval: {_count_marks(shown)}{rest}",
         "detail": _DEPENDENT if _are_dependent(shown) else "",
-        "look": "evaluation matrix short",
+        "look": "evaluation matrix tight short",
         "heads": [table_cell("limit on", "head"), table_cell("limit"), *map(table_cell, matrix.columns)],
         "bodies": [{"title": "", "rows": rows, "note": describe_data_limits(matrix.on_data)}],
     }
@@ -152,7 +152,8 @@ def _name_limit(row: Sequence[Judgement | None]) -> tuple[str, str, str]:
     first = next(judgement for judgement in row if judgement is not None)
     numbers = format_judgement(first)
     limit, warning = (_TRAILING_ZEROS.sub(r"\1", numbers[kind]) for kind in ("fail", "warn"))
-    warning = f"warn {warning}" if warning else ""
+    is_same_side = limit[:1] == warning[:1] and "," not in limit + warning
+    warning = f"warn {warning[2:] if is_same_side else warning}" if warning else ""
     return first.label, limit or warning, warning if limit else ""
 
 
