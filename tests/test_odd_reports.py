@@ -146,6 +146,8 @@ def assert_whole(made):
     for _, number, title in list_contents(made.page):
         assert f"{number} {title} " in " ".join(pages[1:])
     assert find_outside(made.pdf) == []
+    assert "What is missing" in pages[1]
+    assert re.search(r"\d cases?, [\d,.]+ events? \([\d.]+ %\)", pages[1])  # the end of the summary
     measured = measure_pages(made.pdf)
     assert find_holes(measured) == {}
     assert find_ink_outside(measured) == {}
@@ -167,7 +169,7 @@ def test_five_models():
     assert_whole(made)
     for name in made.case.models:
         brier = ((made.case.frame[name] - made.case.frame["y"]) ** 2).mean()
-        assert re.search(rf"{name} {brier:.4f}\b", section_of(made, "calibration"))
+        assert re.search(rf"{name} {brier:.4f}\b", section_of(made, "performance"))
         assert sum(name in text for text in list_images(made.page)) >= 5
     assert len(made.evaluation.comparisons.murphy) == 10
     assert "Evaluation of 5 models" in made.text
