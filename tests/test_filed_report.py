@@ -365,7 +365,7 @@ def test_the_summary_counts_and_describes_verdicts(sections, report):
     text = sections["Summary"]
     counts = Counter(verdict for verdicts in VERDICTS.values() for verdict in verdicts)
     for word, count in counts.items():
-        assert f"{word}: {count}" in text
+        assert f"{count} {word}" in text
     number, interval = bracket(report.evaluation.models[1].calibration.line.slope, 3).split(" ", 1)
     sentence = f"Calibration slope of steep: {number}, interval {interval}, lies below the limit 0.700"
     assert sentence in text
@@ -373,9 +373,9 @@ def test_the_summary_counts_and_describes_verdicts(sections, report):
     best = score_of(report.evaluation, "logit", "brier")
     assert f"logit has the lowest Brier score, {best.value:.4f}" in text
     assert f"{100 * best.skill:.1f} %" in text
-    assert "This report decides whether the model may stay in use." in text
-    assert "The model in use may stay in use." in text
-    assert "The limit on the slope is new." in text
+    assert "This report decides whether the model may stay in use." in sections["Model"]
+    assert "The model in use may stay in use." in sections["Conclusion of the author"]
+    assert "The limit on the slope is new." in sections["Conclusion of the author"]
     assert "8 of 8 comparisons as expected" in text
 
 

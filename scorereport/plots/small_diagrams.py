@@ -113,6 +113,13 @@ def _draw(
     panel.draw(with_numbers=False)
 
 
+def caption_small_diagrams(diagrams: Sequence[SmallDiagram]) -> str:
+    """Return the caption of the diagrams; it explains the dashed band, if there is one."""
+    has_outline = any(bands_of(diagram.diagram, "simultaneous") for diagram in diagrams)
+    where = "inside the dashed band, compatible with calibration" if has_outline else "equal on the diagonal"
+    return f"Observed frequency against forecast; {where}."
+
+
 def describe_small_diagrams(diagrams: Sequence[SmallDiagram]) -> str:
     """Describe the diagrams: what the axes show, and what each model is judged to be."""
     window = _choose_common_window(diagrams)

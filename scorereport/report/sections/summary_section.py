@@ -9,6 +9,7 @@ from scorereport.configuration.judgement import find_alpha
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.plots.small_diagrams import (
     MOST_DIAGRAMS,
+    caption_small_diagrams,
     describe_small_diagrams,
     list_diagrams,
     plot_small_diagrams,
@@ -74,8 +75,7 @@ def _draw_diagrams(evaluation: Evaluation) -> Part | None:
         plot_small_diagrams,
         describe_small_diagrams(diagrams),
         diagrams,
-        caption="Observed frequency against forecast; inside the dashed band, compatible with calibration."
-        f"{rest}",
+        caption=f"{caption_small_diagrams(diagrams)}{rest}",
     )
 
 
