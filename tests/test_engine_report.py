@@ -287,7 +287,7 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "Simultaneous confidence band, 90 % (honest)" in entries
     assert "Wilson interval of a rate" in entries
     assert {"Difference of scores or AUCs", "Difference of MCB or DSC"} <= entries.keys()
-    assert entries["Overfit-corrected MCB and DSC, with intervals"]["formula"].startswith("C − O ± z se")
+    assert entries["Corrected MCB and corrected DSC, with intervals"]["formula"].startswith("C − O ± z se")
     families = [
         family["title"] for family in describe_methods_section(report_on(evaluation)).content["families"]
     ]
