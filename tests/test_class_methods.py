@@ -77,7 +77,12 @@ def test_only_what_was_used_is_listed(ordinal, plain):
     assert {"Difference of scores", "Difference of MCB or DSC", "Ranks", "Cochran’s Q"} <= listed
     of_events = {BINARY_CATALOGUE[key].name for key in ("roc", "regret", "net benefit", "line", "murphy")}
     assert not of_events & listed
-    drawn = {"Test that MCB is 0", "Overfit-corrected MCB and DSC, with intervals", "BCa bootstrap", "Ranks"}
+    drawn = {
+        "Test that MCB is 0",
+        "Corrected MCB and corrected DSC, with intervals",
+        "BCa bootstrap",
+        "Ranks",
+    }
     assert not drawn & set(names_of(plain))
     assert {"Skill", "Retention curves", "Probability scale"} <= set(names_of(plain))
 

@@ -174,7 +174,7 @@ def test_terminal_and_notebook_describe_the_methods(evaluation):
     text = describe_uncertainty(evaluation)
     how = evaluation.models[0].scores.scores[0].interval.method
     assert f"95 % intervals: {how}, for scores, skills, AUC and differences; rates Wilson's;" in text
-    assert "in closed form, so that an interval may exclude the raw value" in text
+    assert "in closed form, so that an interval may exclude raw MCB or DSC" in text
     assert "Bands: pointwise by asymptotic theory (continuous), simultaneous honest." in text
     assert text.endswith("Nothing is drawn at random.")
     assert text in out.getvalue().replace("\n", " ")
@@ -218,7 +218,7 @@ def test_tables_have_no_columns_without_values(evaluation):
     heads = {table.caption.partition(" ")[0]: table.heads for table in evaluation_tables(evaluation)}
     assert heads["Distance"] == ("model", "ECE", "ECE corrected")
     assert "p" not in heads["CORP"]
-    assert "corrected" in heads["CORP"]
+    assert "corrected MCB" in heads["CORP"]
     assert not any(
         "ICI" in table.caption or "MCB is 0" in table.caption for table in evaluation_tables(evaluation)
     )
@@ -288,7 +288,7 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "Simultaneous confidence band, 90 % (honest)" in entries
     assert "Wilson interval of a rate" in entries
     assert {"Difference of scores or AUCs", "Difference of MCB or DSC"} <= entries.keys()
-    assert entries["Overfit-corrected MCB and DSC, with intervals"]["formula"].startswith("C − O ± z se")
+    assert entries["Corrected MCB and corrected DSC, with intervals"]["formula"].startswith("C − O ± z se")
     families = [
         family["title"] for family in describe_methods_section(report_on(evaluation)).content["families"]
     ]

@@ -24,6 +24,8 @@ from scorereport.configuration.limit_verdicts import (
     verdict_exit_code,
 )
 from scorereport.errors import ExitCode
+from scorereport.history.trend.snapshot import list_numbers
+from scorereport.plots.trend_picture import collect_series, read_audit
 
 ORDER = list(LimitVerdict)
 UPPER = Bounds(warn_upper=0.2, fail_upper=0.3)
@@ -695,3 +697,22 @@ def test_an_observed_class_with_probability_0_fails():
     judgement = judge_one(refuted, "multiclass_log_loss = 0.7")
     assert judgement.verdict is LimitVerdict.FAIL
     assert judgement.sentence == "Log score (K classes) of m is ∞ and lies above the limit 0.7000."
+
+
+def test_trends_name_corrected_components_of_old_records_and_do_not_show_raw_ones(evaluation):
+    """Version 0.1 recorded the raw component beside the interval of the corrected one."""
+    now = judge(evaluation, limits_of("log_loss_miscalibration = 0.1"))[0]
+    old = replace(now, label="MCB of the log score", value=0.5)
+    key = (now.measure, now.model)
+    (series,) = collect_series([read_audit([], [old]), read_audit([], [now])])
+    assert (series.measure, series.model) == key
+    assert series.label == "corrected MCB of the log score"
+    first, last = series.readings
+    assert math.isnan(first.value)
+    assert first.raw == 0.5
+    assert last.value == now.value
+    number = next(n for n in list_numbers(evaluation) if n.measure == "brier_miscalibration")
+    recorded = replace(number, label="MCB of the Brier score")
+    (reading,) = read_audit([recorded]).values()
+    assert reading.label == number.label == "corrected MCB of the Brier score"
+    assert reading.value == number.corrected

@@ -152,7 +152,7 @@ def test_all_methods_of_a_full_evaluation_are_listed(reports):
         "Bounded Brier score",
         "Bounded log score",
         "Bounded net benefit",
-        "Overfit-corrected MCB and DSC, with intervals",
+        "Corrected MCB and corrected DSC, with intervals",
         "Test that MCB is 0",
         "Calibration line",
         "Distances to a smooth curve (ICI, E50, E90, Emax)",
@@ -295,7 +295,7 @@ def test_draws_levels_and_seeds_come_from_the_records(reports):
     assert "40 draws, seed 2021." in entries["Pointwise consistency band, 90 % (resampling)"]["convention"]
     assert (
         "O₂ by 100 draws, seed 2021."
-        in entries["Overfit-corrected MCB and DSC, with intervals"]["convention"]
+        in entries["Corrected MCB and corrected DSC, with intervals"]["convention"]
     )
     assert "5 folds, seed 2021" in entries["Recalibration tried"]["convention"]
     assert "χ² of 10 groups" in entries["Hosmer-Lemeshow"]["convention"]

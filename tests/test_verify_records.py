@@ -23,11 +23,12 @@ from scorereport.audit import run
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import RecordExaminer, verify_audit_history
 from scorereport.audit.plan import read_plan
-from scorereport.audit.record_agreement import check_agreement, read_results
+from scorereport.audit.record_agreement import _is_equal, check_agreement, read_results
 from scorereport.audit.record_rules import AuditRequest, check_attached_results
 from scorereport.audit.run import run_audit
 from scorereport.configuration.judgement import judge
-from scorereport.configuration.limit_verdicts import Judgement
+from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
+from scorereport.configuration.measure_limits import find_measure
 from scorereport.configuration.periods import Period, find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history import verification
@@ -655,6 +656,24 @@ def test_verdicts_of_another_version_are_a_note(config):
     assert found.unconfirmed == [
         "has verdicts that this version of scorereport would not give; it was written by 0.0.1"
     ]
+
+
+def _state_raw(judgement):
+    """A judgement as version 0.1 recorded it: the raw component beside the interval of the corrected one."""
+    return replace(judgement, label=judgement.label.removeprefix("corrected "), value=judgement.value + 0.01)
+
+
+def test_raw_components_of_version_0_1_are_not_a_finding():
+    measure = find_measure("brier_miscalibration")
+    now = Judgement(
+        **{"model": "m", "group": "", "measure": measure.name, "label": measure.label, "value": 0.002},
+        **{"lower": 0.0, "upper": 0.004, "level": 0.95, "warn_lower": None, "warn_upper": None},
+        **{"fail_lower": None, "fail_upper": 0.1, "verdict": LimitVerdict.PASS, "sentence": ""},
+    )
+    assert _is_equal(now, _state_raw(now), is_same_version=False)
+    assert not _is_equal(now, _state_raw(now), is_same_version=True)
+    assert not _is_equal(now, replace(_state_raw(now), upper=0.005), is_same_version=False)
+    assert not _is_equal(now, replace(now, value=0.5), is_same_version=False)
 
 
 def test_last_digits_of_another_processor_are_not_a_finding(config):
