@@ -127,11 +127,17 @@ def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str
 
 
 def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
-    """Give each section the findings that have no room in the summary and refer to it or to its parts."""
+    """Give each section the findings that have no room in the summary and refer to it or to its parts.
+
+    The section on calibration states its verdicts itself.
+    """
     others = [finding for section in sections for finding in section.get("other_findings", ())]
     for section in sections:
         own = {*section["parts"], f"section_{section['name']}"}
-        section["findings_here"] = [finding for finding in others if finding.see in own]
+        stated = {decision.sentence for decision in section.get("verdicts", ())}
+        section["findings_here"] = [
+            finding for finding in others if finding.see in own and finding.text not in stated
+        ]
 
 
 def _describe_extent(report: Report, values: Mapping[str, Any], *, has_more: bool) -> list[str]:
