@@ -563,19 +563,21 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
             replace(
                 v,
                 scores=replace(v.scores, miscalibration_tests=(replace(test, p_value=p, draws=999),)),
-                bands=(),  # they would show where forecasts are wrong
+                bands=(),
+                segments=None,
             )
             for v, p in zip(family.views, values, strict=True)
         ]
         changed = replace(model, families=(model.families[0], replace(family, views=tuple(views))))
         few = replace(graded, class_models=(changed,))
-        return section_of(describe_class_calibration_section, few).content["blocks"][0]["sentences"][-1]
+        (verdict,) = section_of(describe_class_calibration_section, few).content["verdicts"]
+        return next(reason for reason in verdict.reasons if reason.startswith("Tests of 3 thresholds"))
 
-    among = "calm, test of miscalibration of 3 thresholds, adjusted for their number (Holm): "
+    among = "Tests of 3 thresholds, adjusted for their number (Holm): "
     assert with_p_values([0.001, 0.2, 0.02]) == (
-        f"{among}evidence of miscalibration for up to none (p = 0.003), up to moderate (p = 0.040)."
+        f"{among}evidence of miscalibration for up to “none” (p = 0.003) and up to “moderate” (p = 0.040)."
     )
-    assert with_p_values([0.02, 0.2, 0.5]) == f"{among}no evidence of miscalibration."
+    assert with_p_values([0.02, 0.2, 0.5]) == f"{among}no evidence of miscalibration (smallest p = 0.060)."
 
 
 def test_too_few_draws_are_reported(named):
