@@ -85,7 +85,8 @@ def _write_pages(folder):
     study = folder / "study.html"
     page = add_policy(render_html("validation.html", describe_study(_make_study())))
     study.write_text(embed_fonts(page), encoding="utf-8")
-    return {"report": sr.write_report(_evaluate(), folder / "report.html", date="2026-11-15"), "study": study}
+    written = sr.write_report(_evaluate(), folder / "report.html", date="2026-11-15", profile="full")
+    return {"report": written, "study": study}
 
 
 def _evaluate():

@@ -198,7 +198,8 @@ def test_the_whole_report_is_tagged(whole, page):
 def assert_tagged(document, page):
     """Figures, tables and headings of the HTML are tagged in the PDF."""
     texts = list_images(page)
-    assert [plain(text) for text in list_figures(document)] == [plain(text) for text in texts]
+    described = [plain(text) for text in list_figures(document) if not text.startswith("Row ")]
+    assert described == [plain(text) for text in texts]
     with open_pdf(document) as pdf:
         tags = [str(tag.S) for tag in list_tags(pdf)]
         kinds = Counter(tags)

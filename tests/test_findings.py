@@ -29,7 +29,6 @@ from scorereport.report.report_record import build_report
 from scorereport.report.sections.calibration_section import describe_class_calibration_section
 from scorereport.report.sections.closing_sections import describe_checklists_section
 from scorereport.report.sections.methods_section import describe_families
-from scorereport.report.sections.summary_section import describe_cards
 
 TIME = "2026-11-15T07:30:12+00:00"
 
@@ -252,7 +251,8 @@ def test_limits_in_groups_are_counted_not_listed(grouped):
     assert failed > 0
     found = [text for text in sentences(grouped, LIMITS) if "groups" in text and "MCB" in text]
     stated = found[0][0].upper() + found[0][1:]
-    assert stated == f"Corrected MCB of the Brier score of m fails in {failed} of 12 groups."
+    assert stated.startswith(f"In groups, m breaches {failed} of 12 limits, among them corrected MCB of the ")
+    assert " where region = " in stated
     assert not any("region =" in text for text in found)
 
 
@@ -266,14 +266,6 @@ def test_groups_are_described_with_adjusted_p_values(grouped):
     skills = {group.label: group.models[0].score("brier").skill for group in grouped.groups}
     lowest = min(skills, key=skills.get)
     assert f"region = {lowest}, {format_percent(skills[lowest])}, interval [" in sentence
-
-
-def test_cards_state_the_worst_first(grouped):
-    label, certificate = describe_cards(report_on(grouped, LIMITS))
-    assert (label["label"], label["word"], label["tone"]) == ("m", "Fail", "bad")
-    assert certificate["word"] == "None"
-    without = describe_cards(report_on(grouped))[0]
-    assert without["word"] == "No limits set"
 
 
 # ---- Promises that must be kept ----

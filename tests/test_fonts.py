@@ -228,3 +228,13 @@ def test_cut_fonts_are_the_same_bytes_in_every_process():
         for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
     }
     assert len(found) == 1
+
+
+def test_text_is_measured_in_the_fonts_of_the_package_before_any_figure_is_drawn():
+    """Matplotlib remembers a family that it did not find, so that no later figure would have it."""
+    code = (
+        "import logging, sys; logging.basicConfig(level='WARNING', stream=sys.stdout);"
+        "from scorereport.plots.text import text_width; print(text_width('Wide', size=10))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "findfont" not in done.stdout

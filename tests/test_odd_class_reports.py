@@ -362,7 +362,6 @@ def test_classes_without_order_have_no_section_or_word_on_order(nominal):
         "Penalised log score",
         "Accuracy ↑",
         "Macro F1 ↑",
-        "Expected cost",
     }
     assert all("up to" not in text for text in list_images(page))
 

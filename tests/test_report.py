@@ -334,7 +334,7 @@ def test_figures_follow_the_table_of_their_subject_and_others_end_the_section():
         )
     ]
     assert places == sorted(places)
-    assert re.findall(r'<figure id="([^"]+)">', page) == ["figure-1", "figure-2", "figure-3"]
+    assert re.findall(r'<figure id="([^"]+)"', page) == ["figure-1", "figure-2", "figure-3"]
     assert page.count('src="data:image/svg+xml;base64,') == 3
 
 

@@ -134,7 +134,7 @@ def _changed_settings(settings: dict[Any, Any]) -> Iterator[None]:
 @contextmanager
 def report_style() -> Iterator[None]:
     """Draw in the style of the report; settings are restored afterwards."""
-    _register_fonts()
+    register_fonts()
     token = _families.set(FAMILIES)
     try:
         with _LOCK, _changed_settings(_settings()):
@@ -158,7 +158,7 @@ def user_style() -> Iterator[None]:
     """Draw in the style that the user set in Matplotlib, into axes that the user made."""
     import matplotlib as mpl
 
-    _register_fonts()
+    register_fonts()
     token = _families.set(tuple(mpl.rcParams["font.family"]))
     try:
         with _LOCK, _changed_settings(_NEEDED):
@@ -168,7 +168,7 @@ def user_style() -> Iterator[None]:
 
 
 @cache
-def _register_fonts() -> None:
+def register_fonts() -> None:
     """Register the faces of the package under their own names, so that no system font replaces them."""
     from matplotlib.font_manager import FontEntry, fontManager
 

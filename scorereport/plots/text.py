@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_interval, format_number, join_words
 from scorereport.plots.fonts import replace_missing
-from scorereport.plots.style import HEAVY, SMALL, current_families, heavy_weight
+from scorereport.plots.style import HEAVY, SMALL, current_families, heavy_weight, register_fonts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +56,7 @@ def _measure_text(text: str, size: float, weight: int, families: tuple[str, ...]
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
+    register_fonts()  # Matplotlib would remember a family that is not found
     properties = FontProperties(family=list(families), size=size, weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, properties, ismath=False)[0])
 
