@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from report_tools import TIME, in_full, words_of
+from report_tools import TIME, words_of
 
 import scorereport as sr
 from scorereport.channels.mail import EmailTable, compose_email
 from scorereport.channels.notification import Notification, SecretReader
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.judgement import judge_limits
+from scorereport.configuration.section_choice import SectionChoice
 from scorereport.report.assembly import describe_report
 from scorereport.report.finding_records import (
     DO_NOT_USE,
@@ -96,8 +97,10 @@ def test_the_same_action_is_stated_once_for_all_its_models():
     assert list_actions(found) == ["Do not use a and b in the present form.", "Recalibrate c."]
 
 
-def test_findings_without_room_are_in_their_sections(many):
-    report = in_full(report_of(many, {"brier": {"fail": 0.05}, "roc_auc": {"fail": 0.99}}))
+@pytest.mark.parametrize("profile", ["summary", "standard", "full"])
+def test_findings_without_room_are_in_their_sections(many, profile):
+    report = report_of(many, {"brier": {"fail": 0.05}, "roc_auc": {"fail": 0.99}})
+    report = report.with_sections(SectionChoice(profile=profile))
     page = render_html("report.html", describe_report(report))
     summary = page[page.index('<section id="summary"') :]
     inside = words_of(summary[: summary.index("</section>")])

@@ -65,6 +65,10 @@ class Period:
             return f"the days up to {last}"
         return last if self.start == last else f"{self.start} to {last}"
 
+    def describe_others(self) -> str:
+        """Why rows of other days are dropped, as text."""
+        return f"outside of {self.describe()}"
+
     @property
     def day_after(self) -> date:
         """The day after the last."""

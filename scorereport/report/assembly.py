@@ -129,15 +129,19 @@ def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str
 def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
     """Give each section the findings that have no room in the summary and refer to it or to its parts.
 
-    The section on calibration states its verdicts itself.
+    The section on calibration states its verdicts itself. Findings on what the report leaves out are in the
+    section on limitations.
     """
+    stated = {decision.sentence for section in sections for decision in section.get("verdicts", ())}
     others = [finding for section in sections for finding in section.get("other_findings", ())]
+    others = [finding for finding in others if finding.text not in stated]
     for section in sections:
         own = {*section["parts"], f"section_{section['name']}"}
-        stated = {decision.sentence for decision in section.get("verdicts", ())}
-        section["findings_here"] = [
-            finding for finding in others if finding.see in own and finding.text not in stated
-        ]
+        section["findings_here"] = [finding for finding in others if finding.see in own]
+    placed = [finding for section in sections for finding in section["findings_here"]]
+    for section in sections:
+        if section["name"] == "limitations":
+            section["further_findings"] = [finding for finding in others if finding not in placed]
 
 
 def _describe_extent(report: Report, values: Mapping[str, Any], *, has_more: bool) -> list[str]:

@@ -44,9 +44,9 @@ class Finding:
     """A sentence, the key of the part that shows it, consequence and tone, and the model if it has one.
 
     `action` says what to do about it, in a sentence that may contain `MODELS` in place of the name of the
-    model; it is empty if nothing is to be done. Of findings with the same
-    consequence, the one with the largest `size` comes first. `is_kept` marks those that answer what
-    every reader asks: which model is best, whether it is calibrated, and whether groups differ.
+    model; it is empty if nothing is to be done. Of findings with the same consequence, the one with the
+    largest `size` comes first. `is_kept` marks those that answer what every reader asks: which model is best,
+    whether it is calibrated, and whether groups differ.
     """
 
     text: str

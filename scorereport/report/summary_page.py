@@ -208,7 +208,7 @@ def _list_missing(report: Report) -> Iterator[str]:
 
 def _count_lost(report: Report) -> int:
     """The number of rows that were dropped although they belong to the evaluation, not to other periods."""
-    other = "" if report.trend is None else f"outside of {report.trend.period.describe()}"
+    other = "" if report.trend is None else report.trend.period.describe_others()
     return sum(drop.rows for drop in report.evaluation.data.row_flow.dropped if drop.reason != other)
 
 

@@ -229,7 +229,7 @@ def extend_row_flow(
     """Extend the flow of rows to the source: rows of other days and rows without a time are dropped first."""
     counts = {
         f"missing `{column}`": chosen.without_time,
-        f"outside of {period.describe()}": chosen.others,
+        period.describe_others(): chosen.others,
     }
     dropped = tuple(DroppedRows(reason=reason, rows=rows) for reason, rows in counts.items() if rows)
     missing = {item.column: item.rows for item in flow.missing}
