@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from report_tools import TIME, words_of
+from report_tools import TIME, read_pages, words_of
 
 import scorereport as sr
 from scorereport.channels.mail import EmailTable, compose_email
@@ -26,8 +26,11 @@ from scorereport.report.finding_records import (
     list_actions,
 )
 from scorereport.report.findings import list_report_findings
+from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import Report, build_report
+from scorereport.report.sections import list_sections
+from scorereport.report.summary_layout import fit_summary
 from scorereport.report.summary_page import describe_verdict_sentence, summarize_report
 from scorereport.report.tables.limit_tables import (
     arrange_limits,
@@ -37,16 +40,16 @@ from scorereport.report.tables.limit_tables import (
 )
 from scorereport.report.templates import render_html
 
-RNG = np.random.default_rng(21)
 N = 900
-TRUTH = RNG.uniform(0.02, 0.98, N)
+TRUTH = np.random.default_rng(21).uniform(0.02, 0.98, N)
 NAMES = [f"m{place}" for place in range(1, 7)]
 
 
 def make_frame():
     shift = {name: np.clip(TRUTH + 0.04 * place, 0.001, 0.999) for place, name in enumerate(NAMES)}
     site = np.where(np.arange(N) % 2, "east", "west")
-    return pd.DataFrame({"y": (RNG.random(N) < TRUTH).astype(int), **shift, "site": site})
+    outcome = np.random.default_rng(22).random(N) < TRUTH
+    return pd.DataFrame({"y": outcome.astype(int), **shift, "site": site})
 
 
 @pytest.fixture(scope="module")
@@ -206,14 +209,14 @@ LIMITS = {
 
 def test_the_matrix_shows_the_worst_limits_of_the_best_models(many):
     report = report_of(many, LIMITS)
-    matrix = make_limit_matrix(report)
+    matrix = make_limit_matrix(report, 8)
     assert [head["text"] for head in matrix["heads"]] == ["limit on", "limit", "m1", "m2", "m3", "m4"]
     labels = [row["cells"][0]["text"] for row in matrix["bodies"][0]["rows"]]
     assert len(labels) == 9
     assert {"AUC", "verdict"} <= set(labels)
     assert any("DSC" in label for label in labels)
     assert "28 more verdicts on all cases in the section on limits" in matrix["caption"]
-    rest = make_limits_table(report)
+    rest = make_limits_table(report, 8)
     assert len(rest["bodies"][0]["rows"]) == 28
 
 
@@ -222,9 +225,9 @@ def test_every_verdict_is_in_the_matrix_or_in_the_table(many):
     matrix = arrange_limits(report.judgements, ["m1", "m2", "m3", "m4"])
     assert len(matrix.judgements) == 4
     assert [judgement.measure for judgement in matrix.on_data] == ["prevalence"]
-    rows = make_limits_table(report)["bodies"][0]["rows"]
+    rows = make_limits_table(report, 8)["bodies"][0]["rows"]
     assert len(rows) == len(report.judgements) - 5
-    note = make_limit_matrix(report)["bodies"][0]["note"]
+    note = make_limit_matrix(report, 8)["bodies"][0]["note"]
     assert note.startswith("Data: ✓ prevalence ")
     assert note.endswith("(limit ≥ 10 %).")
 
@@ -280,3 +283,50 @@ def test_an_email_prints_the_summary(many):
     places = [text.index(title) for title in (page.verdict, "Findings:", "What to do:", "What is missing:")]
     assert places == sorted(places)
     assert json.loads(Notification(outcome=outcome, files=()).body)["summary"] == summary
+
+
+# ---- One page ----
+
+MANY_LIMITS = """
+[report]
+omit = [{omitted}]
+[limits]
+brier = {{warn = 0.2, fail = 0.21}}
+brier_skill = {{warn = 0.05, fail = 0.0}}
+brier_miscalibration = {{warn = 0.002, fail = 0.01}}
+log_loss = 0.6
+roc_auc = {{warn = 0.70, fail = 0.60}}
+calibration_slope = {{min = 0.8, max = 1.25}}
+calibration_intercept = {{min = -0.2, max = 0.2}}
+ici = 0.05
+ks = 0.3
+prevalence = {{min = 0.05, max = 0.4}}
+groups = true
+"""
+LONG_NAME = "A model with a long name that a bank has given it, version 12.3.4, mortgages, " + 40 * "x"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "names", [NAMES, [LONG_NAME, f"{LONG_NAME} again"]], ids=["six models", "long names"]
+)
+def test_the_summary_of_many_limits_and_names_is_one_page(names):
+    frame = make_frame().rename(columns=dict(zip(NAMES, names, strict=False)))
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=names, groups="site", resamples=99)
+    omitted = ", ".join(f'"{s.name}"' for s in list_sections() if s.name not in ("summary", "limits"))
+    configuration = parse_configuration(MANY_LIMITS.format(omitted=omitted), "limits.toml")
+    report = build_report(evaluation, Provenance(time=TIME), configuration=configuration)
+    pages = read_pages(render_pdf(render_html("report.html", describe_report(report)), created=TIME))
+    assert "1 Summary" in pages[1]
+    assert "Intervals have a confidence level" in pages[1]  # the last lines
+    assert "2 Limits" in pages[2]
+    fitted = fit_summary(report)
+    assert 4 <= len(fitted.page.findings) <= 7
+    shown = len(fitted.matrix["bodies"][0]["rows"]) - 1
+    assert shown == fitted.most_limits < 9
+
+
+def test_a_summary_with_room_shows_all_limits(many):
+    fitted = fit_summary(report_of(many, {"brier": {"fail": 0.9}, "roc_auc": {"fail": 0.1}}))
+    assert fitted.most_limits == 8
+    assert len(fitted.matrix["bodies"][0]["rows"]) == 3

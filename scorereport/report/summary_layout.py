@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from scorereport.report.summary_page import FEWEST_FINDINGS, MOST_FINDINGS, summarize_report
+from scorereport.report.summary_page import (
+    FEWEST_FINDINGS,
+    MOST_FINDINGS,
+    SummaryPage,
+    summarize_report,
+)
 from scorereport.report.tables.column_widths import count_lines
+from scorereport.report.tables.limit_tables import make_limit_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
-    from scorereport.report.summary_page import SummaryPage
 
-#: Height of the text on a page, and of what does not depend on the texts: headings, margins, diagrams.
-_PAGE, _FIXED = 252.0, 91.0
+#: Height of the text on a page, with some room to spare, and of headings, margins and diagrams.
+_PAGE, _FIXED = 250.0, 91.0
 _PAGE_WIDTH = 166.0
 #: Width of texts in millimetres and size of their type in points, as in paper.css.
 _VERDICT, _FITNESS = (135.0, 12.0), (138.0, 9.0)
@@ -23,19 +29,32 @@ _FINDING, _ACTION, _BASIS = (162.0, 8.5), (76.0, 8.5), (150.0, 8.0)
 _POINT, _LEADING = 25.4 / 72, 1.35
 #: Space after a finding, and after another sentence.
 _AFTER_FINDING, _AFTER = 0.9, 0.8
-#: Height of the heads and of a row of the matrix, and the size of its type.
-_MATRIX, _ROW, _CELL_SIZE = 16.0, 5.2, 8.0
+#: Height around the matrix and of a row of one line; size of its type, and space beside the text of a cell.
+_MATRIX, _ROW, _CELL_SIZE, _CELL_SPACE = 7.0, 5.2, 8.0, 2.0
+#: Numbers of limits that the matrix may show, the best choice first.
+_MOST_LIMITS = (8, 6, 4)
 #: A reference after a finding, which takes part of a line.
 _REFERENCE = " Section 00, page 00"
 
 
-def fit_summary(report: Report, matrix: Part | None) -> SummaryPage:
-    """Summarize a report with as many findings as fit on the page, but no fewer than the fewest."""
-    for most in range(MOST_FINDINGS, FEWEST_FINDINGS, -1):
-        page = summarize_report(report, most)
-        if _FIXED + _matrix_height(matrix) + _text_height(page) <= _PAGE:
-            return page
-    return summarize_report(report, FEWEST_FINDINGS)
+class FittedSummary(NamedTuple):
+    """A summary that fits on a page: its texts, its matrix of limits, and the most limits that this shows."""
+
+    page: SummaryPage
+    matrix: Part | None
+    most_limits: int
+
+
+def fit_summary(report: Report) -> FittedSummary:
+    """Summarize a report with as many findings and limits as fit on the page: limits are left out last."""
+    whole = summarize_report(report)
+    for most_limits in _MOST_LIMITS:
+        matrix = make_limit_matrix(report, most_limits)
+        for most in range(MOST_FINDINGS, FEWEST_FINDINGS - 1, -1):
+            page = replace(whole, most=most)
+            if _FIXED + _matrix_height(matrix) + _text_height(page) <= _PAGE:
+                return FittedSummary(page, matrix, most_limits)
+    return FittedSummary(page, matrix, most_limits)
 
 
 def _matrix_height(matrix: Part | None) -> float:
@@ -45,15 +64,20 @@ def _matrix_height(matrix: Part | None) -> float:
         _PAGE_WIDTH * float(head.get("width", "20%").removesuffix("%")) / 100 for head in matrix["heads"]
     ]
     rows = [row["cells"] for body in matrix["bodies"] for row in body["rows"]]
-    lines = [
-        max(
-            count_lines(f"{cell['text']} {cell['detail']}", width, _CELL_SIZE)
-            for cell, width in zip(cells, widths, strict=True)
-        )
-        for cells in rows
-    ]
-    notes = sum(bool(body["note"]) for body in matrix["bodies"])
-    return _MATRIX + notes * _ROW + sum(_ROW + (n - 1) * _CELL_SIZE * _POINT * _LEADING for n in lines)
+    lines = [_count_row_lines(matrix["heads"], widths, is_bold=True)]
+    lines += [_count_row_lines(cells, widths) for cells in rows]
+    lines += [1 for body in matrix["bodies"] if body["note"]]
+    caption = _height([f"{matrix['caption']} {matrix['detail']}"], _PAGE_WIDTH - 16.0, _CELL_SIZE, 0.0)
+    return _MATRIX + caption + sum(_ROW + (n - 1) * _CELL_SIZE * _POINT * _LEADING for n in lines)
+
+
+def _count_row_lines(cells: Sequence[Part], widths: Sequence[float], *, is_bold: bool = False) -> int:
+    """Return the lines of the highest cell of a row."""
+    texts = [f"{cell['text']} {cell['detail']}" for cell in cells]
+    return max(
+        count_lines(text, width - _CELL_SPACE, _CELL_SIZE, bold=is_bold)
+        for text, width in zip(texts, widths, strict=True)
+    )
 
 
 def _text_height(page: SummaryPage) -> float:

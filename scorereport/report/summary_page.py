@@ -66,20 +66,30 @@ _FITNESS = {
 class SummaryPage:
     """The summary in sentences; `tone` and `mark` are those of the verdict.
 
-    `other_findings` have no room in it; the report states them in their sections.
+    Of all findings, at most `most` have room in it; the report states the others in their sections.
     """
 
     verdict: str
     tone: str
     mark: str
     fitness: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    other_findings: tuple[Finding, ...]
+    all_findings: tuple[Finding, ...]
+    most: int = MOST_FINDINGS
     actions: tuple[str, ...]
     missing: tuple[str, ...]
     basis: tuple[str, ...]
 
     __repr__ = short_repr
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings that the summary states."""
+        return choose_findings(self.all_findings, self.most)
+
+    @property
+    def other_findings(self) -> tuple[Finding, ...]:
+        """The findings that have no room in it."""
+        return tuple(finding for finding in self.all_findings if finding not in self.findings)
 
     def to_texts(self) -> SummaryTexts:
         """Return the summary without references to a report."""
@@ -93,18 +103,16 @@ class SummaryPage:
         )
 
 
-def summarize_report(report: Report, most: int = MOST_FINDINGS) -> SummaryPage:
-    """Summarize a report, with at most this number of findings."""
+def summarize_report(report: Report) -> SummaryPage:
+    """Summarize a report, with as many findings as a summary may have."""
     findings = list_report_findings(report)
-    chosen = choose_findings(findings, most)
     tone, mark, sentence = describe_verdict_sentence(report.judgements)
     return SummaryPage(
         verdict=sentence,
         tone=tone,
         mark=mark,
         fitness=(*_describe_others(report.judgements), *_describe_fitness(report)),
-        findings=chosen,
-        other_findings=tuple(finding for finding in findings if finding not in chosen),
+        all_findings=tuple(findings),
         actions=tuple(_list_actions(report, findings)),
         missing=tuple(_list_missing(report)),
         basis=tuple(_describe_basis(report)),

@@ -9,6 +9,7 @@ from scorereport.configuration.judgement import describe_unjudged
 from scorereport.configuration.limit_verdicts import count_limit_verdicts
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts
+from scorereport.report.summary_layout import fit_summary
 from scorereport.report.tables.limit_tables import explain_verdicts, make_limits_table
 from scorereport.report.verdict_labels import VERDICT_LABELS
 
@@ -26,7 +27,7 @@ def describe_limits_section(report: Report) -> SectionContent | None:
         return None
     limits = report.configuration.limits
     return SectionContent(
-        parts=collect_parts(group_limits=make_limits_table(report)),
+        parts=collect_parts(group_limits=make_limits_table(report, fit_summary(report).most_limits)),
         content={
             "set_by": describe_limits_origin(limits),
             "explained": explain_verdicts(report.judgements),

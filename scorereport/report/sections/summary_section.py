@@ -21,7 +21,6 @@ from scorereport.report.section_parts import SectionContent, collect_parts, figu
 from scorereport.report.sections.limits_section import describe_limits_origin
 from scorereport.report.summary_layout import fit_summary
 from scorereport.report.summary_page import describe_verdict_sentence
-from scorereport.report.tables.limit_tables import make_limit_matrix
 from scorereport.report.tables.short_tables import choose_best
 
 if TYPE_CHECKING:
@@ -42,10 +41,9 @@ _WORDS = {
 
 def describe_summary_section(report: Report) -> SectionContent:
     """Describe the verdict, the matrix of limits, the diagrams, findings, actions, and what is missing."""
-    matrix, diagrams = make_limit_matrix(report), _draw_diagrams(report.evaluation)
-    page = fit_summary(report, matrix)
+    page, matrix, _ = fit_summary(report)
     return SectionContent(
-        parts=collect_parts(limits=matrix, small_diagrams=diagrams),
+        parts=collect_parts(limits=matrix, small_diagrams=_draw_diagrams(report.evaluation)),
         content={
             "verdict": {**describe_overall_verdict(report), "label": "", "details": page.fitness},
             "set_by": describe_limits_origin(report.configuration.limits) if matrix else "",

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
-#: Most limits and models of the matrix; the others are in the table of the section on limits.
-_MOST_LIMITS, _MOST_MODELS = 8, 4
+#: Most characters of a name at the head of a column.
+_LONGEST_NAME = 40
+#: Most models of the matrix; the others are in the table of the section on limits.
+_MOST_MODELS = 4
 #: Most verdicts on groups that are shown, the worst first.
 _MOST_GROUP_LINES = 40
 _ORDER = (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, LimitVerdict.PASS)
@@ -72,16 +74,18 @@ class LimitMatrix:
         return find_worst_verdict(own) or LimitVerdict.PASS
 
 
-def arrange_limits(judgements: Sequence[Judgement], models: Sequence[str] = ()) -> LimitMatrix | None:
+def arrange_limits(
+    judgements: Sequence[Judgement], models: Sequence[str] = (), most: int | None = None
+) -> LimitMatrix | None:
     """Arrange judgements on all cases as a matrix of these models; None if there are no limits on all cases.
 
-    Without `models`, the first ones are shown. Of many limits, those with the worst verdicts are.
+    Without `models`, the first ones are shown. Of more than `most` limits, those with the worst verdicts are.
     """
     overall, _ = split_groups(judgements)
     names = models or list(dict.fromkeys(j.model for j in overall if j.model))[:_MOST_MODELS]
     of_models = [judgement for judgement in overall if judgement.model in names]
     on_data = [judgement for judgement in overall if not judgement.model]
-    kept = _keep_worst(of_models or on_data)
+    kept = _keep_worst(of_models or on_data, most)
     if not kept:
         return None
     return LimitMatrix(
@@ -92,24 +96,24 @@ def arrange_limits(judgements: Sequence[Judgement], models: Sequence[str] = ()) 
     )
 
 
-def _keep_worst(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
-    """Return the judgements of as many measures as there is room for, those with the worst verdicts."""
+def _keep_worst(judgements: Sequence[Judgement], most: int | None) -> tuple[Judgement, ...]:
+    """Return the judgements of at most this number of measures, those with the worst verdicts."""
     worst: dict[str, int] = {}
     for judgement in judgements:
         place = _ORDER.index(judgement.verdict)
         worst[judgement.measure] = min(place, worst.get(judgement.measure, place))
-    chosen = sorted(worst, key=worst.__getitem__)[:_MOST_LIMITS]
+    chosen = sorted(worst, key=worst.__getitem__)[:most]
     return tuple(judgement for judgement in judgements if judgement.measure in chosen)
 
 
-def _arrange_report(report: Report) -> LimitMatrix | None:
+def _arrange_report(report: Report, most: int) -> LimitMatrix | None:
     models = [result.model for result in choose_best(report.evaluation, _MOST_MODELS)]
-    return arrange_limits(report.judgements, models)
+    return arrange_limits(report.judgements, models, most)
 
 
-def make_limit_matrix(report: Report) -> Part | None:
-    """Return the matrix of limits and models for the page of the summary; None without limits."""
-    matrix = _arrange_report(report)
+def make_limit_matrix(report: Report, most: int) -> Part | None:
+    """Return the matrix of limits and models for the summary, with at most this number of limits, or None."""
+    matrix = _arrange_report(report, most)
     if matrix is None:
         return None
     shown = [*matrix.judgements, *matrix.on_data]
@@ -117,16 +121,27 @@ def make_limit_matrix(report: Report) -> Part | None:
     rest = (
         f"; {format_counted(hidden, 'more verdict')} on all cases in the section on limits" if hidden else ""
     )
-    rows = [*_matrix_rows(matrix), _verdict_row(matrix)]
+    rows, names = [*_matrix_rows(matrix), _verdict_row(matrix)], _shorten_names(matrix.columns)
     table = {
         "kind": "table",
         "caption": f"Limits, with value and interval: {_count_marks(shown)}{rest}",
         "detail": _DEPENDENT if _are_dependent(shown) else "",
         "look": "evaluation matrix tight short",
-        "heads": [table_cell("limit on", "head"), table_cell("limit"), *map(table_cell, matrix.columns)],
+        "heads": [table_cell("limit on", "head"), table_cell("limit"), *map(table_cell, names)],
         "bodies": [{"title": "", "rows": rows, "note": describe_data_limits(matrix.on_data)}],
     }
     return set_widths(table)
+
+
+def _shorten_names(names: Sequence[str]) -> Sequence[str]:
+    """Leave out the middle of long names, which the summary states in full, if they stay distinct.
+
+    >>> _shorten_names(["logit", "a model whose name is longer than a column has room for, version 2"])
+    ['logit', 'a model whose name i…room for, version 2']
+    """
+    start, end = (_LONGEST_NAME + 1) // 2, _LONGEST_NAME // 2
+    short = [n if len(n) <= _LONGEST_NAME else f"{n[:start].rstrip()}…{n[-end:].lstrip()}" for n in names]
+    return short if len(set(short)) == len(names) else names
 
 
 def describe_data_limits(judgements: Sequence[Judgement]) -> str:
@@ -212,13 +227,13 @@ def _are_dependent(judgements: Sequence[Judgement]) -> bool:
     return any(judgement.sentence.endswith(DEPENDENCE_CAUTION) for judgement in judgements)
 
 
-def make_limits_table(report: Report) -> Part | None:
-    """Return the table of verdicts that the matrix does not show; None if it shows all.
+def make_limits_table(report: Report, most: int) -> Part | None:
+    """Return the table of verdicts that the matrix of at most this number of limits does not show, or None.
 
     Of verdicts on groups, the worst come first, and those that do not fit are counted.
     """
     overall, grouped = split_groups(report.judgements)
-    matrix = _arrange_report(report)
+    matrix = _arrange_report(report, most)
     in_matrix = () if matrix is None else (*matrix.judgements, *matrix.on_data)
     grouped.sort(key=lambda judgement: _ORDER.index(judgement.verdict))
     shown = [*(j for j in overall if j not in in_matrix), *grouped[:_MOST_GROUP_LINES]]
