@@ -100,7 +100,7 @@ def test_the_same_action_is_stated_once_for_all_its_models():
     assert list_actions(found) == ["Do not use a and b in the present form.", "Recalibrate c."]
 
 
-@pytest.mark.parametrize("profile", ["summary", "standard", "full"])
+@pytest.mark.parametrize("profile", ["standard", "full"])
 def test_findings_without_room_are_in_their_sections(many, profile):
     report = report_of(many, {"brier": {"fail": 0.05}, "roc_auc": {"fail": 0.99}})
     report = report.with_sections(SectionChoice(profile=profile))
@@ -114,6 +114,15 @@ def test_findings_without_room_are_in_their_sections(many, profile):
         most = 2 if "calibrated" in finding.text else 1  # its section states a verdict with its reasons
         assert 1 <= text.count(" ".join(finding.text.split())) <= most, finding.text
     assert sum(finding.text in inside for finding in findings) <= 7
+
+
+def test_the_shortest_report_counts_the_findings_that_it_does_not_state(many):
+    report = report_of(many, {"brier": {"fail": 0.05}, "roc_auc": {"fail": 0.99}})
+    short = report.with_sections(SectionChoice(profile="summary"))
+    more = len(list_report_findings(report)) - len(fit_summary(short).page.findings)
+    assert f"The standard report has {more} more findings." in words_of(
+        render_html("report.html", describe_report(short))
+    )
 
 
 # ---- Verdict, and fitness for use ----

@@ -44,7 +44,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
     has_more = _leave_out_parts(included, sections, report)
     leave_out_repeats(sections, report.evaluation.kind)
     labels = _number_parts(sections)
-    _place_findings(sections)
+    _place_findings(sections, report.configuration.report.profile)
     return {
         "title": name_report(report),
         "created": report.provenance.time,
@@ -126,11 +126,11 @@ def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str
     return labels
 
 
-def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
+def _place_findings(sections: Sequence[dict[str, Any]], profile: str) -> None:
     """Give each section the findings that have no room in the summary and refer to it or to its parts.
 
-    The section on calibration states its verdicts itself. Findings on what the report leaves out are in the
-    section on limitations.
+    The section on calibration states its verdicts itself. The section on limitations states findings on what
+    the report leaves out; the shortest report only counts them.
     """
     stated = {decision.sentence for section in sections for decision in section.get("verdicts", ())}
     others = [finding for section in sections for finding in section.get("other_findings", ())]
@@ -141,7 +141,9 @@ def _place_findings(sections: Sequence[dict[str, Any]]) -> None:
     placed = [finding for section in sections for finding in section["findings_here"]]
     for section in sections:
         if section["name"] == "limitations":
-            section["further_findings"] = [finding for finding in others if finding not in placed]
+            further = [finding for finding in others if finding not in placed]
+            section["further"] = format_counted(len(further), "more finding") if further else ""
+            section["further_findings"] = [] if profile == Profile.SUMMARY else further
 
 
 def _describe_extent(report: Report, values: Mapping[str, Any], *, has_more: bool) -> list[str]:
