@@ -68,7 +68,7 @@ def test_run_prints_status_record_and_files(folder):
     assert first.exit_code == ExitCode.DONE
     assert first.stdout.startswith("audit 2026-10: warn, record 4\n")
     assert "2026-10.2.json written." in first.stdout
-    assert "Limits: ! 1 warn" in first.stdout
+    assert "Limits: 1 warn !" in first.stdout
     assert "\nWhat to do\n- " in first.stdout
     again = call("run", config, "--as-of", "2026-11-02")
     assert "record 4 (existing record; --again adds a new one)" in again.stdout

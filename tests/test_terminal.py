@@ -183,7 +183,7 @@ def test_the_verdict_comes_first_then_findings_then_short_tables(two, monkeypatc
     judgements = judge_limits(two, {"brier": {"fail": 0.01}})
     text = printed(two, monkeypatch, judgements=judgements)
     order = ("Fail: 2 of 2 limits are breached.", "\nNot fit for use: logit (the only limit breached) and")
-    order += ("\nLimits: ✗ 2 fail\n", "\nFindings\n- ", "\nWhat to do\n- Do not use logit and probit in the")
+    order += ("\nLimits: 2 fail ✗\n", "\nFindings\n- ", "\nWhat to do\n- Do not use logit and probit in the")
     order += ("\nWhat is missing\n- ", " rows read", "Mean scores", "CORP decomp", "Tables of ")
     places = [text.index(words) for words in order]
     assert places == sorted(places)
@@ -328,5 +328,5 @@ def test_a_person_reads_verdicts_once(call, file, tmp_path, monkeypatch):
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     _, text, error = call("score", file, *FEW, "--quiet", "--config", write_limits(tmp_path, "fail"))
-    assert text.count("Limits: ✗ 1 fail") == 1
+    assert text.count("Limits: 1 fail ✗") == 1
     assert error == ""

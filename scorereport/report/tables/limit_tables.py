@@ -220,7 +220,7 @@ def _count_marks(judgements: Sequence[Judgement]) -> str:
     """Count the verdicts, each with its symbol and its word."""
     labels = {verdict: VERDICT_LABELS[verdict] for verdict in LimitVerdict}
     counts = count_limit_verdicts(judgements)
-    return ", ".join(f"{labels[v][1]} {counts[v]} {labels[v][2]}" for v in LimitVerdict if counts[v])
+    return ", ".join(f"{counts[v]} {labels[v][2]} {labels[v][1]}" for v in LimitVerdict if counts[v])
 
 
 def _are_dependent(judgements: Sequence[Judgement]) -> bool:
