@@ -37,6 +37,7 @@ def describe_trend_section(report: Report) -> SectionContent | None:
         content={
             **_describe(trend, kind=report.evaluation.kind),
             "is_closed": report.evaluation.settings.engine != "memory",
+            "explains_tests": report.configuration.report.profile == Profile.FULL,
         },
     )
 

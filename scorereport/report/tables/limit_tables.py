@@ -245,7 +245,7 @@ def make_limits_table(report: Report, most: int) -> Part | None:
         "kind": "table",
         "caption": f"{_name_table(in_matrix)}{_count_hidden(len(grouped) - _MOST_GROUP_LINES)}",
         "detail": _DEPENDENT if _are_dependent(shown) else "",
-        "look": f"evaluation roomy {length_class(len(shown))}",
+        "look": f"evaluation tight {length_class(len(shown))}",
         "heads": [table_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
         "bodies": [{"title": "", "rows": [_limit_row(judgement) for judgement in shown], "note": ""}],
     }
