@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from report_tools import TIME, read_pages, words_of
 import scorereport as sr
 from scorereport.channels.mail import EmailTable, compose_email
 from scorereport.channels.notification import Notification, SecretReader
+from scorereport.cli.audit_commands import _summarize_record
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.judgement import judge_limits
 from scorereport.configuration.section_choice import SectionChoice
@@ -339,3 +341,11 @@ def test_a_summary_with_room_shows_all_limits(many):
     fitted = fit_summary(report_of(many, {"brier": {"fail": 0.9}, "roc_auc": {"fail": 0.1}}))
     assert fitted.most_limits == 8
     assert len(fitted.matrix["bodies"][0]["rows"]) == 3
+
+
+def test_a_record_without_summary_is_printed_with_its_limits_and_drifts(many):
+    judgements = report_of(many, {"brier": {"fail": 0.01}}).judgements
+    drifts = (SimpleNamespace(sentence="It rose.", has_drifted=True), SimpleNamespace(has_drifted=False))
+    texts = _summarize_record(SimpleNamespace(judgements=judgements, drifts=drifts))
+    assert texts.verdict == "Fail: 6 of 6 limits are breached."
+    assert texts.findings == (*(judgement.sentence for judgement in judgements), "It rose.")

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from scorereport._utils import json_documents
 from scorereport._utils.files import make_folder, write_text
 from scorereport._utils.formatting import format_plain
 from scorereport.channels import CHANNELS, notification
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from scorereport.channels.notification import Outcome, OutcomeSummary
     from scorereport.configuration.audit_tables import NotifyTable
     from scorereport.history.audit_record import Record
-    from scorereport.results.summary_texts import SummaryTexts
 
 
 _MAX_PROBLEM_LENGTH = 1000
@@ -43,24 +43,13 @@ def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence
         "status": str(record.status),
         "exit_code": int(record.exit_code),
         "reason": record.reason,
-        "summary": None if record.summary is None else _list_texts(record.summary),
+        "summary": cast("OutcomeSummary | None", json_documents.encode(record.summary)),
         "judgements": [each.sentence for each in record.judgements if str(each.verdict) != "pass"],
         "drifts": [drift.sentence for drift in record.drifts if drift.has_drifted],
         "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
         "files": [str(file) for file in files],
     }
     return {**outcome, "alarms": list(alarms)} if alarms else outcome
-
-
-def _list_texts(summary: SummaryTexts) -> OutcomeSummary:
-    return {
-        "verdict": summary.verdict,
-        "fitness": list(summary.fitness),
-        "findings": list(summary.findings),
-        "actions": list(summary.actions),
-        "missing": list(summary.missing),
-        "basis": list(summary.basis),
-    }
 
 
 def send_notifications(

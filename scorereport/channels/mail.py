@@ -10,6 +10,7 @@ from scorereport._utils.redaction import find_variables
 from scorereport.channels import notification
 from scorereport.channels.channel import STRICT, Channel
 from scorereport.channels.notification import FORMATS, describe_channel_error
+from scorereport.results.summary_texts import TITLES
 
 if TYPE_CHECKING:
     import smtplib
@@ -100,14 +101,10 @@ def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
 def _list_summary(summary: OutcomeSummary) -> Iterator[str]:
     """Yield the first page of the report, as paragraphs and lists."""
     yield "\n".join([summary["verdict"], *summary["fitness"]])
-    lists = (
-        ("Findings", summary["findings"]),
-        ("What to do", summary["actions"]),
-        ("What is missing", summary["missing"]),
-    )
-    for title, sentences in lists:
+    lists = {"findings": summary["findings"], "actions": summary["actions"], "missing": summary["missing"]}
+    for name, sentences in lists.items():
         if sentences:
-            yield "\n".join([f"{title}:", *(f"- {sentence}" for sentence in sentences)])
+            yield "\n".join([f"{TITLES[name]}:", *(f"- {sentence}" for sentence in sentences)])
     yield " ".join(summary["basis"])
 
 

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from scorereport.audit.plan import Plan
     from scorereport.audit.run import RunResult
+    from scorereport.history.audit_record import Record
     from scorereport.history.store import History
     from scorereport.history.verification_findings import Verification
+    from scorereport.results.summary_texts import SummaryTexts
 
 #: The command by which a scheduler starts an audit.
 _PROGRAM = (sys.executable, "-m", "scorereport")
@@ -86,6 +88,17 @@ def _name_command(config: Path, as_of: str | None) -> str:
     return shlex.join(words if as_of is None else [*words, "--as-of", as_of])
 
 
+def _summarize_record(record: Record) -> SummaryTexts:
+    """Summarize a record of version 0.1, which has no summary: limits that are not met, and drifts."""
+    from scorereport.report.summary_page import describe_verdict_sentence
+    from scorereport.results.summary_texts import SummaryTexts
+
+    _, _, verdict = describe_verdict_sentence(record.judgements)
+    open_limits = [each.sentence for each in record.judgements if str(each.verdict) != "pass"]
+    drifts = [drift.sentence for drift in record.drifts if drift.has_drifted]
+    return SummaryTexts(verdict=f"{verdict}.", findings=(*open_limits, *drifts))
+
+
 def _print_result(outcome: RunResult) -> None:
     """Print the result of a run on standard output; a failure also as one line on standard error."""
     from scorereport.cli.terminal import print_summary
@@ -98,8 +111,8 @@ def _print_result(outcome: RunResult) -> None:
     for file in outcome.files:
         was = "" if outcome.is_new else " was"
         echo(f"{file}{was} written." if file.exists() else f"{file} does not exist.")
-    if record.summary is not None:
-        print_summary(record.summary, record.judgements, sys.stdout)
+    if record.judgements or record.summary is not None:
+        print_summary(record.summary or _summarize_record(record), record.judgements, sys.stdout)
     if record.certificate:
         echo(f"R certificate: {record.certificate}.")
     if record.status is AuditStatus.FAILED:

@@ -39,7 +39,7 @@ from scorereport.report.tables.short_tables import (
     list_table_names,
     short_tables,
 )
-from scorereport.results.summary_texts import FINDINGS_TITLE
+from scorereport.results.summary_texts import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -182,9 +182,9 @@ def _print_summary(
         out.table(limit_matrix_table(matrix))
         out.sentences(filter(None, [describe_data_limits(matrix.on_data)]))
         out.space()
-    for title, sentences in summary.list_blocks():
-        out.sentences(sentences, title=title, bullet="- ")
-        if title == FINDINGS_TITLE and left_out:
+    for name, sentences in summary.list_blocks():
+        out.sentences(sentences, title=TITLES[name], bullet="- ")
+        if name == "findings" and left_out:
             out.sentence(f"{format_counted(left_out, 'more finding')}: --show findings")
         out.space()
 

@@ -91,7 +91,7 @@ class Canvas(NamedTuple):
         self.figure.add_artist(Line2D([v / self.width for v in x], [1 - v / self.height for v in y], **style))
 
     def divide(self, tops: Sequence[float]) -> None:
-        """Let the figure be divided between pages above each of its rows; `tops` are those of all rows."""
+        """Mark that pages may divide the figure above each of its rows; `tops` are those of all rows."""
         _breaks[self.figure] = tuple(top * POINTS_PER_MM for top in tops[1:])
 
 
@@ -241,7 +241,7 @@ def _wrap_heading(name: str, width: float) -> list[str]:
 
 
 def divide_rows(canvas: Canvas, top: float, height: float, rows: int) -> bool:
-    """Let a figure be divided between some of the rows below `top`; whether it has so many rows."""
+    """Mark where pages may divide a figure between rows below `top`; return whether there are such places."""
     each = max(int(_HIGHEST_PART // height), 1)
     breaks = [top + place * height for place in range(each, rows - 1, each)]
     canvas.divide([0.0, *breaks])

@@ -221,13 +221,13 @@ def _find_calibration(
     """
     decision = decide_calibration(result, evaluation, find_alpha(evaluation))
     if decision is not None:
-        part = result.scores.decomposition(evaluation.main_score)
+        corrected = result.scores.component(evaluation.main_score, "miscalibration")
         is_shown = decision.verdict is LimitVerdict.FAIL
         yield Finding(
             text=decision.sentence,
             see="tests" if decision.depends_on_time else "reliability",
             consequence=_rate_calibration(decision),
-            size=part.miscalibration if is_shown else 0.0,
+            size=corrected.corrected if is_shown and corrected is not None else 0.0,
             tone="plain" if _rate_calibration(decision) is Consequence.RESULT else "open",
             model=result.model,
             action=_RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",

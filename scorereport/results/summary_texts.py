@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FINDINGS_TITLE = "Findings"
+#: Titles of the lists of the summary, by the names of their fields.
+TITLES = {"findings": "Findings", "actions": "What to do", "missing": "What is missing"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +24,5 @@ class SummaryTexts:
     basis: tuple[str, ...] = ()
 
     def list_blocks(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the titles and sentences of the lists of the summary, without empty ones."""
-        blocks = {
-            FINDINGS_TITLE: self.findings,
-            "What to do": self.actions,
-            "What is missing": self.missing,
-        }
-        return ((title, sentences) for title, sentences in blocks.items() if sentences)
+        """Yield the names and sentences of the lists of the summary, without empty ones."""
+        return ((name, getattr(self, name)) for name in TITLES if getattr(self, name))
