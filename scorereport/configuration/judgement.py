@@ -17,6 +17,7 @@ from scorereport._utils.rules import show_value
 from scorereport.configuration.configuration_source import write_toml
 from scorereport.configuration.consistency import check_configuration
 from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
+from scorereport.configuration.limit_needs import describe_needed, find_needed
 from scorereport.configuration.limit_records import LimitMeasure, MeasurePart
 from scorereport.configuration.limit_verdicts import (
     Judgement,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from scorereport.configuration import Bounds, LimitsTable
     from scorereport.configuration.configuration_tables import Configuration
     from scorereport.configuration.limit_verdicts import LimitedNumber
+    from scorereport.inference.needed_cases import NeededCases
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.registered_functions import Limits
 
@@ -229,11 +231,14 @@ def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
     inconclusive.
     """
     level, dependent = evaluation.settings.level, find_dependent(evaluation)
-    return tuple(
-        _add_caution(_judge_number(measure, number, bounds, level), measure, dependent)
-        for measure, bounds in limits.bounds
-        for number in find_numbers(evaluation, measure, limits)
-    )
+    judged = []
+    for measure, bounds in limits.bounds:
+        for number in find_numbers(evaluation, measure, limits):
+            judgement = _judge_number(measure, number, bounds, level)
+            if judgement.verdict is LimitVerdict.INCONCLUSIVE:
+                judgement = _add_needed(judgement, find_needed(measure, number, bounds, evaluation))
+            judged.append(_add_caution(judgement, measure, dependent))
+    return tuple(judged)
 
 
 def judge_limits(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
@@ -272,6 +277,13 @@ def _add_caution(judgement: Judgement, measure: LimitMeasure, dependent: set[str
     if not concerned or measure.part is MeasurePart.LINE or math.isnan(judgement.lower):
         return judgement
     return replace(judgement, sentence=f"{judgement.sentence} {DEPENDENCE_CAUTION}")
+
+
+def _add_needed(judgement: Judgement, needed: NeededCases | None) -> Judgement:
+    """Add the cases that would decide an inconclusive limit."""
+    if needed is None:
+        return judgement
+    return replace(judgement, needed=needed, sentence=f"{judgement.sentence} {describe_needed(needed)}")
 
 
 def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, level: float) -> Judgement:

@@ -17,6 +17,7 @@ from scorereport.configuration.limit_records import (
     ModelKind,
     Requirement,
 )
+from scorereport.inference.needed_cases import ErrorScale
 from scorereport.inference.scale_results import CORP, EQUAL_COUNT, MARKS
 from scorereport.scores.registry import REGISTRY, Direction, inside_sentence
 
@@ -153,6 +154,7 @@ def _list_stability() -> Iterator[LimitMeasure]:
         direction=Direction.LOWER,
         lower=0,
         evidence=EvidenceRule.FOUND,
+        scale=ErrorScale.ROOT,
         requires=(Requirement.REFERENCE,),
         meaning="population stability index of the forecasts against the reference sample",
     )
@@ -188,6 +190,7 @@ def list_decisions() -> Iterator[LimitMeasure]:
             argument=LimitArgument.AT,
             evidence=EvidenceRule.FOUND,
             exact=exact,
+            scale=ErrorScale.ARCSINE if (low, high) == (0, 1) and name != "regret" else ErrorScale.LINEAR,
             meaning=f"{label}, if forecasts at or above the threshold `at` lead to action",
         )
 
@@ -203,6 +206,7 @@ def list_of_sample() -> Iterator[LimitMeasure]:
         upper=1,
         is_share=True,
         exact=ExactBound.RATE,
+        scale=ErrorScale.ARCSINE,
         meaning="share of events, a property of the data, not of a model",
     )
     yield LimitMeasure(
@@ -217,6 +221,7 @@ def list_of_sample() -> Iterator[LimitMeasure]:
         argument=LimitArgument.OF_CLASS,
         evidence=EvidenceRule.FOUND,
         exact=ExactBound.RATE,
+        scale=ErrorScale.ARCSINE,
         meaning="share of a class, a property of the data, not of a model",
     )
 

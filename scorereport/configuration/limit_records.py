@@ -8,6 +8,7 @@ from math import inf, isnan
 
 from scorereport._utils.formatting import shortest
 from scorereport.configuration.limit_numbers import Argument, InScores, Place
+from scorereport.inference.needed_cases import ErrorScale
 from scorereport.scores import Direction
 
 #: The beginning of the labels of overfit-corrected components.
@@ -101,8 +102,8 @@ class LimitMeasure:
 
     `kinds` are the kinds of models that have it, and `place` is where the evaluation has it. If it has an
     `argument`, there is a number for each threshold or class, and `at` is the one to which a limit applies.
-    `decimals` are those that are shown, if they do not follow from the size of the number. `meaning` explains
-    the measure in the documentation.
+    `decimals` are those that are shown, if they do not follow from the size of the number. `scale` is the one
+    on which its interval shrinks as cases grow. `meaning` explains the measure in the documentation.
     """
 
     name: str
@@ -120,6 +121,7 @@ class LimitMeasure:
     at: Argument = None
     evidence: EvidenceRule = EvidenceRule.RARER
     exact: ExactBound = ExactBound.NONE
+    scale: ErrorScale = ErrorScale.LINEAR
     requires: tuple[Requirement, ...] = ()
     meaning: str = ""
 

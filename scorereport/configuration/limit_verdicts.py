@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import exceeds
@@ -25,6 +25,7 @@ from scorereport.configuration.limit_numbers import (
 )
 from scorereport.configuration.limit_records import LimitMeasure, ModelKind, Requirement
 from scorereport.errors import ExitCode
+from scorereport.inference.needed_cases import NeededCases
 from scorereport.results.model_records import SampleSummary
 
 if TYPE_CHECKING:
@@ -51,8 +52,11 @@ class Judgement:
     """A number, its interval and its limits, with the verdict and a sentence that states it.
 
     `model` is "" for numbers of the sample, `group` is "" for all rows, else "column = label". Without an
-    interval, `lower`, `upper` and `level` are NaN. Bounds that are not set are None.
+    interval, `lower`, `upper` and `level` are NaN. Bounds that are not set are None. `needed` are the further
+    cases that would decide an inconclusive limit; None if that is not known.
     """
+
+    OPTIONAL: ClassVar = ("needed",)
 
     model: str
     group: str
@@ -68,6 +72,7 @@ class Judgement:
     fail_upper: float | None
     verdict: LimitVerdict
     sentence: str
+    needed: NeededCases | None = None
 
     __repr__ = short_repr
 

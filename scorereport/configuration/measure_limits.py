@@ -32,6 +32,7 @@ from scorereport.configuration.limit_records import (
     Requirement,
 )
 from scorereport.evaluation.class_measures import list_class_measures
+from scorereport.inference.needed_cases import ErrorScale
 from scorereport.results.class_records import CLASS, THRESHOLD
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Reported, inside_sentence, list_reported
 
@@ -80,6 +81,7 @@ def _measures_of(score: str, kinds: tuple[ModelKind, ...]) -> Iterator[LimitMeas
         upper=entry.upper,
         evidence=_evidence_of(score),
         exact=ExactBound.RATE if entry.is_rate else ExactBound.MEAN if is_mean else ExactBound.NONE,
+        scale=ErrorScale.ARCSINE if entry.is_rate or score == "roc_auc" else ErrorScale.LINEAR,
         requires=_requires(score),
     )
     if entry.has_skill:
@@ -115,6 +117,7 @@ def _derived(
         lower=within[0],
         upper=within[1],
         is_share=part is MeasurePart.SKILL,
+        scale=ErrorScale.ROOT if part is MeasurePart.MISCALIBRATION else ErrorScale.LINEAR,
         evidence=_evidence_of(score),
         requires=_requires(score),
     )

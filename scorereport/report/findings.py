@@ -18,22 +18,20 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport._utils.rounding import first_lowest
-from scorereport.configuration.judgement import DEPENDENCE_CAUTION, find_alpha, format_judgement
-from scorereport.configuration.limit_records import MeasurePart
-from scorereport.configuration.limit_verdicts import LimitVerdict, split_groups
-from scorereport.configuration.measure_limits import known_measure
+from scorereport.configuration.judgement import find_alpha
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.notes import find_time_note
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.finding_records import (
-    DO_NOT_USE,
     MODELS,
     Consequence,
     Finding,
     name_models,
     sort_findings,
 )
+from scorereport.report.limit_findings import find_limits
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
@@ -42,7 +40,6 @@ from scorereport.scores.registry import inside_sentence
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
-    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.inference.estimates import Estimate
     from scorereport.report.calibration_decision import CalibrationDecision
     from scorereport.report.report_record import Report
@@ -50,50 +47,15 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import Heterogeneity, ScoreValue
 
-#: Verdicts on limits that are findings, with their tone and consequence.
-_LIMIT_FINDINGS = {
-    LimitVerdict.FAIL: ("bad", Consequence.BREACHED_LIMIT),
-    LimitVerdict.INCONCLUSIVE: ("open", Consequence.OPEN_LIMIT),
-    LimitVerdict.WARN: ("open", Consequence.OPEN_LIMIT),
-}
 #: Most views that are named; further ones are counted.
 _MOST_NAMED = 3
-#: Sections that show the numbers of a part of an evaluation; the others are in the section on performance.
-_SECTIONS = {
-    MeasurePart.MISCALIBRATION: "calibration",
-    MeasurePart.LINE: "calibration",
-    MeasurePart.ERROR: "calibration",
-    MeasurePart.GRADES: "calibration",
-    MeasurePart.DISCRIMINATION: "decomposition",
-    MeasurePart.UNCERTAINTY: "decomposition",
-    MeasurePart.SEPARATION: "discrimination",
-    MeasurePart.DECISION: "decision",
-    MeasurePart.STABILITY: "data",
-    MeasurePart.SAMPLE: "data",
-    MeasurePart.SCALE: "scale",
-    MeasurePart.RETENTION: "retention",
-}
 _RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
-_ACTION_ON_DATA = "Examine the data, whose limits are not met."
 _ACTION_ON_DRIFT = "Find the cause of the change since earlier audits."
-#: Most limits that are named with their numbers; further ones are counted.
-_MOST_LIMITS = 1
-#: How a model stands to the limits with each verdict.
-_LIMIT_VERBS = {
-    LimitVerdict.FAIL: "{model} breaches {n} of {total} limits",
-    LimitVerdict.INCONCLUSIVE: "{model} is not shown to meet or to breach {n} of {total} limits",
-    LimitVerdict.WARN: "{model} meets {n} of {total} limits without the required margin",
-}
-_ACTIONS_ON_LIMITS = {
-    LimitVerdict.FAIL: DO_NOT_USE,
-    LimitVerdict.INCONCLUSIVE: f"Collect more cases to decide the open limits of {MODELS}.",
-    LimitVerdict.WARN: "",
-}
 
 
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
-    limits, trend = _find_limits(report.judgements), _find_drift(report)
+    limits, trend = find_limits(report.judgements), _find_drift(report)
     return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation)])
 
 
@@ -120,60 +82,6 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
     yield from _find_recalibration(evaluation, inverted)
-
-
-def _find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
-    """State the limits that are not met, the worst first: for each model on all cases, then in groups."""
-    for verdict, (tone, consequence) in _LIMIT_FINDINGS.items():
-        found = [judgement for judgement in judgements if judgement.verdict is verdict]
-        for model in dict.fromkeys(judgement.model for judgement in found):
-            overall, grouped = split_groups([j for j in found if j.model == model])
-            texts = [_describe_limits(overall, judgements), _describe_group_limits(grouped, judgements)]
-            for text in filter(None, texts):
-                yield Finding(
-                    text=text,
-                    see=_find_section(overall[0]) if text == texts[0] else "group_limits",
-                    tone=tone,
-                    consequence=consequence,
-                    model=model,
-                    action=_ACTIONS_ON_LIMITS[verdict] if model else _ACTION_ON_DATA,
-                )
-
-
-def _find_section(judgement: Judgement) -> str:
-    """The key of the section that shows a number."""
-    part = known_measure(judgement.measure).part
-    return f"section_{_SECTIONS.get(part, 'performance')}"
-
-
-def _describe_limits(found: Sequence[Judgement], judgements: Sequence[Judgement]) -> str:
-    """The sentence of a judgement on all cases; of several with the same verdict, their number and names."""
-    if len(found) <= 1:
-        return found[0].sentence if found else ""
-    model, verdict = found[0].model, found[0].verdict
-    total = sum(not judgement.group and judgement.model == model for judgement in judgements)
-    named = join_some([_name_judgement(judgement) for judgement in found], _MOST_LIMITS)
-    verb = _LIMIT_VERBS[verdict].format(model=model or "The data", n=len(found), total=total)
-    caution = f" {DEPENDENCE_CAUTION}" if any(DEPENDENCE_CAUTION in j.sentence for j in found) else ""
-    return f"{verb}: {named}.{caution}"
-
-
-def _name_judgement(judgement: Judgement) -> str:
-    """Name a number with its interval and its limit."""
-    numbers = format_judgement(judgement)
-    number = " ".join(filter(None, (numbers["value"], numbers["interval"])))
-    return f"{judgement.label} {number} (limit {numbers['fail'] or numbers['warn']})"
-
-
-def _describe_group_limits(found: Sequence[Judgement], judgements: Sequence[Judgement]) -> str:
-    """State in how many groups limits have a verdict, and the first of these groups."""
-    if not found:
-        return ""
-    model, verdict = found[0].model, found[0].verdict
-    total = sum(bool(judgement.group) and judgement.model == model for judgement in judgements)
-    worst = f"{_name_judgement(found[0])} where {found[0].group}"
-    verb = _LIMIT_VERBS[verdict].format(model=model, n=len(found), total=total)
-    return f"In groups, {verb}, among them {worst}." if len(found) > 1 else f"In groups, {verb}: {worst}."
 
 
 def find_best(evaluation: Evaluation) -> ModelResult | ClassModelResult:

@@ -126,7 +126,9 @@ class Evaluation(_OnData):
 
         The verdict is "pass", "warn", "inconclusive" or "fail", and holds for the interval of the number, not
         only for its value. `group` is "" for all rows, and `model` is "" for numbers of the sample. Limits
-        that are not set are NaN.
+        that are not set are NaN. `more_cases` would decide an inconclusive limit in half of samples if the
+        number stays at its value, `more_cases_likely` with a probability of 80 %, and `more_days` is the time
+        that the former take; infinite if there would be too many, NaN for other verdicts.
         """
         return frames.verdict_frame(judge_limits(self, limits))
 

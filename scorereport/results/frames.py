@@ -31,6 +31,8 @@ _VERDICT_NUMBERS = (
     *("value", "lower", "upper", "level"),
     *("warn_lower", "warn_upper", "fail_lower", "fail_upper"),
 )
+#: Columns on the further cases that would decide a limit, by the fields of the record.
+_NEEDED_NUMBERS = {"even": "more_cases", "likely": "more_cases_likely", "days": "more_days"}
 
 
 def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
@@ -226,9 +228,15 @@ def verdict_frame(judgements: Sequence[Any]) -> pd.DataFrame:
     """Verdicts on limits: a row for each; the columns are there even if nothing was judged."""
     import pandas as pd
 
-    rows = [_flat(judgement) | {"verdict": str(judgement.verdict)} for judgement in judgements]
-    frame = pd.DataFrame(rows, columns=[*_VERDICT_TEXTS, *_VERDICT_NUMBERS, "verdict", "sentence"])
-    return frame.astype(dict.fromkeys(_VERDICT_NUMBERS, "float64"))
+    rows = [
+        _flat(judgement)
+        | {"verdict": str(judgement.verdict)}
+        | {column: getattr(judgement.needed, name, None) for name, column in _NEEDED_NUMBERS.items()}
+        for judgement in judgements
+    ]
+    numbers = (*_VERDICT_NUMBERS, *_NEEDED_NUMBERS.values())
+    columns = [*_VERDICT_TEXTS, *_VERDICT_NUMBERS, "verdict", "sentence", *_NEEDED_NUMBERS.values()]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, "float64"))
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:

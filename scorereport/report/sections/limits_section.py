@@ -8,9 +8,10 @@ from scorereport._utils.formatting import format_count
 from scorereport.configuration.judgement import describe_unjudged
 from scorereport.configuration.limit_verdicts import count_limit_verdicts
 from scorereport.report.section_declaration import Profile, Section
-from scorereport.report.section_parts import SectionContent, collect_parts
+from scorereport.report.section_parts import SectionContent, collect_parts, table_part
 from scorereport.report.summary_layout import fit_summary
 from scorereport.report.tables.limit_tables import explain_verdicts, make_limits_table
+from scorereport.report.tables.need_tables import needed_cases_table
 from scorereport.report.verdict_labels import VERDICT_LABELS
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ def describe_limits_section(report: Report) -> SectionContent | None:
         return None
     limits = report.configuration.limits
     return SectionContent(
-        parts=collect_parts(group_limits=make_limits_table(report, fit_summary(report).most_limits)),
+        parts=collect_parts(
+            group_limits=make_limits_table(report, fit_summary(report).most_limits),
+            needed_cases=table_part(needed_cases_table(report.judgements)),
+        ),
         content={
             "set_by": describe_limits_origin(limits),
             "explained": explain_verdicts(report.judgements),
