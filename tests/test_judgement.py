@@ -313,7 +313,8 @@ def with_brier(evaluation, value, lower, upper, name="brier"):
             "brier = 0.2",
             LimitVerdict.INCONCLUSIVE,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], is inconclusive: the limit 0.2000 lies "
-            "inside the interval.",
+            "inside the interval. If the value stays, about 7,600 more cases would show that the limit is "
+            "met; for a probability of 80 %, about 16,000.",
         ),
         (
             "brier = 0.19",
@@ -394,7 +395,9 @@ def test_sentences_of_a_measure_with_two_sides(evaluation, text, verdict, ending
     changed = replace(evaluation, models=(replace(result, calibration=calibration),))
     judgement = judge_one(changed, f"calibration_slope = {text}")
     assert judgement.verdict is verdict
-    assert judgement.sentence == f"Calibration slope of exact: 0.980, interval [0.900, 1.050], {ending}"
+    sentence, _, needed = judgement.sentence.partition(" If the value stays, ")
+    assert sentence == f"Calibration slope of exact: 0.980, interval [0.900, 1.050], {ending}"
+    assert bool(needed) == (verdict is LimitVerdict.INCONCLUSIVE)
 
 
 def test_components_are_judged_and_shown_overfit_corrected(evaluation):

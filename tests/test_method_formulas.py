@@ -743,6 +743,7 @@ def test_only_these_formulas_are_not_computed_again():
         "groups",
         "recalibration",
         "limits",
+        "needed",  # test_needed_cases.py
         "certificate",
     }
 

@@ -114,7 +114,7 @@ def find_rate(evaluation: Evaluation) -> float | None:
     >>> days = [f"2026-{month:02}-15" for month in range(1, 13)] * 2
     >>> found = evaluate([0, 1] * 12, [0.2, 0.6] * 12, time=days, window="month", resamples=0)
     >>> round(find_rate(found), 4)  # two in each month
-    0.0658
+    0.066
     """
     windows = sorted(evaluation.windows, key=lambda window: window.label)
     if len(windows) < 2:

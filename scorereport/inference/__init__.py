@@ -42,6 +42,7 @@ from scorereport.inference.regression import (
     unreliability_test,
 )
 from scorereport.inference.retention_bands import RetentionBand, retention_band
+from scorereport.inference.sample_sizes import SamplePlan, SizeCriterion, plan_sample_size
 from scorereport.inference.scale_results import ScaleMark, ScaleResult
 from scorereport.inference.smooth_calibration import CalibrationErrors, calibration_errors
 
@@ -60,8 +61,10 @@ __all__ = [
     "Rank",
     "RecalibrationTrial",
     "RetentionBand",
+    "SamplePlan",
     "ScaleMark",
     "ScaleResult",
+    "SizeCriterion",
     "auc_interval",
     "bootstrap",
     "calibration_errors",
@@ -82,6 +85,7 @@ __all__ = [
     "miscalibration_test",
     "model_source",
     "murphy_difference",
+    "plan_sample_size",
     "rank_models",
     "retention_band",
     "score_difference",

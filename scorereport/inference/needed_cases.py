@@ -88,7 +88,7 @@ def find_growth(
 
     >>> even, likely = find_growth(0.18, (0.17, 0.19), [0.185], level=0.95)
     >>> round(even, 6), round(likely, 4)
-    (4.0, 8.1719)
+    (4.0, 8.1728)
     """
     centre = scale.transform(value)
     quantile = float(ndtri((1 + level) / 2))

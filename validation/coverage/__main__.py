@@ -21,6 +21,7 @@ from validation.coverage.few_clusters import study_few
 from validation.coverage.gains import study_gains
 from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
+from validation.coverage.needed import study_needed
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.rejections import study_rejections
@@ -57,6 +58,7 @@ STUDIES: dict[str, Study] = {
     "few-cases": study_few_cases,
     "gains": study_gains,
     "time": study_time,
+    "needed": study_needed,
     "without-resamples": study_without_resamples,
 }
 INTERRUPTED = 130

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 TEXTS = {
+    "needed cases": "How often a sample decides a limit if it has as many cases as a judgement states: those "
+    "for an even chance, and those for a chance of 80 %. The limit lies beside the true value, which is the "
+    "value that stays; the number of cases comes from the interval of a first sample, of n rows. Log-odds "
+    "are normal, and forecasts overconfident with slope 0.7.",
     "pointwise bands": "Consistency bands of calibrated forecasts (Fig. 4 of Dimitriadis, Gneiting, Jordan "
     "2021, distributions of its Appendix A): the share of rows at whose forecast the curve lies inside the "
     "band. The quick study draws 200 curves for each resampled band, which lowers the coverage by about 0.8 "

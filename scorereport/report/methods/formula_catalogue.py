@@ -9,6 +9,7 @@ from scorereport.inference.differences import DELONG, DIEBOLD_MARIANO, OBUCHOWSK
 from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE
 from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER, WELCH
+from scorereport.inference.needed_cases import LIKELY
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.recalibration_lines import COX_1958
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
@@ -24,6 +25,7 @@ from scorereport.report.methods.notation import (
     HIGGINS_2002,
     HOEFFDING_1963,
     HOLM_1979,
+    JULIOUS_2004,
     KENT_HAINSWORTH_1995,
     KORN_GRAUBARD_1998,
     MONTIEL_OLEA_2019,
@@ -305,6 +307,18 @@ VERDICT_FORMULAS = {
         "number of weighted rows), only an exact bound decides: that of a rate, or that of the mean of a "
         "score with a smallest and a largest value.",
         reference=f"rule of this software; {CLOPPER_PEARSON_1934}; {HOEFFDING_1963}",
+    ),
+    "needed": Formula(
+        name="Cases that would decide a limit",
+        formula="n (|T(e) − T(v)| / |T(limit) − T(v)|)² − n more cases, for the end e of the interval of v "
+        f"on the side of the limit; for a probability of {100 * LIKELY:.0f} %, the ratio times (z + "
+        "z′) / z",
+        convention="If the value v stays, the end of the interval lies on the limit at that number of cases, "
+        "and half of such samples decide. T is the scale on which the error does not depend on v: √ for "
+        "corrected MCB and PSI, arcsin √ for rates and the AUC, otherwise v itself; z′ is the normal "
+        f"quantile of {100 * LIKELY:.0f} %. At least {FEWEST_CASES} events and non-events are needed too. "
+        "The rate of cases in time is that of the complete periods.",
+        reference=f"{JULIOUS_2004}; {COVERAGE_STUDY}",
     ),
     "ks": Formula(
         name="Interval of the Kolmogorov-Smirnov statistic",

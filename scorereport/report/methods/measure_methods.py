@@ -284,6 +284,8 @@ def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
     """Yield how limits were judged, the intervals of KS and PSI if they are used, and the certificate."""
     if report.judgements:
         yield method_entry("limits")
+    if any(judgement.needed is not None for judgement in report.judgements):
+        yield method_entry("needed")
     if any(judgement.measure == "ks" for judgement in report.judgements):
         yield method_entry("ks")
     if report.evaluation.stability:

@@ -65,6 +65,7 @@ HALL_1992 = "Hall (1992), The Bootstrap and Edgeworth Expansion, doi:10.1007/978
 HIGGINS_2002 = "Higgins, Thompson (2002), Stat. Med. 21, doi:10.1002/sim.1186"
 HOEFFDING_1963 = "Hoeffding (1963), J. Am. Stat. Assoc. 58, doi:10.1080/01621459.1963.10500830"
 HOLM_1979 = "Holm (1979), Scand. J. Stat. 6, 65–70"
+JULIOUS_2004 = "Julious (2004), Stat. Med. 23, doi:10.1002/sim.1783"
 KENT_HAINSWORTH_1995 = "Kent, Hainsworth (1995), J. Stat. Plan. Inference 46, 147–159"
 KORN_GRAUBARD_1998 = "Korn, Graubard (1998), Surv. Methodol. 24, 193–201"
 MONTIEL_OLEA_2019 = "Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656"
