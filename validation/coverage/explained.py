@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 TEXTS = {
-    "needed cases": "How often a sample decides a limit if it has as many cases as a judgement states: those "
-    "for an even chance, and those for a chance of 80 %. The limit lies beside the true value, which is the "
-    "value that stays; the number of cases comes from the interval of a first sample, of n rows. Log-odds "
-    "are normal, and forecasts overconfident with slope 0.7.",
     "pointwise bands": "Consistency bands of calibrated forecasts (Fig. 4 of Dimitriadis, Gneiting, Jordan "
     "2021, distributions of its Appendix A): the share of rows at whose forecast the curve lies inside the "
     "band. The quick study draws 200 curves for each resampled band, which lowers the coverage by about 0.8 "
@@ -126,6 +122,10 @@ TEXTS = {
     "frequencies of ten values.",
     "weights: bands": "Consistency bands of the same samples.",
     "weights: intervals": "Intervals under the same designs, where the slope is 0.8.",
+    "needed cases": "How often a sample decides a limit if it has as many cases as a judgement states: those "
+    "for an even chance, and those for a chance of 80 %. The limit lies beside the true value, which is the "
+    "value that stays; the number of cases comes from the interval of a first sample, of n rows. Log-odds "
+    "are normal, and forecasts overconfident with slope 0.7.",
 }
 
 #: "study | setting | method | safe or unsafe", as patterns -> why cells are more than three points off. The
@@ -240,6 +240,8 @@ REASONS = {
     "other.",
     "drift | * | * | unsafe": "Against fewer than five earlier audits the variance between audits is not "
     "known, as the sentence states.",
+    "needed cases | brier_miscalibration* | * | *": "The overfit, for which the interval allows, shrinks "
+    "faster than the rest of it: fewer cases are enough than stated.",
     "test sizes | * | * | safe": "Tests by grade and tests of rare events are based on discrete counts.",
 }
 
