@@ -74,7 +74,7 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md, limits.md and methods.md, and the generated tables of configuration.md and audits.md
+docs: ## write docs/scores.md, limits.md, methods.md and checklists.md, and the generated tables of configuration.md and audits.md
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
@@ -83,6 +83,8 @@ docs: ## write docs/scores.md, limits.md and methods.md, and the generated table
 	$(BIN)/python -m validation.methods_page
 	$(BIN)/python -m validation.limit_page > build/limits.md
 	mv build/limits.md docs/limits.md
+	$(BIN)/python -m validation.checklist_page > build/checklists.md
+	mv build/checklists.md docs/checklists.md
 
 docs-site: ## build the documentation site into build/site; code of its pages runs, and a warning is an error
 	@.ci/setup test

@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from scorereport._utils.files import find_package_folder
 from scorereport.configuration import (
     CHECKLISTS,
     SECTION_NAMES,
     Configuration,
+    checklist_names,
     parse_configuration,
     read_configuration,
 )
+from scorereport.configuration.checklist_names import list_checklist_names
 from scorereport.errors import UsageError
-from scorereport.report import checklists
 from scorereport.report.checklists import (
     Checklist,
     ChecklistItem,
     ItemStatus,
     fill_checklist,
-    list_package_checklists,
     parse_checklist,
     read_checklists,
+    read_package_checklist,
 )
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
@@ -36,28 +36,31 @@ EXAMPLE, *_, OWN_LIST = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTAL
 
 def lines_of(name, configuration, sections=SECTION_NAMES):
     if name in CHECKLISTS:
-        table = replace(configuration.checklist, lists=CHECKLISTS)
-        configuration = replace(configuration, checklist=table)
+        configuration = replace(configuration, report=replace(configuration.report, checklists=CHECKLISTS))
     (checklist,) = [found for found in read_checklists(configuration) if found.name == name]
     return {line.number: line for line in fill_checklist(checklist, configuration, sections)}
 
 
 def test_all_lists_of_the_package_are_known():
-    files = {path.stem for path in (find_package_folder("templates") / "checklists").glob("*.toml")}
-    assert files == set(list_package_checklists())
-    assert list_package_checklists()[:3] == CHECKLISTS
+    assert set(CHECKLISTS) == {
+        *("ecb-internal-models", "eu-ai-act", "fda-pccp", "model-risk", "osfi-e-23", "pra-ss1-23"),
+        *("probast-ai", "sr-26-2", "tripod-ai"),
+    }
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("", ["model-risk"]),
+        ("", []),
+        ('[report]\nprofile = "full"', []),
         ("[checklist]\nlists = []", []),
         ('[checklist]\nlists = ["eu-ai-act"]', ["eu-ai-act"]),
-        ('[checklist.not_applicable]\n"tripod-ai:6c" = "No treatments."', ["model-risk", "tripod-ai"]),
-        ('[checklist.names]\neu-ai-act = "Our file"', ["model-risk", "eu-ai-act"]),
+        ('[report]\nchecklists = ["tripod-ai", "eu-ai-act", "tripod-ai"]', ["tripod-ai", "eu-ai-act"]),
+        ('[report]\nchecklists = ["sr-26-2"]\n[checklist]\nlists = ["sr-26-2"]', ["sr-26-2"]),
+        ("[report]\nchecklists = []\n[checklist]\nlists = []", []),
+        ('[checklist.not_applicable]\n"tripod-ai:6c" = "No treatments."', ["tripod-ai"]),
+        ('[checklist.names]\neu-ai-act = "Our file"', ["eu-ai-act"]),
     ],
-    ids=["none named", "none wanted", "given", "an item is named", "a heading is named"],
 )
 def test_a_report_has_the_lists_that_its_configuration_names(text, names):
     assert [checklist.name for checklist in read_checklists(parse_configuration(text))] == names
@@ -67,8 +70,8 @@ def test_a_list_is_declared_by_its_file(tmp_path, monkeypatch):
     folder = tmp_path / "templates" / "checklists"
     folder.mkdir(parents=True)
     (folder / "house.toml").write_text(OWN_LIST, encoding="utf-8")
-    monkeypatch.setattr(checklists, "find_package_folder", lambda name: tmp_path / name)
-    assert list_package_checklists() == (*CHECKLISTS, "house")
+    monkeypatch.setattr(checklist_names, "find_package_folder", lambda name: tmp_path / name)
+    assert list_checklist_names() == ("house",)
     chosen = parse_configuration('[checklist]\nlists = ["house"]', "x.toml")
     assert [checklist.name for checklist in read_checklists(chosen)] == ["house"]
 
@@ -88,14 +91,14 @@ def test_annex_iv_has_nine_points():
 
 
 def test_the_model_risk_list_names_no_regulator_in_its_heading():
-    (checklist, *_) = read_checklists(Configuration())
+    checklist = read_package_checklist("model-risk")
     assert checklist.title == "Model-risk management"
     assert not any(re.search(r"\bSR\b|OCC|ECB|Fed", item.text) for item in checklist.items)
 
 
 @pytest.mark.parametrize("name", CHECKLISTS)
 def test_a_full_configuration_covers_all_that_a_report_can(name):
-    configuration = parse_configuration(EXAMPLE.replace('lists = ["model-risk", "eu-ai-act"]', ""))
+    configuration = parse_configuration(EXAMPLE.replace('checklists = ["model-risk", "eu-ai-act"]', ""))
     lines = lines_of(name, configuration)
     excused = {
         key.partition(":")[2] for key in configuration.checklist.not_applicable if key.startswith(name)
@@ -179,24 +182,24 @@ def test_no_lists_at_all():
     [
         (
             "tripod",
-            r"report\.toml: `checklist\.lists` names a list that is not known: 'tripod'; "
+            r"report\.toml: `report\.checklists` names a list that is not known: 'tripod'; "
             r"did you mean `tripod-ai`\?",
         ),
         (
             "zzz",
-            r"report\.toml: `checklist\.lists` names a list that is not known: 'zzz'; "
-            r"lists are model-risk, tripod-ai, eu-ai-act, or \.toml files\.",
+            r"report\.toml: `report\.checklists` names a list that is not known: 'zzz'; "
+            r"lists are ecb-internal-models, .*, tripod-ai, or \.toml files\.",
         ),
         (
             "zzz.toml",
-            r"report\.toml: `checklist\.lists` names a file that cannot be read: 'zzz\.toml' "
+            r"report\.toml: `report\.checklists` names a file that cannot be read: 'zzz\.toml' "
             r"\(No such file or directory\)\.",
         ),
-        ("../model-risk", r"report\.toml: `checklist\.lists` names a list that is not known: .*"),
+        ("../model-risk", r"report\.toml: `report\.checklists` names a list that is not known: .*"),
     ],
 )
 def test_lists_that_are_not_there(name, message):
-    configuration = parse_configuration(f'[checklist]\nlists = ["{name}"]', "report.toml")
+    configuration = parse_configuration(f'[report]\nchecklists = ["{name}"]', "report.toml")
     with pytest.raises(UsageError, match=f"^{message}$"):
         read_checklists(configuration)
 

@@ -328,12 +328,17 @@ def test_syntax_errors_name_line_and_column(text, message):
         ),
         ('[report]\nomit = ["cover"]', "`report.omit` cannot leave out 'cover': every report has it."),
         (
+            '[report]\nchecklists = ["sr-26-2"]\n[checklist]\nlists = ["tripod-ai"]',
+            "`report.checklists` and `checklist.lists` name different lists. To fix: name all lists in "
+            "`report.checklists`.",
+        ),
+        (
             '[checklist]\nnames = {own = "Ours"}',
-            "`checklist.names` has a heading for 'own', which is not in `checklist.lists`.",
+            "`checklist.names` has a heading for 'own', which is not in `report.checklists`.",
         ),
         (
             '[checklist.not_applicable]\n"3" = "why"',
-            "`checklist.not_applicable` must name a list of `checklist.lists` and an item, such as "
+            "`checklist.not_applicable` must name a list of `report.checklists` and an item, such as "
             "\"model-risk:3\"; got '3'.",
         ),
         (
@@ -363,7 +368,8 @@ def test_a_wrong_value_is_named_by_its_key(text, message):
         ),
         (
             "[text]\nzzz = 1",
-            "`text.zzz` is not known; its keys are `limitations`, `conclusion`, `changes`.",
+            "`text.zzz` is not known; its keys are `limitations`, `conclusion`, `changes`, "
+            "`data_quality`, `overrides`.",
         ),
         (
             "[zzz]",

@@ -39,10 +39,8 @@ from scorereport.report.notebook import render_notebook
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.calibration_section import describe_calibration_section
-from scorereport.report.sections.closing_sections import (
-    describe_checklists_section,
-    describe_provenance_section,
-)
+from scorereport.report.sections.checklist_section import describe_checklists_section
+from scorereport.report.sections.closing_sections import describe_provenance_section
 from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.tables.group_tables import group_table
 from scorereport.report.tables.overview import describe_uncertainty, evaluation_tables
@@ -408,7 +406,7 @@ def test_a_report_without_intervals():
 
 
 def test_checklists_state_why_nothing_was_recalibrated(evaluation):
-    section = describe_checklists_section(report_on(evaluation, LIMITS), ["methods", "performance"])
+    section = describe_checklists_section(report_on(evaluation, LIMITS), ["methods", "performance"], {})
     lines = {line["number"]: line for line in section.content["lists"][1]["lines"]}
     assert lines["19"]["reason"] == (
         "the report has no section recalibration; recalibration can be tried only on rows in memory"

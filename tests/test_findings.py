@@ -27,7 +27,7 @@ from scorereport.report.page_policy import check_self_contained
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.calibration_section import describe_class_calibration_section
-from scorereport.report.sections.closing_sections import describe_checklists_section
+from scorereport.report.sections.checklist_section import describe_checklists_section
 from scorereport.report.sections.methods_section import describe_families
 
 TIME = "2026-11-15T07:30:12+00:00"
@@ -271,7 +271,7 @@ def test_groups_are_described_with_adjusted_p_values(grouped):
 
 
 def lines_of(report, name):
-    section = describe_checklists_section(report, ["performance", "calibration", "certificate"])
+    section = describe_checklists_section(report, ["performance", "calibration", "certificate"], {})
     lines = next(found["lines"] for found in section.content["lists"] if found["title"] == name)
     return {line["number"]: line for line in lines}
 

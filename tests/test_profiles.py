@@ -23,7 +23,7 @@ from scorereport.report.sections import list_sections
 from scorereport.report.templates import render_html
 
 TIME = "2026-11-15T07:30:12+00:00"
-SUMMARY = {"summary", "conclusion", "limitations", "provenance", "sign-off"}
+SUMMARY = {"summary", "conclusion", "limitations", "provenance", "sign-off", "checklist"}
 STANDARD = {"model", "data", "limits", "performance", "calibration", "discrimination", "decision"}
 STANDARD |= SUMMARY | {"comparison", "groups", "trend"}
 
@@ -218,7 +218,9 @@ def test_options_choose_the_sections(call, document, tmp_path):
     )
     assert code == 1  # a limit is breached
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert [name for name, _, _ in list_contents(page)] == ["summary", "conclusion", "limitations"]
+    assert [name for name, _, _ in list_contents(page)] == [
+        *("summary", "conclusion", "limitations", "checklist")
+    ]
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / document).read_bytes()
 
 

@@ -47,6 +47,7 @@ _OUTPUT_OPTIONS = {
     "--temporary-folder": 1,
     "--profile": 1,
     "--omit": 1,
+    "--checklist": 1,
 }
 
 
@@ -194,6 +195,15 @@ Omit = Annotated[
         "`omit` then has no effect.",
     ),
 ]
+ChecklistName = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--checklist",
+        metavar="NAME",
+        help="Checklist for the annex of a .pdf or .html: a name such as tripod-ai, or a .toml file; repeat "
+        "for more. The configuration's `checklists` then has no effect.",
+    ),
+]
 Templates = Annotated[Path | None, typer.Option(help="Folder with your own templates.")]
 Date = Annotated[
     str | None, typer.Option(help="Date of the report; the same input and date give the same bytes.")
@@ -215,6 +225,7 @@ def report(  # noqa: PLR0913, PLR0917  # each argument is an option
     source: Source = None,
     profile: ProfileName = None,
     omit: Omit = None,
+    checklist: ChecklistName = None,
     templates: Templates = None,
     date: Date = None,
     sign: Sign = None,
@@ -233,7 +244,7 @@ def report(  # noqa: PLR0913, PLR0917  # each argument is an option
         raise UsageError(
             "Give either --checkpoints or --from: with --from, results are rendered as they are."
         )
-    sections = check_section_choice(profile, omit or None, "--")
+    sections = check_section_choice(profile, omit or None, "--", checklists=checklist or None)
     outputs = _check_names(output or [_choose_default()])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
@@ -291,10 +302,13 @@ def _evaluate_and_prepare(
     templates: Path | None,
     checkpoints: Path | None,
 ) -> Report:
+    from scorereport.report.checklists import read_checklists
     from scorereport.report.report_output import prepare_report, select_checkpoint
     from scorereport.report.templates import hash_templates
 
     hash_templates(templates)  # refuses a missing folder before the evaluation
+    if configuration is not None:
+        read_checklists(configuration)  # refuses an unknown list, likewise
     chosen = request.choose(configuration)
     selection = select_checkpoint(
         configuration, checkpoints, classes=chosen.get("classes"), normalize=chosen.get("normalize", False)

@@ -7,11 +7,8 @@ r"""The configuration of a report: a TOML file that is checked key by key.
 
 from typing import Any
 
-from scorereport.configuration.configuration_tables import (
-    CHECKLISTS,
-    Configuration,
-    Person,
-)
+from scorereport.configuration.checklist_names import list_checklist_names
+from scorereport.configuration.configuration_tables import Configuration, Person
 from scorereport.configuration.consistency import (
     RequestedEvaluation,
     check_arguments,
@@ -47,6 +44,8 @@ __all__ = [
     "read_configuration",
 ]
 
+#: The checklists of the package, in alphabetical order.
+CHECKLISTS = list_checklist_names()
 #: The sections of a report that can be left out, in reading order; found when they are first used, because
 #: the modules of the report declare them.
 SECTION_NAMES: tuple[str, ...]

@@ -11,17 +11,14 @@ from scorereport.configuration.section_choice import find_broken_choice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.configuration.configuration_tables import (
-        ChecklistTable,
-        Tables,
-    )
+    from scorereport.configuration.configuration_tables import ChecklistTable, Tables
 
 
 def find_broken_rules(tables: Tables) -> Iterator[str]:
     """A sentence for each invalid value."""
     yield from find_broken_choice(tables.report.profile, tables.report.omit, "report.")
     yield from find_broken_limits(tables.limits)
-    yield from _check_checklist(tables.checklist)
+    yield from _check_checklists(tables.report.checklists, tables.checklist)
     yield from find_broken_audit(tables.audit)
     for role in ("author", "reviewer", "approver"):
         person = getattr(tables.people, role)
@@ -29,15 +26,21 @@ def find_broken_rules(tables: Tables) -> Iterator[str]:
             yield f"`people.{role}` must have a name; got an empty one. Leave the key out if it is not known."
 
 
-def _check_checklist(table: ChecklistTable) -> Iterator[str]:
+def _check_checklists(given: tuple[str, ...] | None, table: ChecklistTable) -> Iterator[str]:
+    if None not in (given, table.lists) and given != table.lists:
+        yield (
+            "`report.checklists` and `checklist.lists` name different lists. To fix: name all lists in "
+            "`report.checklists`."
+        )
+    chosen = table.choose(given)
     for name in table.names:
-        if name not in table.chosen:
-            yield f"`checklist.names` has a heading for {name!r}, which is not in `checklist.lists`."
+        if name not in chosen:
+            yield f"`checklist.names` has a heading for {name!r}, which is not in `report.checklists`."
     for item, reason in table.not_applicable.items():
         name, colon, number = item.rpartition(":")
-        if not (colon and number and name in table.chosen):
+        if not (colon and number and name in chosen):
             yield (
-                f"`checklist.not_applicable` must name a list of `checklist.lists` and an item, such as "
+                f"`checklist.not_applicable` must name a list of `report.checklists` and an item, such as "
                 f'"model-risk:3"; got {item!r}.'
             )
         if not reason.strip():

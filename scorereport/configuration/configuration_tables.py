@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from scorereport.configuration.audit_tables import STRICT, AuditTable
+from scorereport.configuration.checklist_names import list_checklist_names
 from scorereport.configuration.documented_keys import Help
 from scorereport.configuration.limits_table import LimitsTable
 from scorereport.evaluation.arguments import Arguments, columns_in
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 #: Parts that every report has, in addition to the sections that `report.sections` declares.
 FIXED_SECTIONS = ("cover", "contents")
-#: Checklists of the package, in the order in which pages list them.
-CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
-#: The checklist of a report whose configuration names none.
-DEFAULT_CHECKLIST = "model-risk"
 
 
 class Profile(StrEnum):
@@ -59,6 +56,13 @@ class ReportTable:
         Help('how much the report contains, see below: "summary", "standard" (unless given) or "full"'),
     ] = Profile.STANDARD.value
     omit: Annotated[tuple[str, ...], Help("names of sections to leave out, see below")] = ()
+    checklists: Annotated[
+        tuple[str, ...] | None,
+        Help(
+            "the [checklists](checklists.md) of the annex: their names, or your own `.toml` files; none "
+            "unless given"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +161,16 @@ class TextTable:
         str, Help("conclusion of the author; the report adds its own verdict on the limits")
     ] = ""
     changes: Annotated[str, Help("changes since the last report")] = ""
+    data_quality: Annotated[
+        str, Help("how the quality of the data was checked, and what was found; in the section on data")
+    ] = ""
+    overrides: Annotated[
+        str,
+        Help(
+            "how often and why people overrode forecasts, and how this was evaluated; in the section on the "
+            "model"
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,10 +223,7 @@ class ChecklistTable:
 
     lists: Annotated[
         tuple[str, ...] | None,
-        Help(
-            "names of the built-in lists model-risk, tripod-ai and eu-ai-act, or your own `.toml` files; "
-            "`[]` for none; unless given, model-risk and the lists that the other keys name"
-        ),
+        Help("the same as `checklists` in `[report]`; without both, the lists that these keys name"),
     ] = None
     names: Annotated[
         dict[str, str], Help("a table: the heading of a list, for example the name of your regulator")
@@ -221,13 +232,13 @@ class ChecklistTable:
         dict[str, str], Help('a table: "list:item" and the reason why the item does not apply')
     ] = field(default_factory=dict)
 
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The lists of the report: those given or, if the key is absent, model-risk and those named."""
-        if self.lists is not None:
-            return self.lists
+    def choose(self, checklists: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the lists of a report: those of `[report]`, else those of this table, else those named."""
+        given = self.lists if checklists is None else checklists
+        if given is not None:
+            return tuple(dict.fromkeys(given))
         named = {*self.names, *(item.rpartition(":")[0] for item in self.not_applicable)}
-        return tuple(name for name in CHECKLISTS if name == DEFAULT_CHECKLIST or name in named)
+        return tuple(name for name in list_checklist_names() if name in named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +313,11 @@ class Configuration:
         if isinstance(reference := settings.get("reference"), str):
             settings["reference"] = str(Path(self.folder, reference))
         return settings
+
+    @property
+    def chosen_checklists(self) -> tuple[str, ...]:
+        """The names of the checklists of the report."""
+        return self.checklist.choose(self.report.checklists)
 
     @property
     def arguments(self) -> Arguments:

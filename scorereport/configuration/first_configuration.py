@@ -86,6 +86,8 @@ _EXAMPLES: dict[str, tuple[type, dict[str, object]]] = {
         {
             "limitations": "What a reader must know about the data and the model.",
             "conclusion": "The conclusion of the author.",
+            "data_quality": "How the quality of the data was checked, and what was found.",
+            "overrides": "How often people overrode the forecasts, why, and with which effect.",
         },
     ),
 }

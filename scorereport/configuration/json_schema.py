@@ -43,7 +43,8 @@ def configuration_schema() -> dict[str, Any]:
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
     kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(list_section_names())}
-    kinds["ChecklistTable"]["properties"]["lists"] = {"type": "array", "items": {"type": "string"}}
+    names = {"type": "array", "items": {"type": "string"}}
+    kinds["ChecklistTable"]["properties"]["lists"] = kinds["ReportTable"]["properties"]["checklists"] = names
     kinds["EvaluationTable"] = describe_keys()
     described["properties"]["evaluation"] = {"$ref": "#/$defs/EvaluationTable"}
     for table, keys in _OPTIONS.items():

@@ -39,7 +39,9 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
 def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
     """Return the context of the templates of a report, with figures that are not drawn yet."""
     included = [section for section in list_sections() if _is_included(section, report)]
-    values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": []}
+    values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": [], "further": {}}
+    absent = _list_absent(report, values)
+    values["further"] = {s.name: s.title for s in absent if s.name not in report.configuration.report.omit}
     sections = _number_sections(_describe_sections(included, report, values))
     has_more = _leave_out_parts(included, sections, report)
     leave_out_repeats(sections, report.evaluation.kind)
@@ -50,7 +52,7 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
         "created": report.provenance.time,
         "cover": _describe_cover(report),
         "verdict": describe_overall_verdict(report),
-        "extent": _describe_extent(report, values, has_more=has_more),
+        "extent": _describe_extent(report, absent, has_more=has_more),
         "contents": [{name: section[name] for name in ("id", "number", "title")} for section in sections],
         "sections": sections,
         "labels": labels,
@@ -146,14 +148,18 @@ def _place_findings(sections: Sequence[dict[str, Any]], profile: str) -> None:
             section["further_findings"] = [] if profile == Profile.SUMMARY else further
 
 
-def _describe_extent(report: Report, values: Mapping[str, Any], *, has_more: bool) -> list[str]:
-    """State the profile of the report, which sections the full report adds, and which are omitted."""
-    table = report.configuration.report
-    absent = [
+def _list_absent(report: Report, values: Mapping[str, Any]) -> list[Section]:
+    """Return the sections with content that the profile does not have, or that are omitted."""
+    return [
         section
         for section in list_sections()
         if not _is_included(section, report) and _describe(section, report, values) is not None
     ]
+
+
+def _describe_extent(report: Report, absent: Sequence[Section], *, has_more: bool) -> list[str]:
+    """State the profile of the report, which sections the full report adds, and which are omitted."""
+    table = report.configuration.report
     omitted = [section for section in absent if section.name in table.omit]
     others = [section for section in absent if section not in omitted]
     sentences = [f"This is the {table.profile} report."]

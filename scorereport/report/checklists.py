@@ -8,32 +8,35 @@ an item without sections gives the reason why a report on predictions cannot ans
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scorereport._utils.files import find_package_folder
 from scorereport._utils.formatting import join_words
 from scorereport._utils.rules import show_value
-from scorereport.configuration import CHECKLISTS, Configuration
+from scorereport.configuration import Configuration
 from scorereport.configuration.audit_tables import STRICT
+from scorereport.configuration.checklist_names import ENDING, find_checklist_folder
 from scorereport.configuration.configuration_tables import FIXED_SECTIONS
 from scorereport.configuration.limits_table import LimitsTable
 from scorereport.configuration.messages import join_key, known_keys, raise_problems, suggest
+from scorereport.configuration.section_choice import find_unknown_checklists
 from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError
 from scorereport.results.registered_functions import list_section_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 #: Evidence that sections may lack, with the reason that is shown.
 EVIDENCE = {
     "intervals": "the report has no intervals or tests",
     "verification": "no other implementation has verified the numbers",
+    "grades": "the data have no column of rating grades",
 }
 
 
@@ -42,19 +45,25 @@ class ItemStatus(StrEnum):
 
     COVERED = "covered"
     INCOMPLETE = "incomplete"
+    IN_FULL_REPORT = "in the full report"
     NOT_APPLICABLE = "not applicable"
     NOT_COVERED = "not covered by this report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistItem:
-    """A requirement, the sections and keys that answer it, and the reason if a report cannot."""
+    """A requirement, the sections and keys that answer it, and the reason if a report cannot.
 
+    An item is complete without the sections in `also`; they are named if the report has them.
+    """
+
+    OPTIONAL: ClassVar = ("also",)
     __pydantic_config__: ClassVar = STRICT
 
     number: str
     text: str
     sections: tuple[str, ...] = ()
+    also: tuple[str, ...] | None = None
     needs: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     reason: str = ""
@@ -74,12 +83,17 @@ class Checklist:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistLine:
-    """An item with its status in this report; `sections` are those that the report has."""
+    """An item with its status in this report.
+
+    Of the sections that answer it, the report has `sections`, only the full report has `further_sections`,
+    and no report of these results has `missing_sections`.
+    """
 
     number: str
     text: str
     status: ItemStatus
     sections: tuple[str, ...] = ()
+    further_sections: tuple[str, ...] = ()
     missing_sections: tuple[str, ...] = ()
     missing_keys: tuple[str, ...] = ()
     reason: str = ""
@@ -87,9 +101,11 @@ class ChecklistLine:
 
 def read_checklists(configuration: Configuration) -> tuple[Checklist, ...]:
     """Return all checklists of a configuration; items that it declares not applicable must exist."""
-    lists = tuple(_read_checklist(name, configuration) for name in configuration.checklist.chosen)
+    lists = tuple(_read_checklist(name, configuration) for name in configuration.chosen_checklists)
     known = {f"{listed.name}:{item.number}" for listed in lists for item in listed.items}
-    unknown = [key for key in configuration.checklist.not_applicable if key not in known]
+    names = {listed.name for listed in lists}
+    exceptions = configuration.checklist.not_applicable
+    unknown = [key for key in exceptions if key not in known and key.rpartition(":")[0] in names]
     raise_problems(
         configuration.name,
         [
@@ -106,14 +122,21 @@ def fill_checklist(
     configuration: Configuration,
     present_sections: Collection[str],
     evidence: Collection[str] = tuple(EVIDENCE),
+    further_sections: Collection[str] = (),
 ) -> tuple[ChecklistLine, ...]:
-    """Return the status of each item in a report with these sections and this evidence."""
-    present = {*present_sections, *FIXED_SECTIONS}
+    """Return the status of each item in a report with these sections and this evidence.
+
+    Further sections are those that only the full report has.
+    """
+    content = _ReportContent(
+        configuration=configuration,
+        sections={*present_sections, *FIXED_SECTIONS},
+        further=further_sections,
+        evidence=evidence,
+    )
     exceptions = configuration.checklist.not_applicable
     return tuple(
-        _fill_item(
-            item, configuration, present, evidence, exceptions.get(f"{checklist.name}:{item.number}", "")
-        )
+        _fill_item(item, content, exceptions.get(f"{checklist.name}:{item.number}", ""))
         for item in checklist.items
     )
 
@@ -135,33 +158,29 @@ def parse_checklist(text: str, name: str) -> Checklist:
     return checklist
 
 
-def list_package_checklists() -> tuple[str, ...]:
-    """Return the names of the checklists of the package: those that are documented, then others."""
-    names = {path.stem for path in _find_folder().glob("*.toml")}
-    return (*CHECKLISTS, *sorted(names.difference(CHECKLISTS)))
-
-
-def _find_folder() -> Path:
-    return find_package_folder("templates") / "checklists"
+def read_package_checklist(name: str) -> Checklist:
+    """Return a checklist of the package by its name."""
+    return _read_file(find_checklist_folder() / f"{name}{ENDING}", name)
 
 
 def _read_checklist(name: str, configuration: Configuration) -> Checklist:
-    is_own, known = name.endswith(".toml"), list_package_checklists()
-    if not is_own and name not in known:
-        raise UsageError(
-            f"{configuration.name}: `checklist.lists` names a list that is not known: {name!r}; "
-            f"{suggest(name, known) or 'lists are ' + ', '.join(known) + ', or .toml files.'}"
-        )
-    folder = Path(configuration.folder) if is_own else _find_folder()
-    path = folder / (name if is_own else f"{name}.toml")
+    key = "checklist.lists" if configuration.report.checklists is None else "report.checklists"
+    for problem in find_unknown_checklists([name], key):
+        raise UsageError(f"{configuration.name}: {problem}")
+    if not name.endswith(ENDING):
+        return read_package_checklist(name)
+    path = Path(configuration.folder) / name
     try:
-        content = path.read_bytes()
+        return _read_file(path, name)
     except OSError as error:
         raise UsageError(
-            f"{configuration.name}: `checklist.lists` names a file that cannot be read: {str(path)!r} "
+            f"{configuration.name}: `{key}` names a file that cannot be read: {str(path)!r} "
             f"({error.strerror})."
         ) from error
-    return parse_checklist(decode_text(content, name), name)
+
+
+def _read_file(path: Path, name: str) -> Checklist:
+    return parse_checklist(decode_text(path.read_bytes(), name), name)
 
 
 def _describe_error(error: Mapping[str, Any]) -> str:
@@ -197,10 +216,11 @@ def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
 def _find_unknown_names(key: str, item: ChecklistItem) -> Iterator[str]:
     """Yield a sentence for each section, evidence and key that does not exist."""
     sections = (*FIXED_SECTIONS, *list_section_names())
-    for section in item.sections:
-        if section not in sections:
-            known = suggest(section, sections) or f"sections are {', '.join(sections)}."
-            yield f"`{key}.sections` names a section that does not exist: {section!r}; {known}"
+    for name, named in (("sections", item.sections), ("also", item.also or ())):
+        for section in named:
+            if section not in sections:
+                known = suggest(section, sections) or f"sections are {', '.join(sections)}."
+                yield f"`{key}.{name}` names a section that does not exist: {section!r}; {known}"
     for name in item.evidence:
         if name not in EVIDENCE:
             yield f"`{key}.evidence` must be one of {join_words(EVIDENCE)}; got {name!r}."
@@ -214,27 +234,33 @@ def _is_key(need: str) -> bool:
     return need == "limits" or (table in known_keys(()) and name in known_keys((table,)))
 
 
-def _fill_item(
-    item: ChecklistItem,
-    configuration: Configuration,
-    present: Collection[str],
-    evidence: Collection[str],
-    exception: str,
-) -> ChecklistLine:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReportContent:
+    """What a report has that can answer an item."""
+
+    configuration: Configuration
+    sections: Collection[str]
+    further: Collection[str]
+    evidence: Collection[str]
+
+
+def _fill_item(item: ChecklistItem, content: _ReportContent, exception: str) -> ChecklistLine:
     line = partial(ChecklistLine, number=item.number, text=item.text)
     if exception:
         return line(status=ItemStatus.NOT_APPLICABLE, reason=exception)
-    sections = tuple(section for section in item.sections if section in present)
-    if item.reason and not sections:
+    sections = tuple(name for name in item.sections if name in content.sections)
+    further = tuple(name for name in item.sections if name in content.further and name not in sections)
+    if item.reason and not (sections or further):
         return line(status=ItemStatus.NOT_COVERED, reason=item.reason)
-    missing_sections = tuple(section for section in item.sections if section not in present)
-    missing_keys = tuple(need for need in item.needs if not _is_filled(configuration.find(need)))
-    missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in evidence]
+    added = tuple(name for name in item.also or () if name in content.sections)
+    line = partial(line, sections=(*sections, *added), further_sections=further)
+    missing_sections = tuple(name for name in item.sections if name not in {*sections, *further})
+    missing_keys = tuple(need for need in item.needs if not _is_filled(content.configuration.find(need)))
+    missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in content.evidence]
     if not (missing_sections or missing_keys or missing_evidence):
-        return line(status=ItemStatus.COVERED, sections=sections)
+        return line(status=ItemStatus.IN_FULL_REPORT if further else ItemStatus.COVERED)
     return line(
         status=ItemStatus.INCOMPLETE,
-        sections=sections,
         missing_sections=missing_sections,
         missing_keys=missing_keys,
         reason="; ".join([*_describe_missing(missing_sections, missing_keys), *missing_evidence]),

@@ -82,7 +82,7 @@ def select_checkpoint(
 _STUDY_NAME = "validation-report"
 
 
-def write_report(
+def write_report(  # noqa: PLR0913  # each argument is a choice of the caller
     evaluation: Evaluation,
     path: str | Path,
     *,
@@ -91,6 +91,7 @@ def write_report(
     config: ConfigurationSource | None = None,
     profile: str | None = None,
     omit: str | Sequence[str] | None = None,
+    checklists: str | Sequence[str] | None = None,
     templates: str | Path | None = None,
     date: str | None = None,
     sign: str | Path | None = None,
@@ -110,6 +111,8 @@ def write_report(
     profile : how much a .pdf or .html contains: "summary", "standard" or "full"; by default that of the
         configuration, or else "standard"
     omit : names of sections to leave out of a .pdf or .html; by default those of the configuration
+    checklists : names of checklists, such as "tripod-ai", or .toml files, for the annex of a .pdf or .html;
+        by default those of the configuration
     templates : a folder with templates that replace those of the package with the same name
     date : the date of the report, by default now; the same date gives the same bytes
     sign, password : a PKCS#12 file (.p12) with which to sign a PDF, and its password
@@ -125,7 +128,7 @@ def write_report(
     if certificate is not None:
         check_result(certificate, "certificate", Certificate, "sr.certify")
     target = check_name(path)
-    sections = check_section_choice(profile, omit)
+    sections = check_section_choice(profile, omit, checklists=checklists)
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
     configuration = as_configuration(config)
     folder = find_templates(configuration, templates)

@@ -73,8 +73,15 @@ class Report:
     def with_sections(self, choice: SectionChoice) -> Report:
         """Return the report with other sections; its document, which has all results, stays the same."""
         chosen, table = replace(self), choice.replace_in(self.configuration.report)
-        vars(chosen)["configuration"] = replace(self.configuration, report=table)
+        configuration = vars(chosen)["configuration"] = replace(self.configuration, report=table)
+        if choice.checklists is not None:  # files named by an option are relative to the current folder
+            vars(chosen)["shown_checklists"] = read_checklists(replace(configuration, folder=""))
         return chosen
+
+    @cached_property
+    def shown_checklists(self) -> tuple[Checklist, ...]:
+        """The checklists of the pages: those of the document, unless options name others."""
+        return self.checklists
 
     @property
     def section_options(self) -> str:
@@ -126,7 +133,7 @@ def build_report(
         configuration_source=_configuration_source(configuration),
         results_sha256=evaluation.sha256,
         judgements=judge(evaluation, configuration.limits),
-        checklists=read_checklists(configuration) if configuration.text else (),
+        checklists=read_checklists(configuration),
         overridden=tuple(sorted(configured.intersection(overridden))),
         selection=selection,
         trend=trend,

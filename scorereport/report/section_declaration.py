@@ -31,7 +31,8 @@ class Section:
     shows, or None if there is nothing to show. For several classes, `describe_classes` replaces it if it is
     given, and has a template of its own, `class-NAME.html`. `profile` is the shortest report that contains
     the section. A describer takes the report, and the values that `needs` names as keywords:
-    `templates_sha256` (of all templates) or `present` (names of sections before). Parts whose keys match
+    `templates_sha256` (of all templates), `present` (names of sections before) or `further` (titles of
+    sections that only the full report has, by name). Parts whose keys match
     `full_parts` are in the full report only: figures that show the results of others in another way.
     """
 

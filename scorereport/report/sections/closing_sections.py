@@ -1,24 +1,20 @@
-"""The closing sections: certificate, conclusion, limitations, provenance, sign-off, annex of checklists."""
+"""The closing sections: certificate, conclusion, limitations, provenance, sign-off."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.documentation import DocumentationPage, cite_page
 from scorereport._utils.formatting import format_time
-from scorereport.report.checklists import fill_checklist
 from scorereport.report.document_context import describe_certificate
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from scorereport.history.trend.drift_records import Trend
     from scorereport.reference.reference_documents import Certificate
-    from scorereport.report.checklists import Checklist, ChecklistLine
     from scorereport.report.provenance import Provenance, Revision
     from scorereport.report.report_record import Report
     from scorereport.results.settings import EvaluationSettings
@@ -169,66 +165,6 @@ def describe_sign_off_section(report: Report) -> SectionContent:
     return SectionContent(content={"rows": rows})
 
 
-def describe_checklists_section(report: Report, present: Sequence[str]) -> SectionContent | None:
-    """Describe all checklists, each item with the sections that answer it; None if there are none."""
-    if not report.checklists:
-        return None
-    names, evidence = report.configuration.checklist.names, _find_evidence(report)
-    checklists = report.checklists
-    if report.evaluation.kind != "binary":
-        checklists = tuple(map(_move_decisions, checklists))
-    return SectionContent(
-        content={
-            "glossary": cite_page(DocumentationPage.GLOSSARY),
-            "lists": [
-                {
-                    "title": names.get(checklist.name, checklist.title),
-                    "source": checklist.source,
-                    "lines": [
-                        _describe_line(_explain(line, report.evaluation.settings.engine))
-                        for line in fill_checklist(checklist, report.configuration, present, evidence)
-                    ],
-                }
-                for checklist in checklists
-            ],
-        },
-    )
-
-
-def _explain(line: ChecklistLine, engine: str) -> ChecklistLine:
-    """Add the reason why there is no recalibration, if the engine could not try it."""
-    if engine == "memory" or "recalibration" not in line.missing_sections:
-        return line
-    return replace(line, reason=f"{line.reason}; recalibration can be tried only on rows in memory")
-
-
-def _move_decisions(checklist: Checklist) -> Checklist:
-    """Refer decisions to the section on performance, which has their costs with K classes."""
-    items = [
-        replace(item, sections=tuple("performance" if name == "decision" else name for name in item.sections))
-        for item in checklist.items
-    ]
-    return replace(checklist, items=tuple(items))
-
-
-def _find_evidence(report: Report) -> list[str]:
-    """Return the kinds of evidence that the report contains: intervals, verification."""
-    certificate = report.certificate
-    has_intervals = report.evaluation.settings.infers
-    is_verified = certificate is not None and certificate.verdict != "not certified"
-    return ["intervals"] * has_intervals + ["verification"] * is_verified
-
-
-def _describe_line(line: ChecklistLine) -> dict[str, Any]:
-    return {
-        "number": line.number,
-        "text": line.text,
-        "status": line.status,
-        "sections": list(line.sections),
-        "reason": line.reason,
-    }
-
-
 _BY_VIEWS = (
     "The comparison covers binary views: each class against the rest and, if classes are ordered, the "
     "classes up to each threshold; together these views make up the scores of all classes."
@@ -313,13 +249,4 @@ SIGN_OFF = Section(
     order=210,
     describe=describe_sign_off_section,
     profile=Profile.SUMMARY,
-)
-
-
-CHECKLIST = Section(
-    name="checklist",
-    title="Annex: checklists",
-    order=220,
-    describe=describe_checklists_section,
-    needs=("present",),
 )

@@ -72,6 +72,7 @@ def describe_class_data_section(report: Report) -> SectionContent | None:
         ),
         content={
             "facts": label_facts(facts),
+            "quality": split_paragraphs(report.configuration.texts.data_quality),
             "nothing_dropped": not data.row_flow.dropped,
             "absent": [count.label for count in classes.counts if count.weight == 0],
             "rescaled": [_describe_rescaled(item, data.row_flow.kept) for item in classes.rescaled],
@@ -125,7 +126,11 @@ def describe_data_section(report: Report) -> SectionContent:
                 caption=f"Distribution of the forecasts, separately for events and non-events ({rule}).",
             ),
         ),
-        content={"facts": label_facts(facts), "nothing_dropped": not data.row_flow.dropped},
+        content={
+            "facts": label_facts(facts),
+            "quality": split_paragraphs(report.configuration.texts.data_quality),
+            "nothing_dropped": not data.row_flow.dropped,
+        },
     )
 
 
@@ -162,6 +167,7 @@ def describe_model_section(report: Report) -> SectionContent | None:
         "Users": stated.users,
         "Not to be used for": stated.out_of_scope,
         "How the predictions were made": stated.predictions,
+        "Overrides of forecasts": report.configuration.texts.overrides,
     }
     uses = [{"label": label, "paragraphs": split_paragraphs(text)} for label, text in texts.items() if text]
     described = _description_table(report)
