@@ -28,7 +28,7 @@ from scorereport.evaluation.reference_sample import (
 )
 from scorereport.inference.kolmogorov_smirnov import estimate_ks, ks_statistic
 from scorereport.inference.population_stability import count_in_bins, find_bin_ends, stability_index
-from scorereport.report.tables.data_tables import stability_table
+from scorereport.report.tables.sample_change_tables import stability_table
 from scorereport.results.settings import EvaluationSettings
 
 # The Kolmogorov-Smirnov statistic

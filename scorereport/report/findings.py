@@ -35,6 +35,7 @@ from scorereport.report.finding_records import (
     sort_findings,
 )
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
+from scorereport.report.reference_findings import find_reference_changes
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
@@ -68,7 +69,7 @@ _SECTIONS = {
     MeasurePart.UNCERTAINTY: "decomposition",
     MeasurePart.SEPARATION: "discrimination",
     MeasurePart.DECISION: "decision",
-    MeasurePart.STABILITY: "data",
+    MeasurePart.STABILITY: "reference",
     MeasurePart.SAMPLE: "data",
     MeasurePart.SCALE: "scale",
     MeasurePart.RETENTION: "retention",
@@ -120,6 +121,7 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
     yield from _find_recalibration(evaluation, inverted)
+    yield from find_reference_changes(evaluation)
 
 
 def _find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
