@@ -21,13 +21,14 @@ from scorereport.data.reader import read_predictions
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.engines.engine_choice import open_engine
 from scorereport.evaluation.reference_sample import (
+    ReferenceColumns,
     compare_engine_with_reference,
     compare_with_reference,
     read_reference,
 )
 from scorereport.inference.kolmogorov_smirnov import estimate_ks, ks_statistic
 from scorereport.inference.population_stability import count_in_bins, find_bin_ends, stability_index
-from scorereport.report.tables.data_tables import stability_table
+from scorereport.report.tables.sample_change_tables import stability_table
 from scorereport.results.settings import EvaluationSettings
 
 # The Kolmogorov-Smirnov statistic
@@ -80,6 +81,10 @@ def test_perfect_separation_leaves_room_below():
 # The stability index
 
 
+def read_sample(reference, models, **others):
+    return read_reference(reference, ReferenceColumns(models=tuple(models), **others))
+
+
 def test_the_index_of_two_rows_of_counts():
     now, before = np.array([10.0, 30.0]), np.array([20.0, 20.0])
     expected = (0.25 - 0.5) * math.log(0.5) + (0.75 - 0.5) * math.log(1.5)
@@ -116,7 +121,7 @@ def reference():
 
 
 def test_the_same_forecasts_are_stable_and_shifted_ones_are_not(reference):
-    found = read_reference(reference, ["m"])
+    found = read_sample(reference, ["m"])
     (same,) = compare_with_reference(make_predictions(1000, seed=2)[1], found)
     assert (same.index.value, same.index.lower) == (0, 0)
     (shifted,) = compare_with_reference(make_predictions(shift=1.0)[1], found)
@@ -130,8 +135,8 @@ def test_the_same_forecasts_are_stable_and_shifted_ones_are_not(reference):
 def test_frequency_weights_count_as_repeated_rows(reference):
     frame, weighted = make_predictions(weight="w", weight_kind="frequency")
     repeated = frame.loc[frame.index.repeat(frame.w)]
-    found = read_reference(reference, ["m"], weight="w", weight_kind="frequency")
-    plain = read_reference(reference.loc[reference.index.repeat(reference.w)], ["m"])
+    found = read_sample(reference, ["m"], weight="w", weight_kind="frequency")
+    plain = read_sample(reference.loc[reference.index.repeat(reference.w)], ["m"])
     (one,), (other,) = (
         compare_with_reference(weighted, found),
         compare_with_reference(read_predictions(repeated, outcome="y", forecasts=["m"]), plain),
@@ -142,12 +147,12 @@ def test_frequency_weights_count_as_repeated_rows(reference):
 
 
 def test_sampling_weights_and_clusters_widen_the_interval(reference):
-    found = read_reference(reference, ["m"])
+    found = read_sample(reference, ["m"])
     (plain,) = compare_with_reference(make_predictions(shift=0.5)[1], found)
     (clustered,) = compare_with_reference(make_predictions(shift=0.5, cluster="c")[1], found)
     assert clustered.index.value == pytest.approx(plain.index.value, rel=1e-12)
     assert clustered.index.standard_error > plain.index.standard_error
-    sampled = read_reference(reference, ["m"], weight="w")
+    sampled = read_sample(reference, ["m"], weight="w")
     assert sampled.size < 1000
     assert sampled.weight.sum() == reference.w.sum()
 
@@ -158,20 +163,20 @@ def test_a_reference_is_read_from_anything(kind, reference, tmp_path):
         kind
     ]
     reference.to_parquet(tmp_path / "r.parquet")
-    assert read_reference(source, ["m"]).forecasts["m"].tolist() == reference.m.tolist()
+    assert read_sample(source, ["m"]).forecasts["m"].tolist() == reference.m.tolist()
 
 
 def test_a_reference_that_does_not_fit_is_refused(reference):
     with pytest.raises(UsageError, match=r"forecasts and weights; 'm' is missing\.$"):
-        read_reference({"other": [0.1]}, ["m"])
+        read_sample({"other": [0.1]}, ["m"])
     with pytest.raises(DataError, match="has no column `b`"):
-        read_reference(reference, ["b"])
+        read_sample(reference, ["b"])
     with pytest.raises(DataError, match=r"`m` must lie in \[0, 1\]"):
-        read_reference(reference.assign(m=2.0), ["m"])
+        read_sample(reference.assign(m=2.0), ["m"])
     with pytest.raises(DataError, match=r"^`m` is missing in 1 row of the reference"):
-        read_reference(pd.DataFrame({"m": [0.1, np.nan]}), ["m"])
+        read_sample(pd.DataFrame({"m": [0.1, np.nan]}), ["m"])
     with pytest.raises(DataError, match="same number of rows"):
-        read_reference({"m": [0.1], "b": [0.1, 0.2]}, ["m", "b"])
+        read_sample({"m": [0.1], "b": [0.1, 0.2]}, ["m", "b"])
     classes = read_predictions(
         pd.DataFrame({"y": ["a", "b"], "m_a": [0.5, 0.5], "m_b": [0.5, 0.5]}),
         outcome="y",
@@ -179,7 +184,7 @@ def test_a_reference_that_does_not_fit_is_refused(reference):
         classes=["a", "b"],
     )
     with pytest.raises(UsageError, match="for binary models"):
-        compare_with_reference(classes, read_reference(reference, ["m"]))
+        compare_with_reference(classes, read_sample(reference, ["m"]))
 
 
 @pytest.mark.parametrize("grades", [False, True])
@@ -188,7 +193,7 @@ def test_an_engine_counts_as_memory_does(reference, grades):
     if grades:
         frame["m"], reference = frame.m.round(1), reference.assign(m=reference.m.round(1))
         predictions = read_predictions(frame, outcome="y", forecasts=["m"])
-    found = read_reference(reference, ["m"])
+    found = read_sample(reference, ["m"])
     (expected,) = compare_with_reference(predictions, found)
     settings = EvaluationSettings(engine="duckdb", resamples=0)
     work = {"memory_limit": None, "temporary_folder": None}
@@ -202,7 +207,7 @@ def test_an_engine_counts_as_memory_does(reference, grades):
 def evaluated(reference):
     frame, predictions = make_predictions(shift=1.0)
     evaluation = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0, reference=reference)
-    (expected,) = compare_with_reference(predictions, read_reference(reference, ["m"]))
+    (expected,) = compare_with_reference(predictions, read_sample(reference, ["m"]))
     assert evaluation.stability[0].index == expected.index
     return evaluation
 

@@ -11,7 +11,12 @@ from scorereport.configuration.section_choice import find_broken_choice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.configuration.configuration_tables import ChecklistTable, Tables
+    from scorereport.configuration.configuration_tables import (
+        ChecklistTable,
+        DataTable,
+        EvaluationTable,
+        Tables,
+    )
 
 
 def find_broken_rules(tables: Tables) -> Iterator[str]:
@@ -24,6 +29,16 @@ def find_broken_rules(tables: Tables) -> Iterator[str]:
         person = getattr(tables.people, role)
         if person is not None and not person.name.strip():
             yield f"`people.{role}` must have a name; got an empty one. Leave the key out if it is not known."
+
+
+def find_two_references(data: DataTable, evaluation: EvaluationTable) -> Iterator[str]:
+    """A sentence if the two keys of a reference sample name different files."""
+    other = evaluation.given.get("reference")
+    if data.reference and other is not None and other != data.reference:
+        yield (
+            f"`data.reference` is {data.reference!r} and `evaluation.reference` is {other!r}: there is one "
+            "reference sample. Name it in `data.reference` only."
+        )
 
 
 def _check_checklists(given: tuple[str, ...] | None, table: ChecklistTable) -> Iterator[str]:

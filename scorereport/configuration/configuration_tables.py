@@ -99,6 +99,14 @@ class DataTable:
     eligibility: Annotated[str, Help("which cases were included and which were not")] = ""
     outcome: Annotated[str, Help("what counts as the event")] = ""
     horizon: Annotated[str, Help("within which time the event counts")] = ""
+    reference: Annotated[
+        str,
+        Help(
+            "binary models: the file of a [reference sample](glossary.md#reference-sample), such as that of "
+            "the development, relative to the configuration; with the same columns of forecasts and weights, "
+            "and, if it has them, of outcomes, groups and clusters"
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +153,10 @@ class EvaluationTable:
     def work(self) -> Arguments:
         """The settings about the computation that are set."""
         return self._select(WORK_SETTINGS)
+
+    def add_reference(self, path: str) -> EvaluationTable:
+        """The table with the reference sample that `[data]` names, if it names one."""
+        return EvaluationTable(given={**self.given, "reference": path}) if path else self
 
     def _select(self, names: Collection[str]) -> Arguments:
         return cast("Arguments", {name: value for name, value in self.given.items() if name in names})

@@ -174,7 +174,7 @@ _WITHOUT = {
         "must be frequencies), or remove the limit."
     ),
     Requirement.REFERENCE: (
-        "needs a reference sample, and the evaluation has none: name it in `evaluation.reference`, or remove "
+        "needs a reference sample, and the evaluation has none: name it in `data.reference`, or remove "
         "the limit."
     ),
     Requirement.MEMORY: (
@@ -233,7 +233,9 @@ def _find_other_settings(
 ) -> Iterator[str]:
     table = configuration.evaluation
     if "reference" in table.given and evaluation.stability is None and "reference" not in overridden:
-        yield _describe_other("reference", table.given["reference"], "without a reference sample")
+        where = "data" if configuration.data.reference else "evaluation"
+        made = "without a reference sample"
+        yield _describe_other("reference", table.given["reference"], made, table=where)
     for name, value in configuration.settings.items():
         if name in ("thresholds", "scale") and name not in table.settings:  # of limits; checked one by one
             continue
@@ -256,9 +258,9 @@ def _find_setting(evaluation: Evaluation, name: str, unknown: object) -> object:
     return _has_scale(evaluation) if name == "scale" else getattr(evaluation.settings, name, unknown)
 
 
-def _describe_other(key: str, value: object, made: str) -> str:
+def _describe_other(key: str, value: object, made: str, *, table: str = "evaluation") -> str:
     return (
-        f"`evaluation.{key}` is {value!r}, and the evaluation was made {made}: "
+        f"`{table}.{key}` is {value!r}, and the evaluation was made {made}: "
         "evaluate again with this configuration, or change the key."
     )
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport.configuration.configuration_rules import find_broken_rules
+from scorereport.configuration.configuration_rules import find_broken_rules, find_two_references
 from scorereport.configuration.configuration_tables import Configuration, EvaluationTable, Tables
 from scorereport.configuration.evaluation_keys import read_evaluation
 from scorereport.configuration.limit_names import SHORTHANDS
@@ -159,9 +159,9 @@ def _check_tables(raw: dict[str, Any], name: str) -> tuple[Tables, EvaluationTab
         problems += describe_errors(error.errors())
         raise_problems(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
         raise
-    problems += find_broken_rules(tables)
+    problems += [*find_broken_rules(tables), *find_two_references(tables.data, evaluation)]
     raise_problems(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
-    return tables, evaluation
+    return tables, evaluation.add_reference(tables.data.reference)
 
 
 @cache

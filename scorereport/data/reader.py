@@ -244,7 +244,7 @@ def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[Int
     is_kept = np.ones(n, dtype=bool)
     dropped, missing = [], []
     for name, values in columns.items():
-        lacks = _is_missing(values)
+        lacks = find_missing(values)
         if lacks.any() and not drop:
             hint = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
             refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", hint)
@@ -259,7 +259,8 @@ def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[Int
     return kept, RowFlow(read=n, kept=len(kept), dropped=tuple(dropped), missing=counts)
 
 
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values of a column are missing."""
     if values.dtype == object:
         return np.array([value is None for value in values.tolist()])
     return np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)

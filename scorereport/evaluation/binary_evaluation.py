@@ -104,8 +104,15 @@ def _score_rows(
     fits = PanelFits(panel)
     if settings is None:
         return describe_sample(len(rows), next(iter(fits.values()))), ()
+    return score_panel(len(rows), panel, fits, settings)
+
+
+def score_panel(
+    rows: int, panel: ForecastPanel, fits: Mapping[str, Corp], settings: EvaluationSettings
+) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
+    """Score the models of a panel; with resamples, all numbers have intervals."""
     measures = choose_measures(settings)
-    sample, models = _score_models(len(rows), fits, measures)
+    sample, models = _score_models(rows, fits, measures)
     if settings.infers:
         inferred = infer_sample(panel, fits, sample, models, measures, settings)
         sample, models = inferred.sample, inferred.models

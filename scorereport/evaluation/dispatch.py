@@ -32,9 +32,12 @@ from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engin
 from scorereport.evaluation.engines.scans import tally_forecasts
 from scorereport.evaluation.evaluated_parts import assemble_evaluation
 from scorereport.evaluation.prediction_panels import share_rows
+from scorereport.evaluation.reference_comparison import compare_in_memory, compare_with_engine
 from scorereport.evaluation.reference_sample import (
+    ReferenceColumns,
     compare_engine_with_reference,
     compare_with_reference,
+    name_reference_columns,
     read_reference,
 )
 from scorereport.evaluation.setting_checks import check_engine_support, check_temporary_folder
@@ -188,20 +191,20 @@ def _read_reference(
     arguments: Arguments, predictions: Predictions | ClassPredictions | None = None
 ) -> ReferenceSample | None:
     """The reference sample, read before the evaluation so that an error in it is found at once."""
-    models, weight = list(arguments.get("forecasts", ())), arguments.get("weight")
-    kind = arguments.get("weight_kind", "sampling")
-    if predictions is not None:
-        models, kind = list(predictions.forecasts), predictions.weight_kind
-        weight = None if predictions.weight is None else predictions.weight_name
-    drop = arguments.get("missing") == "drop"
-    return read_reference(
-        arguments.get("reference"),
-        models,
-        weight=weight,
-        weight_kind=kind,
-        drop=drop,
+    columns = ReferenceColumns(
+        models=tuple(arguments.get("forecasts", ())),
+        weight=arguments.get("weight"),
+        weight_kind=arguments.get("weight_kind", "sampling"),
+        drop=arguments.get("missing") == "drop",
         csv_format=CsvFormat.of(arguments),
+        outcome=arguments.get("outcome"),
+        positive=arguments.get("positive"),
+        groups=tuple(arguments.get("groups") or ()),
+        cluster=arguments.get("cluster"),
     )
+    if isinstance(predictions, Predictions):
+        columns = name_reference_columns(predictions, columns)
+    return read_reference(arguments.get("reference"), columns)
 
 
 def _find_columns(data: Any, arguments: Arguments) -> Columns:
@@ -262,9 +265,16 @@ def _evaluate_in_memory(
         else evaluate_classes(predictions, settings)
     )
     stability = compare_with_reference(predictions, sample, level=settings.level) if sample else None
-    software = _name_software()
+    reference = None
+    if sample and stability is not None and isinstance(predictions, Predictions):
+        reference = compare_in_memory(parts, predictions, sample, stability, settings)
     return assemble_evaluation(
-        parts, settings, software=software, stability=stability, predictions=predictions
+        parts,
+        settings,
+        software=_name_software(),
+        stability=stability,
+        reference=reference,
+        predictions=predictions,
     )
 
 
@@ -273,8 +283,17 @@ def _evaluate_with_engine(
 ) -> Evaluation:
     stability = compare_engine_with_reference(engine, sample, level=settings.level) if sample else None
     parts = evaluate_with_engine(engine, settings)
-    software, tallies = _name_software(engine.name), tally_forecasts(engine)
-    return assemble_evaluation(parts, settings, software=software, stability=stability, tallies=tallies)
+    reference = None
+    if sample and stability is not None:
+        reference = compare_with_engine(parts, engine, sample, stability, settings)
+    return assemble_evaluation(
+        parts,
+        settings,
+        software=_name_software(engine.name),
+        stability=stability,
+        reference=reference,
+        tallies=tally_forecasts(engine),
+    )
 
 
 def _name_software(engine: str = "memory") -> dict[str, str]:

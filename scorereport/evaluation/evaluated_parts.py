@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.panel import PanelRows
     from scorereport.inference.population_stability import Stability
+    from scorereport.results.reference_records import ReferenceComparison
     from scorereport.results.settings import EvaluationSettings
     from scorereport.results.tallies import Tallies
 
@@ -84,6 +85,7 @@ def assemble_evaluation(
     *,
     software: Mapping[str, str],
     stability: tuple[Stability, ...] | None = None,
+    reference: ReferenceComparison | None = None,
     predictions: Predictions | ClassPredictions | None = None,
     tallies: Tallies | None = None,
 ) -> Evaluation:
@@ -99,6 +101,7 @@ def assemble_evaluation(
         windows=groups.windows,
         heterogeneity=parts.heterogeneity,
         stability=stability,
+        reference=reference,
         notes=(
             *parts.notes,
             *describe_groups([*groups.by_column.items(), (parts.data.time_name, groups.windows)], settings),

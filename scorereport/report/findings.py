@@ -33,6 +33,7 @@ from scorereport.report.finding_records import (
 )
 from scorereport.report.limit_findings import find_limits
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
+from scorereport.report.reference_findings import find_reference_changes
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
@@ -82,6 +83,7 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
     yield from _find_recalibration(evaluation, inverted)
+    yield from find_reference_changes(evaluation)
 
 
 def find_best(evaluation: Evaluation) -> ModelResult | ClassModelResult:

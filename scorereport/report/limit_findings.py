@@ -33,7 +33,7 @@ _SECTIONS = {
     MeasurePart.UNCERTAINTY: "decomposition",
     MeasurePart.SEPARATION: "discrimination",
     MeasurePart.DECISION: "decision",
-    MeasurePart.STABILITY: "data",
+    MeasurePart.STABILITY: "reference",
     MeasurePart.SAMPLE: "data",
     MeasurePart.SCALE: "scale",
     MeasurePart.RETENTION: "retention",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.estimates import Difference, Estimate, HypothesisTest
     from scorereport.inference.recalibration_lines import CalibrationLine
+    from scorereport.inference.sample_changes import Change
     from scorereport.reliability.bands import Band
     from scorereport.results.class_records import ViewResult
     from scorereport.results.model_records import ModelScores
@@ -167,7 +168,7 @@ def describe_autocorrelation(test: HypothesisTest) -> str:
     return f"autocorrelation {lag} at lag 1, p {format_relation(format_p_value(test.p_value))}"
 
 
-def adjusted_p_value(test: HypothesisTest | Difference) -> float:
+def adjusted_p_value(test: HypothesisTest | Difference | Change) -> float:
     """Return the p-value that decides: adjusted for the number of models, or pairs of models, if several."""
     return test.p_value if test.p_value_holm is None else test.p_value_holm
 

@@ -21,6 +21,7 @@ from scorereport.results.model_records import (
     Heterogeneity,
     ModelResult,
 )
+from scorereport.results.reference_records import ReferenceComparison
 from scorereport.results.registered_functions import judge_limits, list_findings, render_notebook
 from scorereport.results.settings import EvaluationSettings
 from scorereport.results.summaries import describe_evaluation, summary_frame
@@ -56,7 +57,8 @@ class Evaluation(_OnData):
     """All numbers of all models with their uncertainty: overall, in comparison, by group and by period.
 
     Binary models are in `models`, models of K classes in `class_models`; `results` is whichever is filled.
-    `stability` compares forecasts with those of a reference sample; None without one.
+    `stability` compares forecasts with those of a reference sample, and `reference` adds tests and, if the
+    reference has outcomes, the changes of scores and of the event rate; both are None without one.
     """
 
     version: Literal[1] = VERSION
@@ -71,8 +73,9 @@ class Evaluation(_OnData):
     notes: tuple[str, ...] = ()
     software: dict[str, str] = field(default_factory=dict)
     stability: tuple[Stability, ...] | None = None
+    reference: ReferenceComparison | None = None
 
-    OPTIONAL: ClassVar = ("stability",)
+    OPTIONAL: ClassVar = ("stability", "reference")
 
     __repr__ = overview_repr
 

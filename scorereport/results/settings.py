@@ -203,9 +203,11 @@ class OtherSettings(TypedDict, total=False):
     reference: Annotated[
         object,
         Declared(
-            help="Binary models: a table, or the path of a file, of a reference sample such as that of the "
-            "development, with the same columns of forecasts and weights; adds the population stability "
-            "index of the forecasts.",
+            help="Binary models: a table, or the path of a file, of a "
+            "[reference sample](glossary.md#reference-sample) such as that of the development, with the same "
+            "columns of forecasts and weights; adds the population stability index of the forecasts and, if "
+            "it has the column of outcomes, compares scores and calibration. In a configuration, "
+            "`data.reference` is the same.",
             rule=TableOrPath(),
         ),
     ]

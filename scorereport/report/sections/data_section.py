@@ -29,7 +29,6 @@ from scorereport.report.tables.data_tables import (
     forecast_table,
     missing_table,
     row_flow_table,
-    stability_table,
 )
 from scorereport.report.tables.overview import describe_weights_and_clusters
 from scorereport.report.tables.table import Table, percent_interval_text
@@ -118,7 +117,6 @@ def describe_data_section(report: Report) -> SectionContent:
             rows=table_part(row_flow_table(data.row_flow)),
             missing=table_part(missing_table(data.row_flow)),
             forecasts=table_part(forecast_table(models)),
-            stability=table_part(stability_table(evaluation.stability)),
             distributions=figure_part(
                 plot_distributions,
                 describe_distributions(models),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.data.predictions import RowFlow
-    from scorereport.inference.population_stability import Stability
     from scorereport.results.class_records import ClassModelResult, ViewResult
     from scorereport.results.model_records import ClassSummary, ModelResult
 
@@ -172,35 +171,5 @@ def forecast_table(models: Sequence[ModelResult]) -> Table:
         rows=tuple(
             (m.model, *(format_number(v, decimals) for v in row), format_count(m.forecasts.n_distinct))
             for m, row in zip(models, numbers, strict=True)
-        ),
-    )
-
-
-def _name_reference(stability: Stability) -> str:
-    """The name of the file of a reference sample and the beginning of its hash; empty for a frame."""
-    if not stability.source_sha256:
-        return ""
-    return f" {stability.source} (SHA-256 {stability.source_sha256[:12]}…)"
-
-
-def stability_table(found: Sequence[Stability] | None) -> Table | None:
-    """Table of the stability index of each model against a reference sample; None without one."""
-    if not found:
-        return None
-    level = format_level(found[0].index.level)
-    return Table(
-        caption=f"Forecasts against the reference sample{_name_reference(found[0])}: population stability "
-        f"index over bins that hold equal shares of the reference, with {level} interval for the index "
-        "without the part that chance adds",
-        heads=("model", "index", "interval", "bins", "rows of the reference"),
-        rows=tuple(
-            (
-                stability.model,
-                format_number(stability.index.value, 4),
-                interval_text(stability.index, 4),
-                str(len(stability.ends) + 1),
-                format_count(stability.reference_size),
-            )
-            for stability in found
         ),
     )

@@ -19,7 +19,6 @@ from scorereport.report.tables.data_tables import (
     label_table,
     missing_table,
     row_flow_table,
-    stability_table,
 )
 from scorereport.report.tables.decision_tables import (
     cost_table,
@@ -32,6 +31,13 @@ from scorereport.report.tables.decision_tables import (
 from scorereport.report.tables.decomposition_tables import decomposition_table, view_decomposition_table
 from scorereport.report.tables.group_tables import group_table, heterogeneity_table
 from scorereport.report.tables.retention_tables import retention_table
+from scorereport.report.tables.sample_change_tables import (
+    change_table,
+    column_table,
+    component_change_table,
+    rate_table,
+    stability_table,
+)
 from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
 from scorereport.report.tables.score_tables import bounded_table, difference_table, score_table
 
@@ -222,8 +228,16 @@ def _make_forecasts(evaluation: Evaluation, _: str) -> Iterator[Table]:
         yield class_forecast_table(evaluation.class_models, evaluation.data.classes)
 
 
-def _make_stability(evaluation: Evaluation, _: str) -> Iterator[Table | None]:
-    yield stability_table(evaluation.stability)
+def _make_stability(evaluation: Evaluation, level: str) -> Iterator[Table | None]:
+    yield stability_table(evaluation.stability, evaluation.reference)
+    yield column_table(evaluation.reference, level)
+
+
+def _make_changes(evaluation: Evaluation, level: str) -> Iterator[Table | None]:
+    yield rate_table(evaluation.reference, level)
+    yield change_table(evaluation, level)
+    yield component_change_table(evaluation)
+    yield change_table(evaluation, level, is_main=False)
 
 
 _BINARY, _CLASSES = "binary models", "--classes"
@@ -360,5 +374,11 @@ CATALOGUE = (
         contents="forecasts against a reference sample",
         build=_make_stability,
         needs="--reference",
+    ),
+    CataloguedTable(
+        name="changes",
+        contents="event rate and scores against a reference sample",
+        build=_make_changes,
+        needs="--reference, with outcomes",
     ),
 )
