@@ -393,7 +393,7 @@ def test_tables_show_the_intervals(evaluation):
     from scorereport.report.tables.decision_tables import threshold_decision_table
 
     table = threshold_decision_table(evaluation.models, "95 %")
-    assert table.heads.count("interval") == 5
+    assert table.heads.count("interval") == 6
     assert "with 95 % intervals" in table.caption
     known = [(m.model, m.calibration) for m in evaluation.models]
     distances = distance_table(known, "95 %")

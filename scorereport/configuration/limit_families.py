@@ -175,6 +175,8 @@ def list_decisions() -> Iterator[LimitMeasure]:
         ("net_benefit", "net_benefit", "net benefit", higher, -inf, 1, none, both),
         ("net_benefit_gain", "net_benefit_over_treat_all", "net benefit over treating all", higher, -inf,
          inf, none, both),
+        ("interventions_avoided", "interventions_avoided", "interventions avoided per 100 cases", higher,
+         -inf, 100, none, both),
         ("regret", "regret", "regret", lower, 0, 1, none, both),
     )  # fmt: skip
     for name, measure, label, direction, low, high, exact, cases in rows:

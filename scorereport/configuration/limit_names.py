@@ -52,6 +52,7 @@ _OTHER_NAMES = {name: entry.other_names for name, entry in REGISTRY.items()} | {
     "ppv": ("positive_predictive_value",),
     "npv": ("negative_predictive_value",),
     "net_benefit_gain": ("net_benefit_over_treat_all",),
+    "interventions_avoided": ("net_intervention_avoided", "net_reduction_in_interventions"),
     "psi": ("population_stability_index", "population_stability", "stability_index"),
     "red_grades": ("share_red", "red_share", "share_of_red_grades"),
     "prevalence": ("event_rate", "base_rate", "default_rate"),

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
+
+from scorereport.curves.decision import interventions_avoided
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.kolmogorov_smirnov import estimate_ks
 from scorereport.results.class_records import ClassModelResult
@@ -295,11 +298,14 @@ def _find_row(result: AnyResult, at: Argument) -> ThresholdResult | None:
 
 
 def row_value(row: ThresholdResult, measure: str, prevalence: float) -> float:
-    """A number of a row of the threshold table; that of treating all follows from the prevalence."""
-    if measure != "net_benefit_over_treat_all":
+    """A number of a row of the threshold table; those against treating all follow from the prevalence."""
+    if measure not in ("net_benefit_over_treat_all", "interventions_avoided"):
         return float(getattr(row, measure))
     odds = row.threshold / (1 - row.threshold)
-    return row.net_benefit - (prevalence - (1 - prevalence) * odds)
+    gain = row.net_benefit - (prevalence - (1 - prevalence) * odds)
+    if measure == "net_benefit_over_treat_all":
+        return gain
+    return float(interventions_avoided(np.array(gain), np.array(row.threshold)))
 
 
 def count_events(_: ThresholdResult, cases: IndependentCases) -> CountedCases:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: Between forecasts net benefit is smooth but not linear; these points approximate it there.
 _SMOOTHING = np.linspace(0, 1, 101)
 AXES = ("linear", "quadratic", "log")
+#: Interventions avoided are given for this many cases.
+_PER_HUNDRED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,6 +65,16 @@ class DecisionCurve:
         """Net benefit of treating none: zero."""
         return np.zeros(len(self.threshold))
 
+    @property
+    def interventions_avoided(self) -> FloatArray:
+        """Net reduction in interventions per 100 cases against treating all; NaN at a threshold of 0.
+
+        References
+        ----------
+        Vickers, Elkin (2006), Med. Decis. Making 26, doi:10.1177/0272989X06295361
+        """
+        return interventions_avoided(self.net_benefit - self.treat_all, self.threshold)
+
     def position(self, axis: str = "linear") -> FloatArray:
         """Positions of the thresholds on a rescaled axis.
 
@@ -79,6 +91,17 @@ class DecisionCurve:
             return -((1 - self.threshold) ** 2) / 2
         with np.errstate(divide="ignore"):
             return self.threshold if axis == "linear" else np.log(self.threshold)
+
+
+def interventions_avoided(over_treat_all: FloatArray, threshold: FloatArray) -> FloatArray:
+    """Net reduction in interventions per 100 cases, from net benefit minus that of treating all.
+
+    >>> interventions_avoided(np.array([0.05, 0.02]), np.array([0.2, 0.5]))
+    array([20.,  2.])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_case = over_treat_all * (1 - threshold) / threshold
+    return np.where((threshold > 0) & (threshold < 1), _PER_HUNDRED * per_case, np.nan)
 
 
 @accept_fit_keyword
@@ -155,9 +178,20 @@ class ThresholdResult:
 
     `flagged` is the share of cases with a positive decision. Rates are NaN where their denominator has no
     cases. Regret is for a cost of false positives equal to the threshold; net benefit is not defined at a
-    threshold of 1. `intervals` are those of all these numbers, and of net benefit minus that of treating all;
-    empty if no level was given.
+    threshold of 1. The four counts are sums of weights. `interventions_avoided` is the net reduction in
+    interventions per 100 cases against treating all, without a change in the number of treated events; NaN
+    at thresholds of 0 and 1. `intervals` are those of shares, net benefit, regret and this reduction, and of
+    net benefit minus that of treating all; empty if no level was given. Counts and reduction are None in
+    documents of versions that did not have them.
     """
+
+    OPTIONAL: ClassVar = (
+        "true_positives",
+        "false_positives",
+        "false_negatives",
+        "true_negatives",
+        "interventions_avoided",
+    )
 
     threshold: float
     flagged: float
@@ -168,6 +202,11 @@ class ThresholdResult:
     net_benefit: float
     regret: float
     intervals: tuple[ThresholdInterval, ...] = ()
+    true_positives: float | None = None
+    false_positives: float | None = None
+    false_negatives: float | None = None
+    true_negatives: float | None = None
+    interventions_avoided: float | None = None
 
     __repr__ = short_repr
 
@@ -217,6 +256,13 @@ def threshold_table(
             "negative_predictive_value": true_negative / (true_negative + false_negative),
             "net_benefit": np.where(t < 1, true_positive - false_positive * t / (1 - t), np.nan) / total,
             "regret": (t * false_positive + (1 - t) * false_negative) / total,
+            "true_positives": true_positive,
+            "false_positives": false_positive,
+            "false_negatives": false_negative,
+            "true_negatives": true_negative,
+            "interventions_avoided": _PER_HUNDRED
+            * np.where((t > 0) & (t < 1), true_negative - false_negative * (1 - t) / t, np.nan)
+            / total,
         }
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    rows = zip(*(values.astype(np.float64).tolist() for values in columns.values()), strict=True)
     return tuple(ThresholdResult(**dict(zip(columns, row, strict=True))) for row in rows)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from scorereport._utils.progress import parts, report_stage
 from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.binary_measures import choose_measures
+from scorereport.evaluation.decision_thresholds import choose_compared_thresholds
 from scorereport.evaluation.model_scores import score_cases
 from scorereport.inference.component_tests import contrast_component
 from scorereport.inference.components import COMPONENTS
+from scorereport.inference.decision_differences import compare_decisions
 from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.dominance import compare_costs, murphy_difference
 from scorereport.inference.estimates import adjust_by_holm, rank_models
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.model_scores import SampleInference
     from scorereport.inference.component_tests import ScoredModel
+    from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.dominance import MurphyDifference
     from scorereport.inference.estimates import Difference
     from scorereport.inference.mean_errors import ErrorChoice
@@ -33,9 +36,12 @@ if TYPE_CHECKING:
 def compare_model_pairs(
     panel: ForecastPanel, inferred: SampleInference, settings: EvaluationSettings
 ) -> Comparisons:
-    """Compare every pair of models by every measure, and by its miscalibration and discrimination."""
+    """Compare every pair of models by every measure, and by its miscalibration and discrimination.
+
+    The decisions of a single model are compared with treating all and none.
+    """
     if len(panel.forecasts) < 2:
-        return Comparisons()
+        return Comparisons(decisions=_compare_decisions(panel, settings))
     report_stage(Stage.COMPARISONS)
     choice, measures = choose_errors(panel, settings.level), choose_measures(settings)
     differences = list(compare_panel(panel, [*measures, AUC], choice))
@@ -49,6 +55,17 @@ def compare_model_pairs(
         differences=tuple(differences),
         ranks=ranks,
         murphy=tuple(_compare_costs(panel, settings)),
+        decisions=_compare_decisions(panel, settings),
+    )
+
+
+def _compare_decisions(panel: ForecastPanel, settings: EvaluationSettings) -> tuple[DecisionDifference, ...]:
+    return compare_decisions(
+        panel,
+        choose_compared_thresholds(settings),
+        level=settings.level,
+        seed=settings.seed,
+        resamples=settings.resamples,
     )
 
 

@@ -12,6 +12,7 @@ from scorereport.inference.decisions import add_threshold_intervals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scorereport._utils.arrays import FloatArray
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fit_or_arrays import IsotonicFit
     from scorereport.inference.decision_tallies import DecisionTally
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _THRESHOLDS_OF_INTERVAL = 5
+#: Thresholds at which the net benefit of models is compared, closer together where thresholds are low.
+_COMPARED = (
+    *(0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.125, 0.15, 0.175, 0.2),
+    *(0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95),
+)
+_COMPARED_OF_INTERVAL = 31
 
 
 def decide_at_thresholds(
@@ -41,6 +48,20 @@ def choose_thresholds(cost_interval: Sequence[float] | None) -> tuple[float, ...
     """
     if cost_interval is None:
         return _THRESHOLDS
-    lower, upper = cost_interval
-    between = np.linspace(lower, upper, _THRESHOLDS_OF_INTERVAL)[1:-1]
+    return _space_evenly(cost_interval, _THRESHOLDS_OF_INTERVAL)
+
+
+def choose_compared_thresholds(settings: EvaluationSettings) -> FloatArray:
+    """The thresholds at which the net benefit of models is compared, with those of the settings, ascending.
+
+    They are evenly spaced over the interval of costs or, without one, those of a list over all thresholds.
+    """
+    costs = settings.cost_interval
+    chosen = _COMPARED if costs is None else _space_evenly(costs, _COMPARED_OF_INTERVAL)
+    return np.unique([*chosen, *(settings.thresholds or ())])
+
+
+def _space_evenly(interval: Sequence[float], number: int) -> tuple[float, ...]:
+    lower, upper = interval
+    between = np.linspace(lower, upper, number)[1:-1]
     return (lower, *between.round(12).tolist(), upper)  # rounded, so that 0.3 equals a forecast of 0.3

@@ -18,6 +18,11 @@ from scorereport.inference.component_tests import (
     component_intervals,
     miscalibration_test,
 )
+from scorereport.inference.decision_differences import (
+    DecisionDifference,
+    DecisionRange,
+    decision_difference,
+)
 from scorereport.inference.decisions import threshold_intervals
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import compare_models, delong_test, score_difference
@@ -52,6 +57,8 @@ __all__ = [
     "CalibrationErrors",
     "CalibrationLine",
     "ComponentEstimate",
+    "DecisionDifference",
+    "DecisionRange",
     "Difference",
     "Estimate",
     "FlexibleCurve",
@@ -73,6 +80,7 @@ __all__ = [
     "compare_models",
     "component_differences",
     "component_intervals",
+    "decision_difference",
     "delong_test",
     "expected_calibration_error",
     "flexible_curve",

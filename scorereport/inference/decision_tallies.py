@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
+from scorereport.curves.decision import interventions_avoided
 from scorereport.inference.rates import log_odds_limits, wilson_limits
 
 if TYPE_CHECKING:
@@ -85,6 +86,13 @@ class Decisions:
     def over_treat_all(self, odds: FloatArray) -> DecisionLimits:
         """Net benefit minus that of treating all: the benefit of sparing cases."""
         return self._combine((_TN, odds), (_FN, -np.ones_like(odds)))
+
+    def interventions_avoided(self, threshold: FloatArray) -> DecisionLimits:
+        """Net reduction in interventions per 100 cases: net benefit over treating all, rescaled."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.where(threshold < 1, threshold / (1 - threshold), np.nan)
+        limits = self.over_treat_all(odds)
+        return DecisionLimits(*(interventions_avoided(number, threshold) for number in limits))
 
     def regret(self, threshold: FloatArray) -> DecisionLimits:
         """Regret at the thresholds, taken as costs."""

@@ -80,6 +80,7 @@ def add_threshold_intervals(
         "net_benefit": found.net_benefit(odds),
         OVER_TREAT_ALL: found.over_treat_all(odds),
         "regret": found.regret(t),
+        "interventions_avoided": found.interventions_avoided(t),
     }
     return tuple(
         replace(result, intervals=tuple(_describe(m, at, place, found) for m, at in limits.items()))

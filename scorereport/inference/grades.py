@@ -15,6 +15,8 @@ from scorereport.errors import UsageError
 from scorereport.inference.panel import ForecastPanel, make_panel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
@@ -125,6 +127,21 @@ def grade_tests(
         for name, n, d, total in zip(_labels_with_weight(grade, sample_weight), *counts, strict=True)
     ]
     return tuple(sorted(tests, key=lambda test: test.probability))  # ties stay in the order of labels
+
+
+def pool_grades(grades: Sequence[GradeTest], name: str = "all grades") -> GradeTest:
+    """Test all cases of some grades together, at their mean forecast.
+
+    With forecasts that differ between grades the number of events varies less than in a binomial
+    distribution, so the test keeps its level.
+
+    >>> test = pool_grades([grade_test(100, 3, 0.02), grade_test(50, 10, 0.1)])
+    >>> test.n, test.d, round(test.probability, 4), test.light
+    (150, 13, 0.0467, 'yellow')
+    """
+    n, d = sum(g.n for g in grades), sum(g.d for g in grades)
+    mean = sum(g.n * g.probability for g in grades) / n
+    return _test_grade(n, d, mean, name, grades[0].yellow, grades[0].red)
 
 
 def _count_by_grade(panel: ForecastPanel) -> list[FloatArray]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtri
 
 from scorereport._utils.arrays import FloatArray, IntArray, row_chunks
 from scorereport._utils.machine import repeat
@@ -264,7 +265,13 @@ class CountedSample:
 
 
 def half_widths(
-    sample: RowSample | CountedSample, panel: ForecastPanel, level: float, resamples: int, seed: int
+    sample: RowSample | CountedSample,
+    panel: ForecastPanel,
+    level: float,
+    resamples: int,
+    seed: int,
+    *,
+    pairs: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the pointwise and simultaneous half-widths of the band from resamples, one after the other."""
 
@@ -273,11 +280,11 @@ def half_widths(
 
     drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
-    return _measure_widths(sample, panel, level, mean, square)
+    return _measure_widths(sample, panel, level, mean, square, pairs)
 
 
 def half_widths_in_batches(
-    sample: RowSample, panel: ForecastPanel, level: float, resamples: int, seed: int
+    sample: RowSample, panel: ForecastPanel, level: float, resamples: int, seed: int, *, pairs: int = 1
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the half-widths from resamples that are drawn many at once, which is faster for few rows."""
     cells, size = sample.cells, resamples_per_stream(len(panel.outcome))
@@ -291,7 +298,7 @@ def half_widths_in_batches(
 
     drawn = repeat(draw, resamples // size, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = (np.concatenate(part) for part in zip(*drawn, strict=True))
-    return _measure_widths(sample, panel, level, mean, square)
+    return _measure_widths(sample, panel, level, mean, square, pairs)
 
 
 def _measure_widths(
@@ -300,6 +307,7 @@ def _measure_widths(
     level: float,
     mean: FloatArray,
     square: FloatArray,
+    pairs: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Half-widths from the mean differences and mean squares of resamples, a row for each."""
     measured, measured_square = average_differences(sample.cells, sample.weight)
@@ -308,14 +316,36 @@ def _measure_widths(
     own_spread = np.hypot(spread * np.sqrt(np.maximum(square - mean**2, 0) / variance), row)
     away = np.abs(mean - measured)
     ratio = np.divide(away, own_spread, out=np.zeros_like(away), where=own_spread > ROUNDING)
-    return _critical_values(ratio, level, np.hypot(spread, row))
+    return _critical_values(ratio, level, np.hypot(spread, row), pairs)
 
 
-def _critical_values(ratio: FloatArray, level: float, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _critical_values(
+    ratio: FloatArray, level: float, spread: FloatArray, pairs: int
+) -> tuple[FloatArray, FloatArray]:
     """Quantiles at each cost, and of the largest ratio over all costs, times the spread."""
     least = float(ndtri((1 + level) / 2))
     pointwise = np.maximum(np.quantile(ratio, level, axis=0), least)
-    return pointwise * spread, max(float(np.quantile(ratio.max(axis=1), level)), least) * spread
+    simultaneous = max(float(np.quantile(ratio.max(axis=1), level)), least)
+    return pointwise * spread, widen_for_pairs(simultaneous, pairs) * spread
+
+
+def widen_for_pairs(critical: float, pairs: int) -> float:
+    """The critical value at which the largest of several sup-t statistics is at the level (Bonferroni).
+
+    The share of draws beyond a critical value c, known at one c, is extended to larger ones as c² times the
+    tail of a normal distribution, the tail of the largest value of a process as rough as Brownian motion;
+    that of a smooth process falls faster.
+
+    >>> round(widen_for_pairs(2.8, 1), 3), round(widen_for_pairs(2.8, 3), 3)
+    (2.8, 3.218)
+    """
+    if pairs == 1:
+        return critical
+
+    def excess(c: float) -> float:
+        return float(log_ndtr(-c) - log_ndtr(-critical) + 2 * np.log(c / critical) + np.log(pairs))
+
+    return float(brentq(excess, critical, critical + 10, xtol=1e-12))
 
 
 def change_by_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:

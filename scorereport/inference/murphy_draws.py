@@ -25,6 +25,7 @@ from scorereport.inference.murphy_bands import (
     find_cells,
     sum_of_differences,
     sum_of_squares,
+    widen_for_pairs,
 )
 from scorereport.inference.resampled_weights import BATCH, is_quantile_precise
 from scorereport.reliability.precision import list_batches
@@ -62,8 +63,13 @@ def is_drawable(panel: ForecastPanel) -> bool:
     return units.cluster is None and units.total / units.case_weight >= FEWEST_UNITS
 
 
-def draw_band(panel: ForecastPanel, theta: FloatArray, level: float, seed: int) -> DrawnBand:
-    """Compute the band of the difference of two models at these costs."""
+def draw_band(
+    panel: ForecastPanel, theta: FloatArray, level: float, seed: int, *, pairs: int = 1
+) -> DrawnBand:
+    """Compute the band of the difference of two models at these costs.
+
+    With several `pairs` of models, simultaneous bands hold for all pairs together.
+    """
     curve = _DrawnCurve.of(panel, theta)
     ratio = np.empty((0, len(theta)))
     for batch in list_batches(_FIRST_DRAWS, _MORE_DRAWS):
@@ -82,7 +88,7 @@ def draw_band(panel: ForecastPanel, theta: FloatArray, level: float, seed: int) 
     return DrawnBand(
         curve.difference,
         np.maximum(pointwise, least) * reach,
-        simultaneous * reach,
+        widen_for_pairs(simultaneous, pairs) * reach,
         len(ratio),
         method="covariance over rows, sup-t",
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves.decision import DecisionCurve
+    from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.plots.plotted_models import PlottedModel
     from scorereport.plots.style import LineStyles
     from scorereport.results.model_records import ModelResult
@@ -88,16 +89,17 @@ def decision_curve(
 ) -> Axes:
     """Draw decision curves: the net benefit of each model, of treating all and none; return the Axes.
 
-    The thresholds of `cost_interval` are shaded; of an evaluation, those of its settings. Models of an
-    evaluation have intervals of their net benefit as light areas.
+    The thresholds of `cost_interval` are shaded; of an evaluation, those of its settings. Light areas are
+    simultaneous bands of the net benefit of the models of an evaluation.
 
     {parameters}
     """
     models = find_models(source, y_prob, sample_weight)
     lines = line_styles(len(models), keywords, labels=labels)
     interval = _find_interval(source, cost_interval)
+    bands = find_whole_bands(models, source.comparisons.decisions if is_evaluation(source) else None)
     with open_panel(ax, open_wide, lines.chosen) as panel:
-        _draw_decision(panel, models, interval, lines)
+        _draw_decision(panel, models, interval, lines, bands)
     return panel.axes
 
 
@@ -116,12 +118,29 @@ def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figur
         return panel.figure
 
 
-def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
-    """Draw the net benefit of each model, of treating all and of treating none."""
+def plot_decision(
+    models: Sequence[ModelResult],
+    cost_interval: Interval,
+    decisions: Sequence[DecisionDifference] | None = None,
+) -> Figure:
+    """Draw the net benefit of each model, of treating all and of treating none.
+
+    Bands are those that hold for whole curves, if decisions were compared, else those at each threshold.
+    """
     with report_style():
-        panel = open_beside_caption()
-        _draw_decision(panel, shorten_names(models), cost_interval, line_styles(len(models)))
+        panel, bands = open_beside_caption(), find_whole_bands(models, decisions)
+        _draw_decision(panel, shorten_names(models), cost_interval, line_styles(len(models)), bands)
         return panel.figure
+
+
+def find_whole_bands(
+    models: Sequence[PlottedModel],
+    decisions: Sequence[DecisionDifference] | None,
+    policy: str = "treat none",
+) -> list[DecisionDifference | None]:
+    """For each model, the simultaneous band of its difference from a policy; None if there is none."""
+    found = {d.first: d for d in decisions or () if d.against == policy and not d.note}
+    return [found.get(model.model) for model in models]
 
 
 def _draw_regret(
@@ -134,15 +153,19 @@ def _draw_regret(
     window = _costs(models, interval)
     set_axis(panel.axes, "x", window, list(window_ticks(window)), "Cost ratio")
     set_axis(panel.axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean regret")
-    _shade_interval(panel.axes, interval)
+    shade_interval(panel.axes, interval)
     draw_curves(panel, lines, name_curves(models, styles), styles)
 
 
 def _draw_decision(
-    panel: SizedAxes, models: Sequence[PlottedModel], interval: Interval, styles: LineStyles
+    panel: SizedAxes,
+    models: Sequence[PlottedModel],
+    interval: Interval,
+    styles: LineStyles,
+    bands: Sequence[DecisionDifference | None],
 ) -> None:
     axes = panel.axes
-    lower, upper = window = _thresholds(models, interval)
+    lower, upper = window = threshold_window(models, interval)
     lines = [_net_benefit(model.curves.decision) for model in models]
     first = models[0].curves.decision
     policies = [(first.threshold, first.treat_all), (first.threshold, first.treat_none)]
@@ -150,9 +173,12 @@ def _draw_decision(
     ticks = window_ticks(window) if interval is None else even_ticks(lower, upper, 6)
     set_axis(axes, "x", (lower, upper), list(ticks), "Decision threshold")
     set_axis(axes, "y", (bottom, top), list(even_ticks(bottom, top)), "Net benefit")
-    for model, look in zip(models, styles.looks, strict=True):
-        _draw_band(panel, model.curves.decision, look)
-    _shade_interval(axes, interval)
+    for model, whole, look in zip(models, bands, styles.looks, strict=True):
+        if whole is None:
+            _draw_band(panel, model.curves.decision, look)
+        else:
+            fill_band(panel, whole.threshold, (whole.simultaneous_lower, whole.simultaneous_upper), look)
+    shade_interval(axes, interval)
     labels = [*name_curves(models, styles)[:-1], *_POLICIES]
     draw_curves(panel, [*lines, *policies], labels, styles)
 
@@ -162,18 +188,28 @@ def _draw_band(panel: SizedAxes, curve: DecisionCurve, look: ModelStyle) -> None
     band = curve.band
     if band is None or band.note:
         return
-    (bottom, top), x = panel.axes.get_ylim(), np.repeat(curve.threshold, 2)
+    lower, upper = (
+        np.column_stack(both).ravel()
+        for both in ((band.lower, band.lower_beyond), (band.upper, band.upper_beyond))
+    )
+    fill_band(panel, np.repeat(curve.threshold, 2), (lower, upper), look)
+
+
+def fill_band(
+    panel: SizedAxes, x: FloatArray, bounds: tuple[FloatArray, FloatArray], look: ModelStyle
+) -> None:
+    """Fill the area between two lines; it may be drawn over those of other models."""
+    bottom, top = panel.axes.get_ylim()
     scale = (panel.width, panel.height / (top - bottom))
-    bounds = ((band.lower, band.lower_beyond), (band.upper, band.upper_beyond))
     (x_lower, lower), (x_upper, upper) = (
-        simplify(x, np.clip(np.column_stack(both).ravel(), 2 * bottom - top, 2 * top - bottom), scale)
-        for both in bounds
+        simplify(x, np.clip(y, 2 * bottom - top, 2 * top - bottom), scale) for y in bounds
     )
     places = np.append(x_lower, x_upper[::-1]), np.append(lower, upper[::-1])
     fill_outline(panel.axes, *places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
 
 
-def _shade_interval(axes: Axes, interval: Interval) -> None:
+def shade_interval(axes: Axes, interval: Interval) -> None:
+    """Shade the relevant costs, if they are known."""
     if interval is not None:
         axes.axvspan(*interval, color=_SHADE, linewidth=0, zorder=0)
 
@@ -183,7 +219,7 @@ def _net_benefit(curve: DecisionCurve) -> Line:
     return np.repeat(curve.threshold, 2), np.column_stack([curve.net_benefit, curve.beyond]).ravel()
 
 
-def _thresholds(models: Sequence[PlottedModel], interval: Interval) -> tuple[float, float]:
+def threshold_window(models: Sequence[PlottedModel], interval: Interval) -> tuple[float, float]:
     """Return the interval widened by a quarter on both sides or, without one, the window of the forecasts."""
     if interval is None:
         return choose_window(models)
@@ -215,7 +251,7 @@ def _extreme(line: Line, lower: float, upper: float, choose: Callable[[FloatArra
 
 def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> str:
     """Describe the regret of the models in the middle of the relevant costs."""
-    cost = _middle(cost_interval)
+    cost = middle_of(cost_interval)
     values = [f"{m.model} {format_number(float(m.curves.regret.at(cost)[0]), 4)}" for m in models]
     reference = float(models[0].curves.murphy.uncertainty.at(cost)[0]) / 2
     return join_sentences(
@@ -230,7 +266,7 @@ def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> s
 
 def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) -> str:
     """Describe the net benefit of the models in the middle of the relevant thresholds."""
-    threshold = _middle(cost_interval)
+    threshold = middle_of(cost_interval)
     values = [
         f"{m.model} {format_number(_value(m.curves.decision, m.curves.decision.net_benefit, threshold), 4)}"
         for m in models
@@ -251,7 +287,8 @@ def _value(curve: DecisionCurve, values: FloatArray, threshold: float) -> float:
     return float(np.interp(threshold, curve.threshold, values))
 
 
-def _middle(interval: Interval) -> float:
+def middle_of(interval: Interval) -> float:
+    """Return the middle of an interval of costs; without one, 0.5."""
     return 0.5 if interval is None else (interval[0] + interval[1]) / 2
 
 

@@ -306,7 +306,7 @@ def _curve_of(model: ModelResult) -> FlexibleCurve | None:
 
 
 def plot_flexible(models: Sequence[ModelResult]) -> Figure:
-    """Draw the flexible calibration curve of each model with its band, all with the same axes."""
+    """Draw the flexible curve of each model with its band over the isotonic one, all with the same axes."""
     grid, window = small_panels([model.model for model in models]), choose_window(models)
     with report_style():
         canvas = grid.canvas()
@@ -317,7 +317,12 @@ def plot_flexible(models: Sequence[ModelResult]) -> Figure:
             if not grid.is_leftmost(place):
                 axes.set_yticklabels([])
             axes.plot(window, window, color=MUTED, linewidth=0.6, clip_on=False)
-            _draw(axes, _curve_of(model), model_style(place), window, grid.width * POINTS_PER_MM)
+            side = grid.width * POINTS_PER_MM
+            if _curve_of(model) is not None:
+                isotonic = model.curves.reliability
+                line = simplify(isotonic.forecast, isotonic.cep, (side / (window[1] - window[0]),) * 2)
+                axes.plot(*line, color=MUTED, linewidth=0.8, linestyle=(0, (3, 1)), zorder=3)
+            _draw(axes, _curve_of(model), model_style(place), window, side)
         return canvas.figure
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import POINTS_PER_MM, Canvas, set_axis, write_placeholder
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
 from scorereport.plots.geometry import UNIT, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.plotted_models import find_models, prevalence_of
@@ -19,7 +19,6 @@ from scorereport.plots.text import (
     join_sentences,
     score_interval_text,
     shorten_text,
-    text_width,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 _SIDE, _LEFT, _TOP, _RIGHT, _BELOW = 103.0, 13.0, 2.0, 3.0, 12.5
-#: On a page: side of the panel, width and largest distance of the names beside it, and most names.
-_SIDE_ON_PAGE, _KEY_WIDTH, _KEY_STEP, _MOST_IN_KEY = 58.0, 50.0, 5.5, 15
+#: On a page: side of a panel, gap between panels, largest distance of the names beside them, and most names.
+_SIDE_ON_PAGE, _GAP_ON_PAGE, _KEY_STEP, _MOST_IN_KEY = 49.0, 14.5, 9.5, 9
 _DIAGONAL = (np.array(UNIT), np.array(UNIT))
 _ONE_CLASS = "A ROC curve requires events and non-events; these data have only one of them."
 _NO_PROFILE = "A cumulative accuracy profile requires events and non-events."
@@ -68,32 +67,35 @@ def roc(
 
 
 def plot_roc(models: Sequence[ModelResult]) -> Figure:
-    """Draw the ROC curves of all models, with thin lines for their concave hulls, and their names beside."""
+    """Draw the ROC curves of all models with their hulls, their cumulative accuracy profiles, and a key."""
     with report_style():
-        canvas = Canvas.of(_LEFT + _SIDE_ON_PAGE + _KEY_WIDTH, _TOP + _SIDE_ON_PAGE + _BELOW)
-        panel = SizedAxes.of(canvas.panel(_LEFT, _TOP, _SIDE_ON_PAGE, _SIDE_ON_PAGE))
-        _draw_roc(panel, models, line_styles(len(models), labels=False))
+        canvas = Canvas.of(WIDTH, _TOP + _SIDE_ON_PAGE + _BELOW)
+        lefts = (_LEFT, _LEFT + _SIDE_ON_PAGE + _GAP_ON_PAGE)
+        lines = line_styles(len(models), labels=False)
+        for left, draw in zip(lefts, (_draw_roc, _draw_cap), strict=True):
+            panel = SizedAxes.of(canvas.panel(left, _TOP, _SIDE_ON_PAGE, _SIDE_ON_PAGE))
+            draw(panel, models, lines)
         if _has_both_classes(models):
-            _write_key(canvas, models, line_styles(len(models)))
+            _write_key(canvas, lefts[1] + _SIDE_ON_PAGE, models, line_styles(len(models)))
         return panel.figure
 
 
-def _write_key(canvas: Canvas, models: Sequence[PlottedModel], lines: LineStyles) -> None:
-    """Write name and area of each model beside the panel, with a sample of its curve; of many, the first."""
-    shown = models[:_MOST_IN_KEY]
+def _write_key(canvas: Canvas, left: float, models: Sequence[PlottedModel], lines: LineStyles) -> None:
+    """Write name and areas of each model, with a sample of its curve; of many, the first."""
+    shown, left = models[:_MOST_IN_KEY], left + 4.0
     step = min(_SIDE_ON_PAGE / (len(shown) + 1), _KEY_STEP)
-    left, room = _LEFT + _SIDE_ON_PAGE + 6.0, (_KEY_WIDTH - 17.0) * POINTS_PER_MM
+    room = (WIDTH - left - 8.0) * POINTS_PER_MM
     for place, model in enumerate(shown):
-        y = _TOP + (place + 0.5) * step
-        canvas.line((left, y), (left + 8.0, y), **lines.of(place))
-        area = f"AUC {drop_zero(_area(model))}"
-        name = shorten_text(model.model, room - text_width(f"{area}  "))
-        canvas.write(left + 10.0, y, name, va="center_baseline", size=SMALL)
-        after = left + 10.0 + text_width(f"{name}  ") / POINTS_PER_MM
-        canvas.write(after, y, area, va="center_baseline", size=SMALL, color=MUTED)
+        y = _TOP + (place + 0.4) * step
+        canvas.line((left, y), (left + 6.0, y), **lines.of(place))
+        name = shorten_text(model.model, room)
+        canvas.write(left + 8.0, y, name, va="center_baseline", size=SMALL)
+        areas = f"AUC {drop_zero(_area(model))}, AR {_ratio(model)}"
+        canvas.write(left + 8.0, y + 3.4, areas, va="center_baseline", size=SMALL, color=MUTED)
     if more := len(models) - len(shown):
+        y = _TOP + (len(shown) + 0.4) * step
         text = f"{more} more: see the table"
-        canvas.write(left + 10.0, _TOP + (len(shown) + 0.5) * step, text, size=SMALL, color=MUTED)
+        canvas.write(left + 8.0, y, text, va="center_baseline", size=SMALL, color=MUTED)
 
 
 def _open_square() -> SizedAxes:
@@ -171,7 +173,7 @@ def _draw_cap(panel: SizedAxes, models: Sequence[PlottedModel], lines: LineStyle
     for place, model in reversed(list(enumerate(models))):
         curve = simplify(*profiles[place], panel.scale)
         axes.plot(*curve, **{"zorder": 4, "label": model.model, **lines.of(place)})
-    ratios = [f"AR {drop_zero(format_number(2 * m.curves.roc.auc - 1, 3))}" for m in models]
+    ratios = [f"AR {_ratio(m)}" for m in models]
     label_curves(panel, profiles, _labels(models, lines, ratios), [_DIAGONAL, perfect])
 
 
@@ -179,6 +181,11 @@ def _profile(model: PlottedModel) -> tuple[FloatArray, FloatArray]:
     """Return the share of cases and the share of events above each forecast."""
     curve, share = model.curves.roc, prevalence_of(model)
     return share * curve.tpr + (1 - share) * curve.fpr, curve.tpr
+
+
+def _ratio(model: PlottedModel) -> str:
+    """Format the accuracy ratio of a model."""
+    return drop_zero(format_number(2 * model.curves.roc.auc - 1, 3))
 
 
 def _area(model: PlottedModel) -> str:
@@ -192,13 +199,24 @@ def _has_both_classes(models: Sequence[PlottedModel]) -> bool:
 def describe_roc(models: Sequence[ModelResult]) -> str:
     """Describe the areas under the curves."""
     names = join_words([model.model for model in models])
-    opening = f"ROC curves of {names}: true positive rate against false positive rate, with concave hulls."
+    opening = (
+        f"ROC curves of {names}: true positive rate against false positive rate, with concave hulls; and "
+        "cumulative accuracy profiles: share of events against share of cases, highest forecasts first."
+    )
     if not _has_both_classes(models):
         return join_sentences([opening, _ONE_CLASS])
     areas = [
         f"{model.model} {_area(model)}{score_interval_text(find_score(model.scores, 'roc_auc'), 3)}"
         for model in sorted(models, key=lambda model: -model.curves.roc.auc)
     ]
+    ratios = [
+        f"{model.model} {format_number(2 * model.curves.roc.auc - 1, 3)}"
+        for model in sorted(models, key=lambda model: -model.curves.roc.auc)
+    ]
     return join_sentences(
-        [opening, f"Area under the curve, where 0.5 is chance and 1 is perfect: {join_words(areas)}."]
+        [
+            opening,
+            f"Area under the ROC curve, where 0.5 is chance and 1 is perfect: {join_words(areas)}.",
+            f"Accuracy ratio, where 0 is chance and 1 is perfect: {join_words(ratios)}.",
+        ]
     )

@@ -24,6 +24,7 @@ from scorereport.evaluation.notes import find_time_note
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
+from scorereport.report.decision_findings import find_decisions
 from scorereport.report.finding_records import (
     MODELS,
     Consequence,
@@ -81,6 +82,7 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
         yield from (replace(finding, is_kept=model.model == best) for finding in found)
     yield from _find_discrimination(evaluation, inverted)
     yield from _find_right_decisions(evaluation)
+    yield from find_decisions(evaluation)
     yield from _find_groups(evaluation)
     yield from _find_recalibration(evaluation, inverted)
     yield from find_reference_changes(evaluation)

@@ -171,6 +171,14 @@ class Evaluation(_OnData):
         return frames.decision_curve_frame(self.models)
 
     @property
+    def decision_differences(self) -> pd.DataFrame:
+        """Differences of net benefit of pairs of models, and from treating all and none, by threshold.
+
+        `better` names the better one by the simultaneous band; it is "" where they are not distinguishable.
+        """
+        return frames.decision_difference_frame(self.comparisons.decisions or ())
+
+    @property
     def flexible_curves(self) -> pd.DataFrame:
         """Flexible calibration curves with their bands: a row for each model and forecast."""
         return frames.flexible_curve_frame(self.models)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.curves.decision import ThresholdResult
+    from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
@@ -84,9 +85,26 @@ def decision_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
         columns = {"threshold": curve.threshold, "net_benefit": curve.net_benefit}
         if curve.band is not None:
             columns |= {"lower": curve.band.lower, "upper": curve.band.upper}
-        columns |= {"treat_all": curve.treat_all}
+        columns |= {"treat_all": curve.treat_all, "interventions_avoided": curve.interventions_avoided}
         rows += _records(m.model, columns)
     return _frame(rows)
+
+
+def decision_difference_frame(decisions: Iterable[DecisionDifference]) -> pd.DataFrame:
+    """Differences of net benefit: a row for each pair and threshold, with the better one or ""."""
+    names = ("threshold", "difference", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
+    return _frame(
+        [
+            {
+                "first": d.first,
+                "second": d.second,
+                "against": d.against,
+                **dict(zip((*names, "better"), row, strict=True)),
+            }
+            for d in decisions
+            for row in zip(*(getattr(d, name).tolist() for name in names), d.better, strict=True)
+        ]
+    )
 
 
 def flexible_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.curves.segments import Segment
 from scorereport.data.predictions import RescaledRows, RowFlow
 from scorereport.inference.binned_errors import BinnedError
+from scorereport.inference.decision_differences import DecisionDifference
 from scorereport.inference.dominance import MurphyDifference
 from scorereport.inference.estimates import ComponentEstimate, Difference, Estimate, HypothesisTest, Rank
 from scorereport.inference.flexible_curves import FlexibleCurve
@@ -289,10 +290,17 @@ class Heterogeneity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """Comparisons of all pairs of models: differences, ranks by each measure, and Murphy differences."""
+    """Comparisons of all pairs of models: differences, ranks by each measure, and Murphy differences.
+
+    `decisions` compare net benefit at thresholds: of all pairs, and of each model with treating all and none.
+    It is None without intervals, and in documents of versions that did not have it.
+    """
+
+    OPTIONAL: ClassVar = ("decisions",)
 
     differences: tuple[Difference, ...] = ()
     ranks: tuple[Rank, ...] = ()
     murphy: tuple[MurphyDifference, ...] = ()
+    decisions: tuple[DecisionDifference, ...] | None = None
 
     __repr__ = short_repr

@@ -136,7 +136,8 @@ def _draw_flexible(evaluation: Evaluation) -> Part | None:
         evaluation.models,
         caption="Flexible calibration curves: logistic regression on a restricted cubic spline of the "
         f"log-odds of the forecast. Light area: pointwise {level} confidence band; where the diagonal lies "
-        "outside, there is evidence against calibration at that forecast, taken alone.",
+        "outside, there is evidence against calibration at that forecast, taken alone. Grey, dashed: the "
+        "isotonic curve.",
     )
 
 
@@ -297,5 +298,5 @@ CALIBRATION = Section(
     describe=describe_calibration_section,
     describe_classes=describe_class_calibration_section,
     profile=Profile.STANDARD,
-    full_parts=r"flexible|class_reliability(_\d+)?",
+    full_parts=r"class_reliability(_\d+)?",
 )

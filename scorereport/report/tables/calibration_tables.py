@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import (
     NOT_DEFINED,
     format_count,
+    format_counted,
     format_number,
     format_p_value,
     format_percent,
     join_words,
 )
 from scorereport.inference.calibration_in_time import INDEPENDENT
+from scorereport.inference.grades import pool_grades
 from scorereport.inference.time_errors import AUTOCORRELATION
 from scorereport.report.tables.table import Table, interval_text, section_size
 
@@ -145,7 +147,15 @@ def grade_tables(known: Sequence[tuple[str, ModelCalibration]]) -> Iterator[Tabl
             yield _grade_table(model, calibration.grades)
 
 
-def _grade_table(model: str, grades: Iterable[GradeTest]) -> Table:
+def _count_lights(grades: Sequence[GradeTest]) -> str:
+    """Count the grades with each light, the worst first."""
+    counts = [(light, sum(g.light == light for g in grades)) for light in ("red", "yellow", "green")]
+    listed = join_words(f"{format_count(n)} {light}" for light, n in counts if n)
+    return f"Of {format_counted(len(grades), 'grade')}: {listed}"
+
+
+def _grade_table(model: str, grades: Sequence[GradeTest]) -> Table:
+    total = pool_grades(grades)
     rows = [
         (
             g.grade,
@@ -157,10 +167,11 @@ def _grade_table(model: str, grades: Iterable[GradeTest]) -> Table:
             format_p_value(g.binomial_p_value),
             g.light,
         )
-        for g in grades
+        for g in (*grades, *([total] if len(grades) > 1 else []))
     ]
     return Table(
-        caption=f"{model} by grade: one-sided tests whether the forecast is too low",
+        caption=f"{model} by grade: one-sided tests whether the forecast is too low. "
+        f"{_count_lights(grades)}; the last line has all cases, at their mean forecast",
         heads=("grade", "n", "d", "forecast", "observed", "Jeffreys p", "binomial p", "light"),
         rows=tuple(rows),
     )

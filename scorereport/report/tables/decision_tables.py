@@ -60,12 +60,13 @@ def threshold_decision_table(models: Sequence[ModelResult], level: str) -> Table
     return Table(
         caption="Acting if the forecast is at least the threshold: share of cases acted on, sensitivity "
         "(share of events found), specificity (share of non-events not acted on), predictive values (PPV, "
-        "NPV: how often a decision is right), net benefit (higher is better) and regret (lower is "
-        f"better){stated}",
+        "NPV: how often a decision is right), net benefit and interventions avoided per 100 cases, compared "
+        "with acting on all, without a change in the number of treated events (higher is better), and regret "
+        f"(lower is better){stated}",
         heads=(
             *("threshold", "model", "acted on"),
             *(head for rate in _RATES.values() for head in (rate, *interval)),
-            *("net benefit", *interval, "regret"),
+            *("net benefit", *interval, "avoided", *interval, "regret"),
         ),
         rows=tuple(rows),
         n_labels=2,
@@ -81,9 +82,15 @@ def _decision(t: ThresholdResult, *, has_intervals: bool) -> Iterator[str]:
             yield _percents(t.interval(rate))
     yield format_number(t.net_benefit, 4)
     if has_intervals:
-        found = t.interval("net_benefit")
-        yield "" if found is None else format_interval(found.lower, found.upper, 4)
+        yield _bounds(t.interval("net_benefit"), 4)
+    yield "" if t.interventions_avoided is None else format_number(t.interventions_avoided, 1)
+    if has_intervals:
+        yield _bounds(t.interval("interventions_avoided"), 1)
     yield format_number(t.regret, 4)
+
+
+def _bounds(found: ThresholdInterval | None, decimals: int) -> str:
+    return "" if found is None else format_interval(found.lower, found.upper, decimals)
 
 
 def _percents(found: ThresholdInterval | None) -> str:

@@ -40,6 +40,7 @@ from scorereport.report.tables.sample_change_tables import (
 )
 from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
 from scorereport.report.tables.score_tables import bounded_table, difference_table, score_table
+from scorereport.report.tables.threshold_tables import decision_count_table, decision_range_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -168,6 +169,15 @@ def _make_discrimination(evaluation: Evaluation, level: str) -> Iterator[Table]:
 def _make_thresholds(evaluation: Evaluation, level: str) -> Iterator[Table | None]:
     if evaluation.models:
         yield threshold_decision_table(evaluation.models, level)
+
+
+def _make_decision_counts(evaluation: Evaluation, _: str) -> Iterator[Table | None]:
+    if evaluation.models:
+        yield decision_count_table(evaluation.models, weighted=evaluation.data.weighted)
+
+
+def _make_decision_ranges(evaluation: Evaluation, level: str) -> Iterator[Table | None]:
+    yield decision_range_table(evaluation.comparisons.decisions, level)
 
 
 def _make_differences(evaluation: Evaluation, level: str) -> Iterator[Table]:
@@ -323,6 +333,18 @@ CATALOGUE = (
         contents="decisions at thresholds",
         build=_make_thresholds,
         needs=_BINARY,
+    ),
+    CataloguedTable(
+        name="decision-counts",
+        contents="confusion counts at thresholds",
+        build=_make_decision_counts,
+        needs=_BINARY,
+    ),
+    CataloguedTable(
+        name="decision-ranges",
+        contents="thresholds at which a model decides better than another",
+        build=_make_decision_ranges,
+        needs=_INTERVALS,
     ),
     CataloguedTable(
         name="differences",
