@@ -14,7 +14,7 @@ import scorereport as sr
 from scorereport._utils import json_documents
 from scorereport.configuration import MEASURES, parse_configuration
 from scorereport.configuration.judgement import judge
-from scorereport.configuration.limit_needs import describe_collection, find_rate, format_days, round_up
+from scorereport.configuration.limit_needs import describe_remedy, find_rate, format_days, round_up
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
 from scorereport.inference.needed_cases import ErrorScale, find_growth, grow_beside
 from scorereport.report.limit_findings import find_limits
@@ -195,7 +195,7 @@ def test_incomplete_periods_do_not_lower_the_rate():
 def test_numbers_are_rounded_up():
     assert [round_up(n) for n in (1.2, 99, 101, 4150, 4200, 1e6)] == [2, 99, 110, 4200, 4200, 1e6]
     assert [format_days(d) for d in (1, 20, 21, 181, 183, 1095, 1097)] == [
-        *("1 day", "20 days", "3 weeks", "26 weeks", "7 months", "36 months", "4 years"),
+        *("1 day", "20 days", "3 weeks", "26 weeks", "6 months", "36 months", "3 years"),
     ]
 
 
@@ -206,22 +206,34 @@ def test_the_action_states_the_largest_number(evaluation):
         "Collect at least 5,900 more cases (8 years at the present rate) to decide the open limits of "
         "{models}."
     )
-    assert describe_collection(judged) == "5,900 more cases (8 years at the present rate)"
+
+
+def test_the_action_leaves_out_what_is_not_worthwhile(evaluation):
+    """Of three limits, one needs as many cases again, one 8 times as many, and one more than 100 times."""
+    judged = [
+        judge_text(with_brier(evaluation, 0.20, 0.18, 0.23), f"brier = {limit}")[0]
+        for limit in (0.2212, 0.21, 0.2001)
+    ]
+    assert describe_remedy(judged) == (
+        "Collect at least 740 more cases (12 months at the present rate) to decide 1 of"
+    )
+    assert describe_remedy(judged[1:]).endswith(
+        "5,900 more cases (8 years at the present rate) to decide 1 of"
+    )
+    assert describe_remedy(judged[2:]) == "Use other evidence for"
 
 
 def test_no_data_are_asked_for_in_vain(evaluation):
     judged = judge_text(with_brier(evaluation, 0.20, 0.18, 0.23), "brier = 0.2001")
     (finding,) = find_limits(judged)
-    assert finding.action == (
-        "Use other evidence, because more cases will hardly decide the open limits of {models}."
-    )
+    assert finding.action == "Use other evidence for the open limits of {models}."
 
 
 def test_the_table_and_the_frame(evaluation):
     changed = with_brier(evaluation, 0.20, 0.18, 0.23)
     table = needed_cases_table(judge_text(changed, "brier = 0.21"))
     assert table.rows == (
-        ("Brier score", "m", "0.2000", "≤ 0.2100", "pass", "5,900", "8 years", "13,000", "18 years"),
+        ("Brier score", "m", "0.2000", "≤ 0.2100", "pass", "5,900", "8 years", "13,000", "17 years"),
     )
     assert needed_cases_table(judge_text(changed, "brier = 0.24")) is None
     frame = changed.verdicts({"brier": {"fail": 0.21}, "log_loss": {"fail": 5}})

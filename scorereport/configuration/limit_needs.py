@@ -14,7 +14,7 @@ from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.inference.needed_cases import LIKELY, NeededCases, find_growth, grow_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from scorereport.configuration import Bounds
     from scorereport.configuration.limit_verdicts import Judgement, LimitedNumber
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: With more times as many cases as there are, more data are not a way to decide a limit.
 MOST_TIMES = 100
+#: Limits that need more times as many further cases are not a reason to collect them.
+WORTHWHILE_TIMES = 5
 TOO_MANY = f"more than {MOST_TIMES} times as many cases"
 #: Fewest periods of time of which the first and the last, which may be incomplete, are left out.
 _ENOUGH_PERIODS = 4
@@ -45,7 +47,8 @@ def find_needed(
     cases = _count_cases(number)
     sizes = [_grow(cases, factor, measure, number, evaluation) for factor in growths]
     even, likely = (size - cases if size <= MOST_TIMES * cases else math.inf for size in sizes)
-    needed = NeededCases(even=even, likely=likely, verdict=_find_verdict(number.value, bounds))
+    verdict = _find_verdict(number.value, bounds)
+    needed = NeededCases(cases=cases, even=even, likely=likely, verdict=verdict)
     rate = find_rate(evaluation)
     if number.group or rate is None or not math.isfinite(likely):
         return needed
@@ -166,17 +169,19 @@ def _describe_likely(likely: float) -> str:
     return f"about {format_count(round_up(likely))}" if math.isfinite(likely) else TOO_MANY
 
 
-def describe_collection(judgements: Iterable[Judgement]) -> str:
-    """Return how many more cases would decide the limits that more cases can decide; empty if there are none.
+def describe_remedy(judgements: Sequence[Judgement]) -> str:
+    """Return what decides inconclusive limits, as the beginning of a sentence.
 
-    >>> describe_collection([])
-    ''
+    Limits that need many times as many cases as there are do not count, if there are others.
     """
-    known = [j.needed for j in judgements if j.needed is not None and math.isfinite(j.needed.even)]
-    if not known:
-        return ""
-    most = max(known, key=lambda needed: needed.even)
-    return describe_amount(most.even, most.days)
+    known = [judgement.needed for judgement in judgements if judgement.needed is not None]
+    finite = sorted((n for n in known if math.isfinite(n.even)), key=lambda needed: needed.even)
+    if not finite:
+        is_hopeless = bool(known) and len(known) == len(judgements)
+        return "Use other evidence for" if is_hopeless else "Collect more cases to decide"
+    chosen = [needed for needed in finite if needed.even <= WORTHWHILE_TIMES * needed.cases] or finite[:1]
+    some = "" if len(chosen) == len(judgements) else f" {len(chosen)} of"
+    return f"Collect at least {describe_amount(chosen[-1].even, chosen[-1].days)} to decide{some}"
 
 
 def describe_amount(more: float, days: float | None) -> str:
@@ -204,7 +209,7 @@ def format_days(days: float) -> str:
     """Return a number of days as text, in days, weeks, months or years.
 
     >>> format_days(0.2), format_days(97), format_days(400), format_days(2000)
-    ('1 day', '14 weeks', '14 months', '6 years')
+    ('1 day', '14 weeks', '13 months', '5 years')
     """
     size, noun = next(((size, noun) for most, size, noun in _UNITS if days < most), (_DAYS_OF_A_YEAR, "year"))
-    return format_counted(math.ceil(days / size - 1e-9), noun)
+    return format_counted(max(round(days / size), 1), noun)

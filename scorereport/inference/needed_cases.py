@@ -55,10 +55,11 @@ class NeededCases:
     """How many more cases would decide a limit if the number stays at its value.
 
     `even` decides it in half of such samples, `likely` with the probability `LIKELY`; they are infinite if
-    there would be too many to collect. `verdict` is the one to expect. `days` and `likely_days` are how long
-    collecting them takes at the present rate; None if it is not known.
+    there would be too many to collect. `cases` are those at hand, and `verdict` is the one to expect. `days`
+    and `likely_days` are how long collecting them takes at the present rate; None if it is not known.
     """
 
+    cases: float
     even: float
     likely: float
     verdict: str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_some
 from scorereport.configuration.judgement import DEPENDENCE_CAUTION, format_judgement
-from scorereport.configuration.limit_needs import describe_collection
+from scorereport.configuration.limit_needs import describe_remedy
 from scorereport.configuration.limit_records import MeasurePart
 from scorereport.configuration.limit_verdicts import LimitVerdict, split_groups
 from scorereport.configuration.measure_limits import known_measure
@@ -58,7 +58,8 @@ def find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
     """State the limits that are not met, the worst first: for each model on all cases, then in groups."""
     for verdict, (tone, consequence) in _LIMIT_FINDINGS.items():
         found = [judgement for judgement in judgements if judgement.verdict is verdict]
-        action = _ACTIONS_ON_LIMITS[verdict].replace("{remedy}", _describe_remedy(found))
+        of_all, of_groups = split_groups([judgement for judgement in found if judgement.model])
+        action = _ACTIONS_ON_LIMITS[verdict].replace("{remedy}", describe_remedy(of_all or of_groups))
         for model in dict.fromkeys(judgement.model for judgement in found):
             overall, grouped = split_groups([j for j in found if j.model == model])
             texts = [_describe_limits(overall, judgements), _describe_group_limits(grouped, judgements)]
@@ -71,21 +72,6 @@ def find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
                     model=model,
                     action=action if model else _ACTION_ON_DATA,
                 )
-
-
-def _describe_remedy(found: Sequence[Judgement]) -> str:
-    """What decides inconclusive limits on all cases, or on groups if there are no others."""
-    overall, grouped = split_groups(found)
-    judgements = overall or grouped
-    amount = describe_collection(judgements)
-    if amount:
-        return f"Collect at least {amount} to decide"
-    is_hopeless = bool(judgements) and all(judgement.needed is not None for judgement in judgements)
-    return (
-        "Use other evidence, because more cases will hardly decide"
-        if is_hopeless
-        else "Collect more cases to decide"
-    )
 
 
 def _find_section(judgement: Judgement) -> str:
