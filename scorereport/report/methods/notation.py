@@ -65,13 +65,16 @@ HALL_1992 = "Hall (1992), The Bootstrap and Edgeworth Expansion, doi:10.1007/978
 HIGGINS_2002 = "Higgins, Thompson (2002), Stat. Med. 21, doi:10.1002/sim.1186"
 HOEFFDING_1963 = "Hoeffding (1963), J. Am. Stat. Assoc. 58, doi:10.1080/01621459.1963.10500830"
 HOLM_1979 = "Holm (1979), Scand. J. Stat. 6, 65–70"
+HOROWITZ_MANSKI_2000 = "Horowitz, Manski (2000), J. Am. Stat. Assoc. 95, doi:10.1080/01621459.2000.10473902"
 KENT_HAINSWORTH_1995 = "Kent, Hainsworth (1995), J. Stat. Plan. Inference 46, 147–159"
 KORN_GRAUBARD_1998 = "Korn, Graubard (1998), Surv. Methodol. 24, 193–201"
+MANSKI_2003 = "Manski (2003), Partial Identification of Probability Distributions, doi:10.1007/b97478"
 MONTIEL_OLEA_2019 = "Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656"
 NEWCOMBE_1998 = (
     "Newcombe (1998), Stat. Med. 17, doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I"
 )
 NEWCOMBE_2006 = "Newcombe (2006), Stat. Med. 25, doi:10.1002/sim.2324"
+SION_1958 = "Sion (1958), Pac. J. Math. 8, doi:10.2140/pjm.1958.8.171"
 SNELL_2021 = "Snell et al. (2021), J. Clin. Epidemiol. 135, doi:10.1016/j.jclinepi.2021.02.011"
 STONE_1974 = "Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x"
 WILSON_1927 = "Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953"
