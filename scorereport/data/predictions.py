@@ -63,6 +63,19 @@ class RowFlow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnknownOutcomes:
+    """Rows that lack the outcome and nothing else: their forecasts, and their weights if rows have any."""
+
+    forecasts: Mapping[str, FloatArray]
+    weight: FloatArray | None = None
+
+    __repr__ = short_repr
+
+    def __len__(self) -> int:
+        return len(next(iter(self.forecasts.values())))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cases:
     """Rows of predictions of any kind; columns beside outcomes and forecasts are checked when built."""
 
@@ -199,11 +212,15 @@ def _own(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Predictions(Cases):
-    """Binary outcomes with the forecasts of one or more models for the same rows; checked when built."""
+    """Binary outcomes with the forecasts of one or more models for the same rows; checked when built.
+
+    `without_outcome` holds the rows that were dropped because they lack the outcome; they are not hashed.
+    """
 
     outcome: FloatArray
     forecasts: Mapping[str, FloatArray]
     positive: str = "1"
+    without_outcome: UnknownOutcomes | None = None
 
     __repr__ = overview_repr
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from scorereport._utils.arrays import set_read_only
 from scorereport._utils.checks import (
     SUM_TOLERANCE,
     refuse_extreme_weights,
@@ -35,6 +36,7 @@ from scorereport.data.predictions import (
     Predictions,
     RescaledRows,
     RowFlow,
+    UnknownOutcomes,
 )
 from scorereport.data.raw_tables import RawTable
 from scorereport.data.roles import COLUMNS, Roles, check_column_arguments, columns_of_models
@@ -42,7 +44,7 @@ from scorereport.data.sources import describe_source, hash_file, locate_source, 
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -138,6 +140,7 @@ def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictio
     del raw  # it is as large
     release_memory()
     rows, row_flow = _complete_rows(values, drop=columns.get("missing") == "drop")
+    unknown = _keep_unknown(values, roles, columns_of) if classes is None and row_flow.dropped else None
     if row_flow.dropped:
         values = {name: column[rows] for name, column in values.items()}
     shared = _collect(values, roles, rows, row_flow)
@@ -146,7 +149,8 @@ def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictio
     if classes is None:
         forecast = {name: values[name] for name in columns_of}
         event = "1" if positive is None else str(positive)
-        return Predictions(outcome=values[roles.outcome], forecasts=forecast, positive=event, **shared)
+        shared |= {"positive": event, "without_outcome": unknown}
+        return Predictions(outcome=values[roles.outcome], forecasts=forecast, **shared)
     tables, rescaled = _make_tables(values, columns_of, rows, normalize=normalize)
     shared |= {"classes": classes, "ordered": columns.get("ordered", False), "rescaled": rescaled}
     return ClassPredictions(outcome=values[roles.outcome].astype(np.int64), forecasts=tables, **shared)
@@ -257,6 +261,24 @@ def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[Int
     kept = np.flatnonzero(is_kept)
     counts = tuple(missing) if dropped else ()
     return kept, RowFlow(read=n, kept=len(kept), dropped=tuple(dropped), missing=counts)
+
+
+def _keep_unknown(
+    columns: dict[str, NDArray[Any]], roles: Roles, models: Iterable[str]
+) -> UnknownOutcomes | None:
+    """The rows with a weight that lack the outcome and nothing else; None if there are none."""
+    is_unknown = find_missing(columns[roles.outcome])
+    for name, values in columns.items():
+        if name != roles.outcome:
+            is_unknown &= ~find_missing(values)
+    if roles.weight is not None:
+        is_unknown &= columns[roles.weight] > 0
+    if not is_unknown.any():
+        return None
+    return UnknownOutcomes(
+        forecasts={name: set_read_only(columns[name][is_unknown]) for name in models},
+        weight=None if roles.weight is None else set_read_only(columns[roles.weight][is_unknown]),
+    )
 
 
 def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:

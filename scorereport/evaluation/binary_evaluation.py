@@ -14,6 +14,7 @@ from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.decision_thresholds import decide_at_thresholds
 from scorereport.evaluation.evaluated_parts import EvaluatedParts, describe_predictions
 from scorereport.evaluation.forecast_summary import describe_forecasts
+from scorereport.evaluation.missing_outcome_bounds import bound_unknown
 from scorereport.evaluation.model_calibration import adjust_calibration, examine_calibration
 from scorereport.evaluation.model_curves import collect_curves, draw_bands, locate_segments
 from scorereport.evaluation.model_scores import adjust_scores, infer_sample, score_fit
@@ -77,6 +78,7 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
         comparisons=comparisons,
         groups=groups,
         heterogeneity=compare_groups(predictions, groups, settings),
+        missing_outcomes=bound_unknown(predictions, scores, measures),
         notes=(
             *describe_rows_and_models(predictions, settings),
             *describe_missing_recalibration(models, settings),

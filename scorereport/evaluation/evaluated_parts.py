@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorereport.data.predictions import ClassPredictions, Predictions, RowFlow
-from scorereport.evaluation.notes import describe_groups
+from scorereport.evaluation.notes import describe_groups, describe_unbounded
 from scorereport.evaluation.subgroups import GroupedResults
+from scorereport.inference.missing_outcomes import MissingOutcomes
 from scorereport.results.class_records import ClassModelResult
 from scorereport.results.evaluation import Evaluation
 from scorereport.results.model_records import (
@@ -20,7 +21,7 @@ from scorereport.results.model_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scorereport.inference.panel import PanelRows
     from scorereport.inference.population_stability import Stability
@@ -76,6 +77,7 @@ class EvaluatedParts:
     comparisons: Comparisons = field(default_factory=Comparisons)
     groups: GroupedResults
     heterogeneity: tuple[Heterogeneity, ...] = ()
+    missing_outcomes: MissingOutcomes | None = None
     notes: tuple[str, ...]
 
 
@@ -102,8 +104,10 @@ def assemble_evaluation(
         heterogeneity=parts.heterogeneity,
         stability=stability,
         reference=reference,
+        missing_outcomes=parts.missing_outcomes,
         notes=(
             *parts.notes,
+            *_describe_unbounded(parts, settings),
             *describe_groups([*groups.by_column.items(), (parts.data.time_name, groups.windows)], settings),
         ),
         software=dict(software),
@@ -111,6 +115,14 @@ def assemble_evaluation(
     object.__setattr__(evaluation, "_predictions", predictions)
     object.__setattr__(evaluation, "_tallies", tallies)
     return evaluation
+
+
+def _describe_unbounded(parts: EvaluatedParts, settings: EvaluationSettings) -> Iterator[str]:
+    if parts.missing_outcomes is None:
+        data = parts.data
+        yield from describe_unbounded(
+            data.row_flow, data.outcome, has_classes=parts.classes is not None, engine=settings.engine
+        )
 
 
 def _summarize_data(parts: EvaluatedParts) -> DataSummary:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.data.predictions import Cases, Predictions, RescaledRows
+    from scorereport.data.predictions import Cases, Predictions, RescaledRows, RowFlow
     from scorereport.results.model_records import GroupResult, ModelResult
     from scorereport.results.settings import EvaluationSettings
 
@@ -71,6 +71,18 @@ def describe_missing_recalibration(
             f"Recalibration is left out: it needs at least {FEWEST_EVENTS} events and {FEWEST_EVENTS} "
             "non-events, spread over its folds."
         )
+
+
+def describe_unbounded(row_flow: RowFlow, outcome: str, *, has_classes: bool, engine: str) -> Iterator[str]:
+    """Explain why there are no bounds over missing outcomes; nothing if none are missing."""
+    if not any(column.column == outcome and column.rows for column in row_flow.missing):
+        return
+    reason = "the rows without an outcome lack other values as well, or have no weight."
+    if engine != "memory":
+        reason = f"they need the rows in memory, and the engine {engine!r} does not keep them."
+    if has_classes:
+        reason = "they are for binary models."
+    yield f"Bounds over the missing outcomes are left out: {reason}"
 
 
 def describe_groups(

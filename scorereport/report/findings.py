@@ -34,6 +34,7 @@ from scorereport.report.finding_records import (
 )
 from scorereport.report.limit_findings import find_limits
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
+from scorereport.report.missing_outcome_findings import find_missing_outcomes
 from scorereport.report.reference_findings import find_reference_changes
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
@@ -58,12 +59,14 @@ _ACTION_ON_DRIFT = "Find the cause of the change since earlier audits."
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
     limits, trend = find_limits(report.judgements), _find_drift(report)
-    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation)])
+    missing = find_missing_outcomes(report.evaluation, report.judgements)
+    return sort_findings([*limits, *trend, *missing, *_find_in_evaluation(report.evaluation)])
 
 
 def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the findings of an evaluation as its report states them without limits and earlier audits."""
-    return tuple(finding.text for finding in sort_findings(_find_in_evaluation(evaluation)))
+    found = sort_findings([*find_missing_outcomes(evaluation), *_find_in_evaluation(evaluation)])
+    return tuple(finding.text for finding in found)
 
 
 def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
 from scorereport._utils.overviews import Overview, overview_repr
 from scorereport._utils.registration import call_registered
+from scorereport.inference.missing_outcomes import MissingOutcomes
 from scorereport.inference.population_stability import Stability
 from scorereport.results import frames
 from scorereport.results.class_records import ClassModelResult
@@ -59,6 +60,7 @@ class Evaluation(_OnData):
     Binary models are in `models`, models of K classes in `class_models`; `results` is whichever is filled.
     `stability` compares forecasts with those of a reference sample, and `reference` adds tests and, if the
     reference has outcomes, the changes of scores and of the event rate; both are None without one.
+    `missing_outcomes` bounds numbers over all outcomes of rows that were dropped for lack of one; None without such rows.
     """
 
     version: Literal[1] = VERSION
@@ -75,7 +77,9 @@ class Evaluation(_OnData):
     stability: tuple[Stability, ...] | None = None
     reference: ReferenceComparison | None = None
 
-    OPTIONAL: ClassVar = ("stability", "reference")
+    missing_outcomes: MissingOutcomes | None = None
+
+    OPTIONAL: ClassVar = ("stability", "reference", "missing_outcomes")
 
     __repr__ = overview_repr
 
@@ -187,6 +191,11 @@ class Evaluation(_OnData):
     def recalibration(self) -> pd.DataFrame:
         """The effect of cross-fitted recalibration: a row for each model, method and score."""
         return frames.recalibration_frame(self.models)
+
+    @property
+    def missing_outcome_bounds(self) -> pd.DataFrame:
+        """Bounds of numbers over all outcomes of rows without one: a row for each model and number."""
+        return frames.missing_outcome_frame(self.missing_outcomes)
 
     @property
     def views(self) -> pd.DataFrame:

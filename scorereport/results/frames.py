@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scorereport.curves.decision import ThresholdResult
     from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.estimates import ComponentEstimate, Estimate
+    from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
     from scorereport.results.class_records import ClassModelResult
@@ -121,6 +122,12 @@ def flexible_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
 def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
     """Trials of recalibration: a row for each model, method and score."""
     return _frame([{"model": m.model, **row} for m in models for t in m.recalibration for row in _trial(t)])
+
+
+def missing_outcome_frame(found: MissingOutcomes | None) -> pd.DataFrame:
+    """Bounds over missing outcomes: a row for each model and number; empty without missing outcomes."""
+    models = () if found is None else found.models
+    return _frame([{"model": m.model, **_flat(bounds)} for m in models for bounds in m.bounds])
 
 
 def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:

@@ -25,12 +25,15 @@ from scorereport.report.methods.notation import (
     HIGGINS_2002,
     HOEFFDING_1963,
     HOLM_1979,
+    HOROWITZ_MANSKI_2000,
     JULIOUS_2004,
     KENT_HAINSWORTH_1995,
     KORN_GRAUBARD_1998,
+    MANSKI_2003,
     MONTIEL_OLEA_2019,
     NEWCOMBE_1998,
     NEWCOMBE_2006,
+    SION_1958,
     STONE_1974,
     WILSON_1927,
     YOUDEN_1950,
@@ -340,6 +343,19 @@ VERDICT_FORMULAS = {
         "(k − 1)(1/n + 1/m) for n and m rows, which the interval subtracts. se by the delta method for two "
         "multinomial samples. With weights or clusters, effective numbers of cases.",
         reference=f"{YURDAKUL_2020}; {COVERAGE_STUDY}",
+    ),
+    "missing outcomes": Formula(
+        name="Bounds over missing outcomes",
+        formula="mean score: S(p, y), where y is missing the smaller or larger of S(p, 0) and S(p, 1); MCB "
+        "of the Brier score: max over nondecreasing c of the mean of p² − c² + 2y(c − p), where y is missing "
+        "of p² − c² + 2 min(c − p, 0) or p² − c² + 2 max(c − p, 0)",
+        convention="Rows that lack the outcome and nothing else. The lower bound of MCB is over outcomes "
+        "between 0 and 1, by the minimax theorem; whole outcomes come within 2/n of it, with weights within "
+        "twice the largest share of a row. The upper bound is found by dynamic programming over levels of c, "
+        "and is exact with few distinct forecasts; the document states how far the highest MCB may be. "
+        "Verdicts by the share q of events: the mean is linear in q, and its interval is moved with it, with "
+        "distances that change with the standard deviation over rows and the number of rows.",
+        reference=f"{MANSKI_2003}; {HOROWITZ_MANSKI_2000}; {SION_1958}",
     ),
     "certificate": Formula(
         name="R certificate",

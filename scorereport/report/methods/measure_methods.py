@@ -281,7 +281,7 @@ def list_scale_methods(report: Report) -> Iterator[MethodEntry]:
 
 
 def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
-    """Yield how limits were judged, the intervals of KS and PSI if they are used, and the certificate."""
+    """Yield how limits were judged, KS, PSI and missing outcomes if they are used, and the certificate."""
     if report.judgements:
         yield method_entry("limits")
     if any(judgement.needed is not None for judgement in report.judgements):
@@ -290,6 +290,8 @@ def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
         yield method_entry("ks")
     if report.evaluation.stability:
         yield method_entry("psi")
+    if report.evaluation.missing_outcomes is not None:
+        yield method_entry("missing outcomes")
     if report.certificate is not None and report.certificate.comparisons:
         yield _describe_certificate(report.certificate)
 

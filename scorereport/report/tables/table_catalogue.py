@@ -30,6 +30,7 @@ from scorereport.report.tables.decision_tables import (
 )
 from scorereport.report.tables.decomposition_tables import decomposition_table, view_decomposition_table
 from scorereport.report.tables.group_tables import group_table, heterogeneity_table
+from scorereport.report.tables.missing_outcome_tables import missing_outcome_table
 from scorereport.report.tables.retention_tables import retention_table
 from scorereport.report.tables.sample_change_tables import (
     change_table,
@@ -226,6 +227,10 @@ def _make_rows(evaluation: Evaluation, _: str) -> Iterator[Table | None]:
     yield missing_table(evaluation.data.row_flow)
 
 
+def _make_missing_outcomes(evaluation: Evaluation, _: str) -> Iterator[Table | None]:
+    yield missing_outcome_table(evaluation.missing_outcomes)
+
+
 def _make_classes(evaluation: Evaluation, level: str) -> Iterator[Table]:
     if evaluation.data.classes is not None:
         yield class_table(evaluation.data.classes, level)
@@ -389,6 +394,12 @@ CATALOGUE = (
         needs="--scale",
     ),
     CataloguedTable(name="rows", contents="rows read, dropped and kept", build=_make_rows),
+    CataloguedTable(
+        name="missing-outcomes",
+        contents="bounds over all values of missing outcomes",
+        build=_make_missing_outcomes,
+        needs="binary models and --missing drop",
+    ),
     CataloguedTable(name="classes", contents="classes and their shares", build=_make_classes, needs=_CLASSES),
     CataloguedTable(name="forecasts", contents="distribution of the forecasts", build=_make_forecasts),
     CataloguedTable(

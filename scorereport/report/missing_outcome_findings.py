@@ -1,0 +1,97 @@
+"""Findings on missing outcomes: whether they could change a verdict or, without limits, the bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import conjugate, format_counted, format_percent
+from scorereport._utils.rounding import first_lowest
+from scorereport.configuration.tipping_shares import describe_tipping, find_tipping_shares
+from scorereport.inference.missing_outcomes import DECOMPOSED, MISCALIBRATION
+from scorereport.report.finding_records import Consequence, Finding
+from scorereport.report.tables.missing_outcome_tables import format_bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.configuration.limit_verdicts import Judgement
+    from scorereport.configuration.tipping_shares import TippingShares
+    from scorereport.inference.missing_outcomes import MissingOutcomes
+    from scorereport.results.evaluation import Evaluation
+
+_OBTAIN = "Obtain the missing outcomes, or state why they are missing at random."
+
+
+def find_missing_outcomes(evaluation: Evaluation, judgements: Sequence[Judgement] = ()) -> Iterator[Finding]:
+    """State whether missing outcomes could change verdicts or, without limits, bounds of the best model."""
+    missing = evaluation.missing_outcomes
+    if missing is None:
+        return
+    tippings = find_tipping_shares(evaluation, judgements)
+    yield _state_verdicts(tippings, missing) if tippings else _state_bounds(missing)
+
+
+def _state_verdicts(tippings: Sequence[TippingShares], missing: MissingOutcomes) -> Finding:
+    rows = format_counted(missing.rows, "missing outcome")
+    worse = [tipping for tipping in tippings if tipping.can_worsen]
+    if worse:
+        first = min(worse, key=_rank)
+        more = len(worse) - 1
+        others = f" {format_counted(more, 'other verdict')} could become worse too." if more else ""
+        return Finding(
+            text=f"{_describe(first, missing)}{others}",
+            see="tipping",
+            consequence=Consequence.QUESTIONABLE_INPUT,
+            tone="open",
+            size=missing.share,
+            action=_OBTAIN,
+        )
+    better = sum(tipping.can_change for tipping in tippings)
+    verdicts = format_counted(len(tippings), "verdict")
+    if better:
+        text = f"Whatever the {rows} are, none of {verdicts} that depend on them becomes worse."
+    else:
+        text = f"Whatever the {rows} are, none of {verdicts} that depend on them changes."
+    return Finding(text=text, see="tipping")
+
+
+def _rank(tipping: TippingShares) -> tuple[bool, float]:
+    """Verdicts that some share of events makes worse come first, the nearest to the whole range last."""
+    kept = sum(found.end - found.start for found in tipping.ranges if _is_kept(tipping, found.verdict))
+    return len(tipping.ranges) == 1, kept
+
+
+def _is_kept(tipping: TippingShares, verdict: object) -> bool:
+    return verdict is tipping.judgement.verdict
+
+
+def _describe(tipping: TippingShares, missing: MissingOutcomes) -> str:
+    """The sentence on shares; if no share changes the verdict, one on single outcomes."""
+    if len(tipping.ranges) > 1 or not _is_kept(tipping, tipping.ranges[0].verdict):
+        return describe_tipping(tipping, missing)
+    judgement, worst = tipping.judgement, tipping.possible[-1]
+    subject = f"{judgement.label} of {judgement.model}" if judgement.model else judgement.label
+    return (
+        f"The verdict on {subject} stays {judgement.verdict} at any share of events among the "
+        f"{format_counted(missing.rows, 'missing outcome')}, but some outcomes change it to {worst}."
+    )
+
+
+def _state_bounds(missing: MissingOutcomes) -> Finding:
+    """State the bounds of the model with the lowest Brier score of the observed rows."""
+    scores = [model.find(DECOMPOSED) for model in missing.models]
+    best = first_lowest([score.observed for score in scores if score is not None])
+    model = missing.models[best]
+    texts = []
+    for name, bounds in (("Brier score", scores[best]), ("MCB", model.find(DECOMPOSED, MISCALIBRATION))):
+        if bounds is not None:
+            shown = format_bounded(bounds)
+            texts.append(
+                f"the {name} from {shown['lower']} to {shown['upper']} (observed {shown['observed']})"
+            )
+    return Finding(
+        text=f"{format_counted(missing.rows, 'row')} ({format_percent(missing.share)}) "
+        f"{conjugate(missing.rows, 'lack')} the outcome. Over all outcomes that they may have, "
+        f"{' and '.join(texts)} are possible for {model.model}.",
+        see="outcome_bounds",
+    )

@@ -1,0 +1,93 @@
+"""Tables of missing outcomes: bounds of numbers over all outcomes, and shares at which verdicts change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import common_decimals, format_counted, format_number, format_percent
+from scorereport.inference.missing_outcomes import MISCALIBRATION, SHARE
+from scorereport.report.tables.table import Table, score_label
+from scorereport.scores.registry import inside_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.configuration.tipping_shares import TippingShares, VerdictRange
+    from scorereport.inference.missing_outcomes import MissingOutcomes, OutcomeBounds
+
+#: The columns of numbers, by field of the record.
+_COLUMNS = {
+    "observed": "observed rows",
+    "lower": "lowest",
+    "upper": "highest",
+    "no_events": "no event",
+    "as_observed": "as observed",
+    "as_forecast": "as forecast",
+    "all_events": "all events",
+}
+
+
+def missing_outcome_table(missing: MissingOutcomes | None) -> Table | None:
+    """Table of the bounds over all outcomes of rows without one; None without such rows."""
+    if missing is None:
+        return None
+    rows = [(model.model, *_bound_row(bounds)) for model in missing.models for bounds in model.bounds]
+    return Table(
+        caption=f"Numbers of the observed rows; of all rows, the lowest and highest over all values of the "
+        f"{format_counted(missing.rows, 'missing outcome')}, and if no missing outcome is an event, as many "
+        "are as observed, as many as forecast, or all. MCB is not corrected for overfit",
+        heads=("model", "number", *_COLUMNS.values()),
+        rows=tuple(rows),
+        n_labels=2,
+        section=len(missing.models[0].bounds) if len(missing.models) > 1 else 0,
+    )
+
+
+def name_bounded(bounds: OutcomeBounds) -> str:
+    """Return the label of a bounded number."""
+    if bounds.number == SHARE:
+        return "Prevalence"
+    label = score_label(bounds.measure)
+    return f"MCB of the {inside_sentence(label)}" if bounds.number == MISCALIBRATION else label
+
+
+def format_bounded(bounds: OutcomeBounds) -> dict[str, str]:
+    """Return the numbers of a record as texts, by field: a prevalence in percent."""
+    values = {name: float(getattr(bounds, name)) for name in _COLUMNS}
+    if bounds.number == SHARE:
+        return {name: format_percent(value) for name, value in values.items()}
+    decimals = common_decimals(values.values())
+    return {name: format_number(value, decimals) for name, value in values.items()}
+
+
+def _bound_row(bounds: OutcomeBounds) -> tuple[str, ...]:
+    return (name_bounded(bounds), *format_bounded(bounds).values())
+
+
+def tipping_table(found: Sequence[TippingShares]) -> Table | None:
+    """Table of verdicts by the share of events among the missing outcomes; None without limits."""
+    if not found:
+        return None
+    return Table(
+        caption="Verdicts on limits, by the share of events among the missing outcomes, and all verdicts "
+        "that some outcomes lead to. Shares are approximate: the interval of each number is moved with it",
+        heads=("limit on", "of", "verdict", "by share of events", "with any outcomes"),
+        rows=tuple(
+            (
+                tipping.judgement.label,
+                tipping.judgement.model or "all cases",
+                str(tipping.judgement.verdict),
+                _join_ranges(tipping.ranges),
+                ", ".join(tipping.possible),
+            )
+            for tipping in found
+        ),
+        n_labels=5,
+    )
+
+
+def _join_ranges(ranges: Sequence[VerdictRange]) -> str:
+    """Return the ranges of shares, such as "pass up to 20.0 %, then fail"."""
+    parts = [f"{found.verdict} up to {format_percent(found.end)}" for found in ranges[:-1]]
+    last = str(ranges[-1].verdict)
+    return ", ".join([*parts, f"then {last}"]) if parts else f"{last} at any share"
