@@ -27,10 +27,12 @@ from scorereport.report.checklists import (
     read_checklists,
     read_package_checklist,
 )
+from validation.checklist_page import count_answered, render_checklist_page
 
-DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
-    encoding="utf-8"
-)
+DOCUMENTATION_FOLDER = Path(__file__).resolve().parents[1] / "docs"
+DOCUMENTATION = (DOCUMENTATION_FOLDER / "configuration.md").read_text(encoding="utf-8")
+#: Domains of the evaluation part of PROBAST+AI with the number of their questions.
+QUESTIONS = ((1, 3), (2, 4), (3, 4), (4, 7))
 EXAMPLE, *_, OWN_LIST = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)
 
 
@@ -84,10 +86,65 @@ def test_tripod_has_27_items_in_52_parts():
     ]
 
 
-def test_annex_iv_has_nine_points():
-    numbers = lines_of("eu-ai-act", Configuration())
-    points = {point for number in numbers for point in re.findall(r"\b\d", number.partition("(")[0])}
-    assert points == set("123456789")
+#: The numbers that the source of a list has, or their beginnings, in its order.
+NUMBERS = {
+    "eu-ai-act": [
+        *(f"1({letter})" for letter in "abcdefgh"),
+        *(f"2({letter})" for letter in "abcdefgh"),
+        *"3456789",
+        *("Art. 12(1)", "Art. 12(2)(a)", "Art. 12(2)(b)", "Art. 12(2)(c)", "Art. 12(3)", "Art. 19"),
+    ],
+    "sr-26-2": ["III.", "IV.", "V.", "VI.", "VII."],
+    "pra-ss1-23": [
+        f"{principle}.{part}"
+        for principle, parts in ((1, 3), (2, 6), (3, 6), (4, 5), (5, 3))
+        for part in range(1, parts + 1)
+    ],
+    "osfi-e-23": ["1.1", "1.2", "1.3", "2.1", "2.2", "2.3", *(f"3.{part}" for part in range(1, 7)), "App. 1"],
+    "probast-ai": [f"E{domain}.{n}" for domain, count in QUESTIONS for n in range(1, count + 1)],
+    "fda-pccp": ["VI.", "VII.", "VIII."],
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_list_has_all_numbers_of_its_source_in_order(name):
+    numbers = [item.number for item in read_package_checklist(name).items]
+    places = [
+        next(place for place, number in enumerate(numbers) if number.startswith(start))
+        for start in NUMBERS[name]
+    ]
+    assert places == sorted(places)
+
+
+def test_the_development_part_of_probast_has_16_questions():
+    numbers = [item.number for item in read_package_checklist("probast-ai").items]
+    ranges = [re.fullmatch(r"D(\d)\.1–D\1\.(\d)", number) for number in numbers if number[0] == "D"]
+    assert [int(found[2]) for found in ranges] == [3, 4, 4, 5]
+    assert sum(number[0] == "E" for number in numbers) == 18
+
+
+@pytest.mark.parametrize("name", CHECKLISTS)
+def test_a_list_states_its_source_and_what_was_read(name):
+    checklist = read_package_checklist(name)
+    assert len(checklist.source) > 150
+    assert name == "model-risk" or re.search(r"\b20\d\d\b", checklist.source)
+    assert name == "model-risk" or re.search(
+        r"not read|not found|complete text|read in part", checklist.source
+    )
+    assert not any(item.text.endswith(".") for item in checklist.items)
+    assert all(item.reason.endswith(".") for item in checklist.items if item.reason)
+
+
+def test_the_page_of_checklists_is_current():
+    page = DOCUMENTATION_FOLDER / "checklists.md"
+    assert page.read_text(encoding="utf-8") == render_checklist_page(), "run `make docs`"
+    for name in CHECKLISTS:
+        checklist = read_package_checklist(name)
+        answered = sum(bool(item.sections) for item in checklist.items)
+        assert count_answered(checklist) == answered
+        assert f"| `{name}` | {checklist.title} | {len(checklist.items)} | {answered} |" in page.read_text(
+            "utf-8"
+        )
 
 
 def test_the_model_risk_list_names_no_regulator_in_its_heading():

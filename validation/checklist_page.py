@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 _HEAD = """# The checklists
 
-This page is written from the files in `templates/checklists` by `make docs`. A [checklist](glossary.md#checklist) maps the
-items of a guideline to the sections of the report. A report has none by default; the configuration names them:
+This page is written from the files in `templates/checklists` by `make docs`. A
+[checklist](glossary.md#checklist) maps the items of a guideline to the sections of the report. A report has
+none by default; the configuration names them:
 
 ```toml
 [report]
@@ -26,15 +27,17 @@ sr-26-2 = "Model risk policy of our bank, after SR 26-2"
 "tripod-ai:6c" = "No treatments were given."
 ```
 
-`--checklist NAME` of `scorereport report` and the argument `checklists` of `sr.write_report` replace the key. The annex has, for
-every item, the section and page of this report that answers it, in each [profile](configuration.md#the-keys); if only the full
-report has the section, it says so. An item that lacks a text of the configuration or a part of the results is
-"incomplete", with what is missing. An item that no report on predictions can answer has the reason. A list does not state
-that a model or an organisation complies: it shows where a reader finds the evidence.
+`--checklist NAME` of `scorereport report` and the argument `checklists` of `sr.write_report` replace the key.
+For every item, the annex names the section and page of this report that answers it, in each
+[profile](configuration.md#the-keys); if only the full report has the section, it says so. An item that lacks
+a text of the configuration or a part of the results is "incomplete", with what is missing. An item that no
+report on predictions can answer has the reason. A list does not state that a model or an organisation
+complies: it shows where a reader finds the evidence.
 
-"Items" counts the items of a list, and "answered" those that the full report answers if the configuration has all texts
-and the data have groups, dates and several models. Items are paraphrased in our words, with the numbers of the source;
-[your own lists](configuration.md#your-own-templates-and-checklists) are TOML files with the same keys.
+"Items" counts the items of a list, and "answered" those that the full report answers if the configuration has
+all texts and the data have groups, dates and several models. Items are paraphrased in our words, with the
+numbers of the source; [your own lists](configuration.md#your-own-templates-and-checklists) are TOML files
+with the same keys.
 
 | name | guideline | items | answered |
 |---|---|---|---|
