@@ -615,6 +615,11 @@ OF_METHODS = {
         lambda: [[shares(t)[0] - shares(t)[1] * t / (1 - t)] for t in TABLED],
         lambda: tabled("net_benefit"),
     ),
+    "interventions avoided": (
+        "100 (TN − FN (1 − t) / t) = 100 (NB(t) − NB of acting always) (1 − t) / t",
+        lambda: [[100 * (shares(t)[3] - shares(t)[2] * (1 - t) / t)] for t in TABLED],
+        lambda: tabled("interventions_avoided"),
+    ),
     "thresholds": (
         "sensitivity = TP / (TP + FN), specificity = TN / (TN + FP), PPV = TP / (TP + FP), NPV = TN / (TN + "
         "FN)",
@@ -739,6 +744,7 @@ def test_only_these_formulas_are_not_computed_again():
         "confidence pointwise resampling",
         "consistency simultaneous split resampling",
         "murphy difference",
+        "decision differences",  # in test_decision_differences.py
         "ranks",
         "groups",
         "recalibration",

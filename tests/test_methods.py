@@ -178,6 +178,8 @@ def test_all_methods_of_a_full_evaluation_are_listed(reports):
         "Difference of AUCs",
         "Difference of MCB or DSC",
         "Difference of Murphy curves",
+        "Net reduction in interventions",
+        "Difference of net benefit",
         "Holm’s p",
         "Ranks",
         "Subgroups and periods",

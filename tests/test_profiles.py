@@ -130,7 +130,7 @@ def test_figures_of_the_full_report_are_promised(report):
     assert extent[0].endswith("; it also has more figures.")
     keys = {key for s in plan_report(choose(report, "standard"))["sections"] for key in s["parts"]}
     more = {key for s in plan_report(choose(report, "full"))["sections"] for key in s["parts"]}
-    assert {"flexible", "regret", "murphy_differences"} <= more - keys
+    assert {"regret", "interventions", "murphy_differences"} <= more - keys
 
 
 def test_omitted_sections_are_named(report):

@@ -16,6 +16,7 @@ from scorereport.report.methods.class_formulas import (
     ORDINAL_SYMBOLS,
     SYMBOLS_OF_BUCKETS,
 )
+from scorereport.report.methods.decision_formulas import DECISION_GAIN_FORMULAS
 from scorereport.report.methods.formula_catalogue import (
     COMPARISON_FORMULAS,
     DECISION_FORMULAS,
@@ -51,7 +52,7 @@ _SYMBOLS = {
 _FAMILIES = {
     "Calibration and decomposition": CALIBRATION_FORMULAS,
     "Bands of the reliability curve": BAND_FORMULAS,
-    "Discrimination and decisions": DECISION_FORMULAS,
+    "Discrimination and decisions": DECISION_FORMULAS | DECISION_GAIN_FORMULAS,
     "Intervals": INTERVAL_FORMULAS,
     "Comparisons": COMPARISON_FORMULAS,
     "Subgroups and recalibration": GROUP_FORMULAS,

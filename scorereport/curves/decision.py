@@ -99,7 +99,7 @@ def interventions_avoided(over_treat_all: FloatArray, threshold: FloatArray) -> 
     >>> interventions_avoided(np.array([0.05, 0.02]), np.array([0.2, 0.5]))
     array([20.,  2.])
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         per_case = over_treat_all * (1 - threshold) / threshold
     return np.where((threshold > 0) & (threshold < 1), _PER_HUNDRED * per_case, np.nan)
 
@@ -246,7 +246,7 @@ def threshold_table(
     false_negative, true_negative = missed[first], spared[first]
     true_positive, false_positive = missed[-1] - false_negative, spared[-1] - true_negative
     flagged, total = true_positive + false_positive, missed[-1] + spared[-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         columns = {
             "threshold": t,
             "flagged": flagged / total,

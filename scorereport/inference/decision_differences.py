@@ -170,6 +170,13 @@ def compare_decisions(
     return (*_compare_models(panel, draws), *policies)
 
 
+def compare_pairs(
+    panel: ForecastPanel, thresholds: FloatArray, *, level: float, seed: int = SEED
+) -> tuple[DecisionDifference, ...]:
+    """Compare all pairs of models at ascending thresholds, and not with treating all and none."""
+    return tuple(_compare_models(panel, _Draws(thresholds=thresholds, level=level, seed=seed)))
+
+
 def compare_counted_decisions(
     name: str, fit: IsotonicFit, thresholds: FloatArray, *, level: float, seed: int = SEED
 ) -> tuple[DecisionDifference, ...]:

@@ -13,6 +13,7 @@ from scorereport.report.methods.measured_coverage import SUMMARY_FILE
 from validation.coverage.bands import study_bands
 from validation.coverage.changes import add_before
 from validation.coverage.classes import study_classes
+from validation.coverage.decision_bands import study_decision_bands
 from validation.coverage.dependence import study_dependence
 from validation.coverage.drawn_in_cells import study_cells
 from validation.coverage.explained import TEXTS
@@ -54,6 +55,7 @@ STUDIES: dict[str, Study] = {
     "scaling": study_scaling,
     "weights": study_weights,
     "values": study_values,
+    "decisions": study_decision_bands,
     "separation": study_separation,
     "few-cases": study_few_cases,
     "gains": study_gains,

@@ -64,12 +64,20 @@ TEXTS = {
     "document did not examine these.",
     "scale verdicts": "How often the angle classifies a model as over- or under-confident, or as biased by "
     'class. In the setting "class bias", true probabilities are multiplied by 3, 1 and 1/3.',
-    "decisions": "Calibrated forecasts with a beta distribution: rates, net benefit, and its difference "
-    "from treating all, at thresholds of half the prevalence (low), the prevalence (middle), and twice the "
-    "prevalence (high; .8 for prevalence 0.5). Wilson's intervals are based on a discrete count: with few "
-    "cases their coverage oscillates around the nominal one. At prevalence 0.02 and n = 100, with two "
-    "events, the sensitivity at the low threshold is covered in 91 %. Rates without any case in the "
-    "denominator are not counted as wrong. Clusters have five cases with the same forecast.",
+    "decisions": "Calibrated forecasts with a beta distribution: rates, net benefit, its difference "
+    "from treating all, and interventions avoided per 100 cases, which follow from this difference, at "
+    "thresholds of half the prevalence (low), the prevalence (middle), and twice the prevalence (high; .8 "
+    "for prevalence 0.5). Wilson's intervals are based on a discrete count: with few cases their coverage "
+    "oscillates around the nominal one. At prevalence 0.02 and n = 100, with two events, the sensitivity at "
+    "the low threshold is covered in 91 %. Rates without any case in the denominator are not counted as "
+    "wrong. Clusters have five cases with the same forecast.",
+    "decision bands": "How often the simultaneous 95 % band contains a whole curve: net benefit, and its "
+    "difference from treating all, of calibrated forecasts with a beta distribution, at 31 thresholds from "
+    "half the prevalence to twice the prevalence (.8 for prevalence 0.5). Clusters have five cases with the "
+    "same forecast.",
+    "decision differences": "How often any of 31 thresholds is said to have a better model, among two or "
+    "three models that are equally good at every threshold; for three models, among all three pairs. Their "
+    "forecasts are independent, and the event probability is the mean of them; 5 % is allowed.",
     "distances": "Test-inversion intervals of ICI, E50, E90 and Emax, for the curve that lowess has in an "
     "infinite sample and for the true curve, and of ECE. At and near calibration they are on the safe side: "
     "the upper end is the larger of two, and the lower end is 0 unless the data contradict it. Two cells of "

@@ -95,6 +95,21 @@ _OF_ROWS = (
         ("decision intervals",),
         (f"decisions | {_PREVALENCES} | net_benefit*",),
     ),
+    SummaryLine(
+        "Interval of interventions avoided",
+        ("decision intervals",),
+        (f"decisions | {_PREVALENCES} | interventions_avoided*",),
+    ),
+    SummaryLine(
+        "Net benefit, simultaneous band",
+        ("decision differences",),
+        (f"decision bands | {_PREVALENCES} | *",),
+    ),
+    SummaryLine(
+        "Better model shown at any threshold, of equal ones",
+        ("decision differences",),
+        ("decision differences | * | *",),
+    ),
     SummaryLine("Difference of MCB, interval", ("bracket",), ("difference intervals | * | MCB*",)),
     SummaryLine("Difference of DSC, interval", ("bracket",), ("difference intervals | * | DSC*",)),
     SummaryLine(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 BAND_LEVEL = 0.9
 #: Prevalence, and the sum of the parameters of the beta distribution of calibrated forecasts.
-_FORECASTS = {0.5: 4.0, 0.1: 8.0, 0.02: 50.0}
+FORECASTS = {0.5: 4.0, 0.1: 8.0, 0.02: 50.0}
 _DISTANCES = ("calibrated", "slope .8", "sqrt", "rare, cal.", "10 values, .8")
 _CURVES = ("calibrated", "slope .8", "sqrt")
 _PLACES = ("low", "middle", "high")
@@ -43,7 +43,7 @@ _POPULATION = 2000
 
 def study_values(plan: Plan) -> Iterator[Row]:
     """Simulate rates and net benefit by prevalence, then distances and bands by the shape of the curve."""
-    decisions = [(prevalence, n, "") for prevalence in _FORECASTS for n in (100, 500, 2000)]
+    decisions = [(prevalence, n, "") for prevalence in FORECASTS for n in (100, 500, 2000)]
     decisions += [(0.1, 500, kind) for kind in _KINDS]
     for prevalence, n, kind in plan.cells(decisions[:2] + decisions[-2:], decisions):
         yield from _study_decisions(plan, prevalence, n, kind)
@@ -69,10 +69,10 @@ def _study_decisions(plan: Plan, prevalence: float, n: int, kind: str) -> Iterat
 
 
 def _decision_trial(prevalence: float, n: int, thresholds: FloatArray, kind: str) -> Trial:
-    truth = _true_decisions(prevalence, thresholds)
+    truth = true_decisions(prevalence, thresholds)
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        sample = _draw_beta(prevalence, rng, n, kind)
+        sample = draw_beta(prevalence, rng, n, kind)
         fit = sr.corp(sample.y, sample.x, sample.weight, cluster=sample.cluster)
         table = sr.curves.threshold_table(fit, thresholds=thresholds)
         covered = {}
@@ -88,9 +88,9 @@ def _decision_trial(prevalence: float, n: int, thresholds: FloatArray, kind: str
     return trial
 
 
-def _draw_beta(prevalence: float, rng: np.random.Generator, n: int, kind: str) -> Sample:
+def draw_beta(prevalence: float, rng: np.random.Generator, n: int, kind: str) -> Sample:
     """Calibrated forecasts with a beta distribution; clusters of five rows that have the same forecast."""
-    total = _FORECASTS[prevalence]
+    total = FORECASTS[prevalence]
     a, b = prevalence * total, (1 - prevalence) * total
     cluster = np.arange(n) // 5 if kind == "clusters" else None
     u = rng.random(n) if cluster is None else rng.random(n // 5)[cluster]
@@ -99,9 +99,9 @@ def _draw_beta(prevalence: float, rng: np.random.Generator, n: int, kind: str) -
     return Sample(y=rng.random(n) < x, x=x, cluster=cluster, weight=weight)
 
 
-def _true_decisions(prevalence: float, t: FloatArray) -> dict[str, FloatArray]:
+def true_decisions(prevalence: float, t: FloatArray) -> dict[str, FloatArray]:
     """Rates and net benefit of calibrated forecasts: integrals of beta distributions."""
-    total = _FORECASTS[prevalence]
+    total = FORECASTS[prevalence]
     a, b = prevalence * total, (1 - prevalence) * total
     positive, hit = 1 - betainc(a, b, t), prevalence * (1 - betainc(a + 1, b, t))
     false, missed = positive - hit, prevalence - hit
@@ -113,6 +113,7 @@ def _true_decisions(prevalence: float, t: FloatArray) -> dict[str, FloatArray]:
         "negative_predictive_value": spared / (spared + missed),
         "net_benefit": hit - false * t / (1 - t),
         "net_benefit_over_treat_all": spared * t / (1 - t) - missed,
+        "interventions_avoided": 100 * (spared - missed * (1 - t) / t),
     }
 
 

@@ -14,6 +14,7 @@ from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.recalibration_lines import COX_1958
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.report.methods.calibration_formulas import BAND_FORMULAS, CALIBRATION_FORMULAS
+from scorereport.report.methods.decision_formulas import DECISION_GAIN_FORMULAS
 from scorereport.report.methods.notation import (
     ALTMAN_BLAND_1994,
     BATES_2024,
@@ -65,7 +66,9 @@ DECISION_FORMULAS = {
     "roc": Formula(
         name="ROC curve, AR and KS",
         formula="TPR = TP / (TP + FN) against FPR = FP / (FP + TN); AR = 2 AUC − 1; KS = max (TPR − FPR)",
-        convention="At every threshold; higher is better. The concave hull is the ROC curve of ŷ.",
+        convention="At every threshold; higher is better. The concave hull is the ROC curve of ŷ. The "
+        "cumulative accuracy profile (CAP) is TPR against the share of cases acted on; AR is the area "
+        "between it and the diagonal, relative to that of a perfect ranking.",
         reference=f"{HANLEY_MCNEIL_1982}; {YOUDEN_1950}",
     ),
     "murphy": Formula(
@@ -372,6 +375,7 @@ BINARY_CATALOGUE = (
     | CALIBRATION_FORMULAS
     | BAND_FORMULAS
     | DECISION_FORMULAS
+    | DECISION_GAIN_FORMULAS
     | INTERVAL_FORMULAS
     | COMPARISON_FORMULAS
     | GROUP_FORMULAS

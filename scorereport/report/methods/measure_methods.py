@@ -29,6 +29,7 @@ from scorereport.scores.registry import Reported, get_score, inside_sentence
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.estimates import HypothesisTest
     from scorereport.reference.reference_documents import Certificate
     from scorereport.reliability.bands import Band
@@ -211,12 +212,29 @@ def list_decision_methods(evaluation: Evaluation, omitted: Collection[str] = ())
     if "decomposition" not in omitted:
         yield method_entry("murphy")
     if "decision" not in omitted:
-        yield method_entry("regret")
-        yield method_entry("net benefit")
-        if evaluation.models[0].thresholds:
-            yield method_entry("thresholds")
-        if any(m.curves.decision.band is not None for m in evaluation.models):
-            yield method_entry("decision intervals", *_describe_limits(evaluation))
+        yield from _list_threshold_methods(evaluation)
+
+
+def _list_threshold_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
+    """Yield measures of decisions at thresholds, their intervals, and their comparison."""
+    yield from (method_entry(key) for key in ("regret", "net benefit", "interventions avoided"))
+    if evaluation.models[0].thresholds:
+        yield method_entry("thresholds")
+    if any(m.curves.decision.band is not None for m in evaluation.models):
+        yield method_entry("decision intervals", *_describe_limits(evaluation))
+    if compared := evaluation.comparisons.decisions:
+        yield method_entry("decision differences", *_describe_draws(compared))
+
+
+def _describe_draws(compared: Sequence[DecisionDifference]) -> Iterator[str]:
+    """State how the bands of differences were drawn here, or why there are none."""
+    fewest = min(d.resamples for d in compared)
+    yield from distinct(
+        d.note
+        or f"{capitalize(d.method)}, {format_count(fewest)} or more draws, seed {d.seed}, level "
+        f"{format_level(d.level)}."
+        for d in compared
+    )
 
 
 def _describe_limits(evaluation: Evaluation) -> Iterator[str]:
