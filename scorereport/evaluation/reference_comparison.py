@@ -326,7 +326,6 @@ def _scan_rates(engine: Engine, model: str, curve: ReferenceCurve) -> SampleRate
         rate=float(means[0]),
         expected=float(means[1]),
         expected_error=float(errors[1]),
-        excess=float(means[2]),
         excess_error=float(errors[2]),
         outside=float(means[3]),
         degrees_of_freedom=size - 1,
