@@ -535,6 +535,23 @@ def test_the_tables_show_what_the_record_holds(compared):
     assert parts == pytest.approx(compared.stability[0].index.value, abs=0.001)
 
 
+def test_the_frames_have_a_row_for_each_number(compared):
+    changes = compared.reference_changes.set_index(["model", "measure"])
+    found = compared.reference
+    assert changes.loc[("", "prevalence"), "value"] == found.prevalence.value
+    assert changes.loc[("m", "roc_auc"), "lower"] == found.find("m").change("roc_auc").lower
+    parts = changes.loc["b"].loc[["shift of forecasts", "change of calibration"], "value"]
+    assert parts.sum() == pytest.approx(found.prevalence.value)
+    assert changes.loc[("", "brier uncertainty"), "sample"] == pytest.approx(
+        compared.decompositions.iloc[0].uncertainty
+    )
+    bins = compared.stability_bins
+    assert bins.groupby("model")["sample"].sum().tolist() == pytest.approx([1, 1])
+    assert bins[bins.model == "m"].end.tolist() == [*compared.stability[0].ends, 1]
+    without = replace(compared, reference=None, stability=None)
+    assert (len(without.reference_changes), len(without.stability_bins)) == (0, 0)
+
+
 @pytest.mark.parametrize("keeps", ["all", "stability", "nothing"])
 def test_the_section_shows_what_there_is(compared, keeps):
     evaluation = {

@@ -253,7 +253,7 @@ def _list_changes(now: ModelScores, before: ModelScores, level: float) -> Iterat
 def _compare_uncertainties(now: SampleSummary, before: SampleSummary) -> Iterator[Change]:
     known = {estimate.measure: estimate for estimate in before.uncertainties}
     for estimate in now.uncertainties:
-        change = compare_estimates(estimate.measure, estimate, known.get(estimate.measure))
+        change = compare_estimates(f"{estimate.measure} uncertainty", estimate, known.get(estimate.measure))
         if change is not None:
             yield change
 

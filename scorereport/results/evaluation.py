@@ -214,6 +214,19 @@ class Evaluation(_OnData):
         return frames.record_frame(self.comparisons.ranks)
 
     @property
+    def reference_changes(self) -> pd.DataFrame:
+        """Changes since the reference sample, with interval and test: a row for each model and number.
+
+        The model is "" for the event rate and the uncertainties, which do not depend on it.
+        """
+        return frames.reference_frame(self.reference)
+
+    @property
+    def stability_bins(self) -> pd.DataFrame:
+        """Shares of the forecasts in sample and reference: a row for each model and bin."""
+        return frames.stability_frame(self.stability or ())
+
+    @property
     def group_scores(self) -> pd.DataFrame:
         """Mean scores by subgroup: a row for each group and model."""
         return frames.group_score_frame(self.groups)
