@@ -45,6 +45,7 @@ from scorereport.inference.score_expansions import PanelMoments
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SamplingUnits
 from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
+from scorereport.report.methods.reference_formulas import REFERENCE_FORMULAS
 from scorereport.scores.registry import Kind, Reported, list_reported
 
 A_B = {"lower": COSTS[0], "upper": COSTS[1]}
@@ -751,6 +752,7 @@ def test_only_these_formulas_are_not_computed_again():
         "limits",
         "needed",  # test_needed_cases.py
         "certificate",
+        *REFERENCE_FORMULAS,  # test_reference_comparison.py
     }
 
 

@@ -28,6 +28,7 @@ from scorereport.report.methods.formula_catalogue import (
 from scorereport.report.methods.measure_methods import describe_score
 from scorereport.report.methods.method_entries import capitalize, method_entry
 from scorereport.report.methods.notation import COVERAGE_STUDY, SYMBOLS, SYMBOLS_OF_INFERENCE
+from scorereport.report.methods.reference_formulas import REFERENCE_FORMULAS
 from scorereport.scores.registry import REGISTRY, Kind
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ _FAMILIES = {
     "Comparisons": COMPARISON_FORMULAS,
     "Subgroups and recalibration": GROUP_FORMULAS,
     "Verdicts": VERDICT_FORMULAS,
+    "Reference sample": REFERENCE_FORMULAS,
     "Classes, probability scale and choice": CLASS_CATALOGUE,
     "Rows sorted on disk or on a cluster": ENGINE_CATALOGUE,
 }

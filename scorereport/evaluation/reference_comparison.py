@@ -253,7 +253,7 @@ def _list_changes(now: ModelScores, before: ModelScores, level: float) -> Iterat
 def _compare_uncertainties(now: SampleSummary, before: SampleSummary) -> Iterator[Change]:
     known = {estimate.measure: estimate for estimate in before.uncertainties}
     for estimate in now.uncertainties:
-        change = compare_estimates(estimate.measure, estimate, known.get(estimate.measure))
+        change = compare_estimates(f"{estimate.measure} uncertainty", estimate, known.get(estimate.measure))
         if change is not None:
             yield change
 
@@ -326,7 +326,6 @@ def _scan_rates(engine: Engine, model: str, curve: ReferenceCurve) -> SampleRate
         rate=float(means[0]),
         expected=float(means[1]),
         expected_error=float(errors[1]),
-        excess=float(means[2]),
         excess_error=float(errors[2]),
         outside=float(means[3]),
         degrees_of_freedom=size - 1,

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.representation import short_repr
-from scorereport._utils.rounding import find_reached
+from scorereport._utils.rounding import are_equal, find_reached
 from scorereport.inference.estimates import holm
-from scorereport.inference.mean_errors import ErrorDistribution, wald_test
+from scorereport.inference.mean_errors import ErrorDistribution, wald_test, without_rounding
 from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
@@ -170,7 +170,6 @@ class RateChange:
     calibration: Change
     bins: int
     outside: float
-    note: str = ""
 
     __repr__ = short_repr
 
@@ -207,14 +206,13 @@ class ReferenceCurve:
 class SampleRates:
     """What the split takes from the sample: shares of bins, and two means with their standard errors.
 
-    `expected` is the mean of the curve of the reference, `excess` the mean of the outcome above it.
+    `expected` is the mean of the curve of the reference; `excess_error` is that of the outcome above it.
     """
 
     shares: FloatArray
     rate: float
     expected: float
     expected_error: float
-    excess: float
     excess_error: float
     outside: float
     degrees_of_freedom: float
@@ -246,10 +244,14 @@ def fit_reference_curve(outcome: FloatArray, forecast: FloatArray, units: Sampli
 
 
 def _find_ends(forecast: FloatArray, weight: FloatArray, bins: int) -> FloatArray:
-    information = weight * forecast * (1 - forecast)
-    if bins < 2 or not information.sum() > 0:
+    """The ends of the bins but for the last; with few distinct forecasts, each has a bin of its own."""
+    if bins < 2:
         return np.empty(0)
     order = np.argsort(forecast, kind="stable")
+    distinct = forecast[order][np.append(True, np.diff(forecast[order]) > 0)]
+    if len(distinct) <= bins:
+        return distinct[:-1]
+    information = weight * forecast * (1 - forecast)
     reached = find_reached(np.cumsum(information[order]), np.arange(1, bins) / bins)
     ends = np.unique(forecast[order][reached])
     return ends[ends < forecast[order][-1]]
@@ -265,9 +267,8 @@ def measure_rates(
         shares=np.asarray(weight / weight.sum()),
         rate=units.mean(outcome),
         expected=units.mean(rate),
-        expected_error=units.standard_error(rate),
-        excess=units.mean(outcome - rate),
-        excess_error=units.standard_error(outcome - rate),
+        expected_error=without_rounding(units.standard_error(rate), rate),
+        excess_error=without_rounding(units.standard_error(outcome - rate), outcome - rate),
         outside=units.mean(curve.find_outside(forecast).astype(np.float64)),
         degrees_of_freedom=_degrees_of_freedom(units),
     )
@@ -285,17 +286,18 @@ def split_rate_change(model: str, curve: ReferenceCurve, sample: SampleRates, *,
     """
     units, ratio = curve.units, (sample.shares / curve.shares)[curve.place]
     before = units.mean(curve.rate + curve.residual)
-    of_curve = units.standard_error(ratio * curve.residual)
-    of_shift = units.standard_error((ratio - 1) * curve.residual - curve.rate)
     freedom = min(sample.degrees_of_freedom, _degrees_of_freedom(units))
     distribution = ErrorDistribution(freedom if freedom >= 1 else 1.0)
+    has_both = all(0 < rate < 1 for rate in (before, sample.rate))
 
-    def step(measure: str, old: float, new: float, value: float, errors: tuple[float, float]) -> Change:
-        test = wald_test(value, math.hypot(*errors), level, distribution)
+    def step(measure: str, ends: tuple[float, float], error: float, of_reference: FloatArray) -> Change:
+        other = without_rounding(units.standard_error(of_reference), of_reference)
+        value = 0.0 if are_equal(*ends) else ends[1] - ends[0]
+        test = wald_test(value, math.hypot(error, other) if has_both else math.nan, level, distribution)
         return Change(
             measure=measure,
-            reference=old,
-            sample=new,
+            reference=ends[0],
+            sample=ends[1],
             value=value,
             standard_error=test.standard_error,
             lower=test.lower,
@@ -303,25 +305,29 @@ def split_rate_change(model: str, curve: ReferenceCurve, sample: SampleRates, *,
             level=level,
             p_value=test.p_value,
             method=_DELTA,
-            note="" if test.standard_error > 0 else "Without spread there is no test.",
+            note=_describe_spread(test.standard_error, has_both=has_both),
         )
 
     return RateChange(
         model=model,
         forecasts=step(
             "shift of forecasts",
-            before,
-            sample.expected,
-            sample.expected - before,
-            (sample.expected_error, of_shift),
+            (before, sample.expected),
+            sample.expected_error,
+            (ratio - 1) * curve.residual - curve.rate,
         ),
         calibration=step(
             "change of calibration",
-            sample.expected,
-            sample.rate,
-            sample.excess,
-            (sample.excess_error, of_curve),
+            (sample.expected, sample.rate),
+            sample.excess_error,
+            ratio * curve.residual,
         ),
         bins=len(curve.shares),
         outside=sample.outside,
     )
+
+
+def _describe_spread(error: float, *, has_both: bool) -> str:
+    if not has_both:
+        return "An interval needs events and non-events in both samples."
+    return "" if error > 0 else "Without spread there is no test."

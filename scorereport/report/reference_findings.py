@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_interval, format_number, format_percent
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: By convention, a stability index below the first number is small, and one from the second number is large.
 INDEX_CONVENTION = (0.1, 0.25)
+#: Share of forecasts beyond those of the reference from which a finding mentions it.
+_FAR_OUTSIDE = 0.05
 _ON_SHIFT = f"Find out why the forecasts of {MODELS} have shifted since the reference sample."
 _ON_CALIBRATION = (
     f"Find out why the calibration of {MODELS} has changed since the reference sample, and recalibrate if "
@@ -37,7 +40,7 @@ def find_reference_changes(evaluation: Evaluation) -> Iterator[Finding]:
         found = comparison.find(stability.model)
         is_lost = found.rate is not None and adjusted_p_value(found.rate.calibration) <= alpha
         is_shifted = has_shifted(found, alpha)
-        is_drift = is_lost or (is_shifted and stability.index.upper >= INDEX_CONVENTION[0])
+        is_drift = is_lost or (is_shifted and not stability.index.upper < INDEX_CONVENTION[0])
         action = _ON_CALIBRATION if is_lost else _ON_SHIFT if is_drift else ""
         yield Finding(
             text=describe_changes(stability, found, comparison, alpha),
@@ -51,8 +54,9 @@ def find_reference_changes(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def has_shifted(found: ReferenceModel, alpha: float) -> bool:
-    """Whether the chi-square test shows that the forecasts of a model have shifted."""
-    return adjusted_p_value(found.tests[0]) <= alpha
+    """Whether the chi-square test, or if it has one bin only the other test, shows a shift of forecasts."""
+    defined = [test for test in found.tests if not isnan(test.p_value)]
+    return bool(defined) and adjusted_p_value(defined[0]) <= alpha
 
 
 def describe_changes(
@@ -61,7 +65,12 @@ def describe_changes(
     """The sentence on a model: shift of forecasts, change of the event rate, and its two parts."""
     clauses = [_describe_shift(stability, is_shown=has_shifted(found, alpha))]
     if comparison.prevalence is not None and found.rate is not None:
-        clauses += [_describe_rate(comparison.prevalence, alpha), _describe_parts(found.rate, alpha)]
+        is_changed = comparison.prevalence.p_value <= alpha
+        clauses.append(_describe_rate(comparison.prevalence, is_shown=is_changed))
+        clauses.append(_describe_parts(found.rate, alpha, is_shown=is_changed))
+        if found.rate.outside >= _FAR_OUTSIDE:
+            outside = format_percent(found.rate.outside)
+            clauses.append(f"{outside} of the forecasts lie beyond those of the reference sample")
     return f"{'; '.join(clauses)}."
 
 
@@ -81,20 +90,22 @@ def _describe_shift(stability: Stability, *, is_shown: bool) -> str:
     )
 
 
-def _describe_rate(change: Change, alpha: float) -> str:
+def _describe_rate(change: Change, *, is_shown: bool) -> str:
     before, now = format_percent(change.reference), format_percent(change.sample)
-    if not change.p_value <= alpha:
+    if not is_shown:
         return f"the event rate is not shown to have changed ({before} there, {now} here)"
     return f"the event rate has {'risen' if change.value > 0 else 'fallen'} from {before} to {now}"
 
 
-def _describe_parts(rate: RateChange, alpha: float) -> str:
+def _describe_parts(rate: RateChange, alpha: float, *, is_shown: bool) -> str:
     """The clause on both parts, in percentage points; they add up to the change of the rate."""
     total = format_points(rate.forecasts.value + rate.calibration.value)
-    shown = "shown" if adjusted_p_value(rate.calibration) <= alpha else "not shown"
+    p = adjusted_p_value(rate.calibration)
+    verdict = "not tested" if isnan(p) else "shown" if p <= alpha else "not shown"
+    shift = points_text(rate.forecasts)
     return (
-        f"of the {total} points, {points_text(rate.forecasts)} follow from the shift of forecasts and "
-        f"{points_text(rate.calibration)} from a change of calibration, which is {shown}"
+        f"{f'of the {total} points, {shift}' if is_shown else f'{shift} points'} follow from the shift of "
+        f"forecasts and {points_text(rate.calibration)} from a change of calibration, which is {verdict}"
     )
 
 

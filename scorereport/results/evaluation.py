@@ -60,7 +60,8 @@ class Evaluation(_OnData):
     Binary models are in `models`, models of K classes in `class_models`; `results` is whichever is filled.
     `stability` compares forecasts with those of a reference sample, and `reference` adds tests and, if the
     reference has outcomes, the changes of scores and of the event rate; both are None without one.
-    `missing_outcomes` bounds numbers over all outcomes of rows that were dropped for lack of one; None without such rows.
+    `missing_outcomes` bounds numbers over all outcomes of rows that were dropped for lack of one; None
+    without such rows.
     """
 
     version: Literal[1] = VERSION
@@ -76,7 +77,6 @@ class Evaluation(_OnData):
     software: dict[str, str] = field(default_factory=dict)
     stability: tuple[Stability, ...] | None = None
     reference: ReferenceComparison | None = None
-
     missing_outcomes: MissingOutcomes | None = None
 
     OPTIONAL: ClassVar = ("stability", "reference", "missing_outcomes")
@@ -231,6 +231,19 @@ class Evaluation(_OnData):
     def ranks(self) -> pd.DataFrame:
         """Models ranked by each measure; models that do not differ significantly are tied."""
         return frames.record_frame(self.comparisons.ranks)
+
+    @property
+    def reference_changes(self) -> pd.DataFrame:
+        """Changes since the reference sample, with interval and test: a row for each model and number.
+
+        The model is "" for the event rate and the uncertainties, which do not depend on it.
+        """
+        return frames.reference_frame(self.reference)
+
+    @property
+    def stability_bins(self) -> pd.DataFrame:
+        """Shares of the forecasts in sample and reference: a row for each model and bin."""
+        return frames.stability_frame(self.stability or ())
 
     @property
     def group_scores(self) -> pd.DataFrame:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.missing_outcomes import MissingOutcomes
+    from scorereport.inference.population_stability import Stability
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
     from scorereport.results.class_records import ClassModelResult
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         ModelResult,
         ModelScores,
     )
+    from scorereport.results.reference_records import ReferenceComparison
 
 #: Columns of a table of verdicts.
 _VERDICT_TEXTS = ("measure", "label", "model", "group")
@@ -247,6 +249,29 @@ def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFra
             for place, record in enumerate(records)
         ]
     )
+
+
+def reference_frame(comparison: ReferenceComparison | None) -> pd.DataFrame:
+    """Changes since a reference sample: of the event rate and uncertainties, then of each model."""
+    if comparison is None or comparison.prevalence is None:
+        return _frame([])
+    rows = [("", change) for change in (comparison.prevalence, *comparison.uncertainties)]
+    for found in comparison.models:
+        parts = () if found.rate is None else (found.rate.forecasts, found.rate.calibration)
+        rows += [(found.model, change) for change in (*parts, *found.changes)]
+    return record_frame([change for _, change in rows], model=[model for model, _ in rows])
+
+
+def stability_frame(found: Iterable[Stability]) -> pd.DataFrame:
+    """Shares of forecasts by bin: a row for each model and bin, which ends at `end`."""
+    rows = [
+        {"model": one.model, "bin": place + 1, "end": end, "reference": before, "sample": now}
+        for one in found
+        for place, (end, before, now) in enumerate(
+            zip([*one.ends.tolist(), 1.0], one.reference.tolist(), one.sample.tolist(), strict=True)
+        )
+    ]
+    return _frame(rows)
 
 
 def verdict_frame(judgements: Sequence[Any]) -> pd.DataFrame:

@@ -41,6 +41,7 @@ from scorereport.report.methods.notation import (
     YURDAKUL_2020,
     Formula,
 )
+from scorereport.report.methods.reference_formulas import REFERENCE_FORMULAS
 from scorereport.scores.registry import (
     DIMITRIADIS_2021,
     EHM_2016,
@@ -380,4 +381,5 @@ BINARY_CATALOGUE = (
     | COMPARISON_FORMULAS
     | GROUP_FORMULAS
     | VERDICT_FORMULAS
+    | REFERENCE_FORMULAS
 )

@@ -306,12 +306,22 @@ def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
         yield method_entry("needed")
     if any(judgement.measure == "ks" for judgement in report.judgements):
         yield method_entry("ks")
-    if report.evaluation.stability:
-        yield method_entry("psi")
     if report.evaluation.missing_outcomes is not None:
         yield method_entry("missing outcomes")
+    yield from _list_reference_methods(report.evaluation)
     if report.certificate is not None and report.certificate.comparisons:
         yield _describe_certificate(report.certificate)
+
+
+def _list_reference_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
+    """Yield the stability index and, with the comparison, its tests and the changes of outcomes."""
+    if evaluation.stability:
+        yield method_entry("psi")
+    if evaluation.reference is not None:
+        yield method_entry("shift tests")
+        if evaluation.reference.has_outcomes:
+            yield method_entry("change")
+            yield method_entry("rate change")
 
 
 def _describe_certificate(certificate: Certificate) -> MethodEntry:

@@ -73,7 +73,14 @@ def stability_table(
         caption=f"Forecasts against the reference sample{_name_reference(found[0])}: population stability "
         f"index (PSI) over bins that hold equal shares of the reference, with {level} interval for the index "
         f"without the part that chance adds{', and tests of equal distribution' if heads else ''}{adjusted}",
-        heads=("model", "PSI", "interval", *(x for head in heads for x in (head, "p")), "bins", "rows there"),
+        heads=(
+            "model",
+            "PSI",
+            "interval",
+            *(x for head in heads for x in (head, "p")),
+            "bins",
+            "reference rows",
+        ),
         rows=tuple(
             (
                 one.model,
