@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
     common_decimals,
-    format_interval,
     format_level,
     format_number,
     format_p_value,
@@ -23,7 +22,6 @@ from scorereport.configuration.limit_records import MeasurePart
 from scorereport.configuration.limit_verdicts import LimitVerdict, split_groups
 from scorereport.configuration.measure_limits import known_measure
 from scorereport.evaluation.notes import find_time_note
-from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.finding_records import (
@@ -35,6 +33,7 @@ from scorereport.report.finding_records import (
     sort_findings,
 )
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
+from scorereport.report.recalibration_findings import RECALIBRATE, find_recalibration
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
@@ -73,7 +72,6 @@ _SECTIONS = {
     MeasurePart.SCALE: "scale",
     MeasurePart.RETENTION: "retention",
 }
-_RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
 _ACTION_ON_DATA = "Examine the data, whose limits are not met."
 _ACTION_ON_DRIFT = "Find the cause of the change since earlier audits."
 #: Most limits that are named with their numbers; further ones are counted.
@@ -119,7 +117,7 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     yield from _find_discrimination(evaluation, inverted)
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
-    yield from _find_recalibration(evaluation, inverted)
+    yield from find_recalibration(evaluation, inverted)
 
 
 def _find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
@@ -230,7 +228,7 @@ def _find_calibration(
             size=corrected.corrected if is_shown and corrected is not None else 0.0,
             tone="plain" if _rate_calibration(decision) is Consequence.RESULT else "open",
             model=result.model,
-            action=_RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",
+            action=RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",
         )
 
 
@@ -325,33 +323,6 @@ def _describe_lowest_skill(evaluation: Evaluation, column: str, models: Containe
     bounds = percent_interval_text(score.skill_interval)
     interval = f", interval {bounds} %" if bounds else ""
     return f"; {model} has the lowest skill where {column} = {label}, {format_percent(score.skill)}{interval}"
-
-
-def _find_recalibration(evaluation: Evaluation, inverted: set[str]) -> Iterator[Finding]:
-    """State the models that recalibration would improve, with the best map."""
-    alpha = find_alpha(evaluation)
-    for model in (model for model in evaluation.models if model.model not in inverted):
-        better = [
-            trial
-            for trial in model.recalibration
-            if trial.brier.value < 0 and adjusted_p_value(trial.brier) <= alpha
-        ]
-        if better:
-            best = better[first_lowest([trial.brier.value for trial in better])]
-            decimals = common_decimals([best.brier.value])
-            interval = format_interval(*bound_shown_gain(best.brier, alpha), decimals)
-            yield Finding(
-                text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
-                f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
-                f"{len(model.recalibration)} maps; the interval allows for this choice, and for being stated "
-                "only where a gain is shown).",
-                see="recalibration",
-                consequence=Consequence.POSSIBLE_GAIN,
-                tone="open",
-                model=model.model,
-                size=-best.brier.value,
-                action=_RECALIBRATE,
-            )
 
 
 def _find_drift(report: Report) -> Iterator[Finding]:

@@ -26,11 +26,11 @@ from scorereport.report.tables.decision_tables import (
     discrimination_table,
     find_decision_costs,
     penalty_table,
-    recalibration_table,
     threshold_decision_table,
 )
 from scorereport.report.tables.decomposition_tables import decomposition_table, view_decomposition_table
 from scorereport.report.tables.group_tables import group_table, heterogeneity_table
+from scorereport.report.tables.recalibration_tables import recalibration_table
 from scorereport.report.tables.retention_tables import retention_table
 from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
 from scorereport.report.tables.score_tables import bounded_table, difference_table, score_table
