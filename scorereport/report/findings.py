@@ -33,7 +33,7 @@ from scorereport.report.finding_records import (
     sort_findings,
 )
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
-from scorereport.report.recalibration_findings import RECALIBRATE, find_recalibration
+from scorereport.report.recalibration_findings import RECALIBRATE, advise_models, find_recalibration
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
@@ -92,7 +92,7 @@ _ACTIONS_ON_LIMITS = {
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
     limits, trend = _find_limits(report.judgements), _find_drift(report)
-    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation)])
+    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation, report.judgements)])
 
 
 def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(finding.text for finding in sort_findings(_find_in_evaluation(evaluation)))
 
 
-def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
+def _find_in_evaluation(evaluation: Evaluation, judgements: Sequence[Judgement] = ()) -> Iterator[Finding]:
     """State alarms, performance, calibration, discrimination, decisions, groups and recalibration.
 
     What an alarm states is not repeated: the skill of a model that is worse than no model, and the AUC of one
@@ -117,7 +117,7 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     yield from _find_discrimination(evaluation, inverted)
     yield from _find_right_decisions(evaluation)
     yield from _find_groups(evaluation)
-    yield from find_recalibration(evaluation, inverted)
+    yield from find_recalibration(evaluation, advise_models(evaluation, alarms, judgements))
 
 
 def _find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ from scorereport.report.tables.decision_tables import (
 )
 from scorereport.report.tables.decomposition_tables import decomposition_table, view_decomposition_table
 from scorereport.report.tables.group_tables import group_table, heterogeneity_table
-from scorereport.report.tables.recalibration_tables import recalibration_table
+from scorereport.report.tables.recalibration_tables import parts_table, recalibration_table
 from scorereport.report.tables.retention_tables import retention_table
 from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
 from scorereport.report.tables.score_tables import bounded_table, difference_table, score_table
@@ -188,6 +188,11 @@ def _make_heterogeneity(evaluation: Evaluation, _: str) -> Iterator[Table]:
         yield heterogeneity_table(evaluation)
 
 
+def _make_parts(evaluation: Evaluation, level: str) -> Iterator[Table | None]:
+    if evaluation.models:
+        yield parts_table(evaluation.models, "brier", level)
+
+
 def _make_recalibration(evaluation: Evaluation, level: str) -> Iterator[Table | None]:
     if evaluation.models:
         yield recalibration_table(evaluation.models, level)
@@ -333,6 +338,12 @@ CATALOGUE = (
         contents="tests whether groups differ",
         build=_make_heterogeneity,
         needs="--group, with intervals",
+    ),
+    CataloguedTable(
+        name="miscalibration-parts",
+        contents="global and local miscalibration",
+        build=_make_parts,
+        needs=_INTERVALS,
     ),
     CataloguedTable(
         name="recalibration",
