@@ -24,6 +24,7 @@ from scorereport.evaluation.sample_summary import describe_sample
 from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
 from scorereport.inference.decision_tallies import tally_rows
 from scorereport.inference.large_panels import PanelFits
+from scorereport.inference.miscalibration_parts import adjust_parts, split_fit
 from scorereport.inference.nelson_scale import scale_forecast
 from scorereport.inference.recalibration import try_on_panel
 from scorereport.reliability.bands import CalibratedCurves
@@ -124,7 +125,11 @@ def score_panel(
 def _adjust_models(models: list[ModelResult]) -> tuple[ModelResult, ...]:
     """The models, with p-values of calibration tests adjusted for the number of models."""
     calibrations = adjust_calibration([model.calibration for model in models])
-    return tuple(replace(model, calibration=c) for model, c in zip(models, calibrations, strict=True))
+    parts_of_models = adjust_parts([model.miscalibration_parts for model in models])
+    return tuple(
+        replace(model, calibration=calibration, miscalibration_parts=parts_of_model)
+        for model, calibration, parts_of_model in zip(models, calibrations, parts_of_models, strict=True)
+    )
 
 
 def _describe_model(
@@ -161,6 +166,9 @@ def _describe_fit(
     """The results that come from the fit; memory need not hold it afterwards."""
     tally = tally_rows(fit, settings.level) if settings.infers else None
     bands = draw_bands(fit, curves, settings) if settings.infers else ()
+    parts_of_miscalibration = (
+        split_fit(fit, scores.components, level=settings.level, seed=settings.seed) if settings.infers else ()
+    )
     return ModelResult(
         model=scores.model,
         scores=scores,
@@ -170,6 +178,7 @@ def _describe_fit(
         bands=bands,
         segments=locate_segments(fit, bands),
         thresholds=decide_at_thresholds(fit, settings, tally),
+        miscalibration_parts=parts_of_miscalibration,
     )
 
 

@@ -38,6 +38,7 @@ from scorereport.inference.estimates import (
 from scorereport.inference.flexible_curves import FlexibleCurve, flexible_curve
 from scorereport.inference.grades import GradeTest, grade_test, grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
+from scorereport.inference.miscalibration_parts import MiscalibrationParts, split_miscalibration
 from scorereport.inference.nelson_scale import model_source
 from scorereport.inference.recalibration import RecalibrationTrial, try_recalibration
 from scorereport.inference.recalibration_lines import CalibrationLine
@@ -64,6 +65,7 @@ __all__ = [
     "FlexibleCurve",
     "GradeTest",
     "HypothesisTest",
+    "MiscalibrationParts",
     "MurphyDifference",
     "Rank",
     "RecalibrationTrial",
@@ -98,6 +100,7 @@ __all__ = [
     "retention_band",
     "score_difference",
     "spiegelhalter_test",
+    "split_miscalibration",
     "threshold_intervals",
     "try_recalibration",
     "unreliability_test",

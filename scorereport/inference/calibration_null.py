@@ -110,7 +110,7 @@ def judge_miscalibration(fit: Corp, null: CalibrationNull) -> list[HypothesisTes
         HypothesisTest(
             name=f"miscalibration ({measure.label})",
             statistic=float(null.statistics[column]),
-            p_value=_p_value(null.excess[:, column], null.observed[column], null.rule),
+            p_value=find_p_value(null.excess[:, column], null.observed[column], null.rule),
             null_hypothesis="The forecast is calibrated: P(event | forecast) equals the forecast.",
             method=f"{draws}, seed {null.seed}; p = {formula}",
             reference=_CORP_REFERENCE,
@@ -127,6 +127,7 @@ def _miscalibration(fit: Corp, measure: Measure) -> float:
     return as_forecast - mean_at(measure.loss, fitted.mean, fitted.n, fitted.events)
 
 
-def _p_value(null: FloatArray, observed: float, rule: str) -> float:
+def find_p_value(null: FloatArray, observed: float, rule: str = "exact") -> float:
+    """Return the p-value of a statistic: the share of drawn ones that reach it, which counts with them."""
     at_least = int((null >= observed - _ROUNDING).sum())
     return at_least / len(null) if rule == "r" else (1 + at_least) / (len(null) + 1)

@@ -13,7 +13,7 @@ Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -46,10 +46,11 @@ from scorereport.inference.recalibration_maps import (
     is_certain,
     move_log_odds,
 )
-from scorereport.reliability.blocks import Blocks, pool_cases
+from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import mean_at
 from scorereport.reliability.fitted_sample import order_cases
 from scorereport.reliability.sampling import random_stream
+from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,8 +73,11 @@ class RecalibrationTrial:
     """The effect of recalibration by one method on cases to which its map was not fitted.
 
     The differences are recalibrated minus original, so negative is better; their `p_value_holm` is adjusted
-    over the methods. The miscalibration is that of the Brier score, raw, before and after.
+    over the methods. Miscalibration and discrimination are those of the Brier score, raw, before and after;
+    None in documents of versions that did not measure discrimination after recalibration.
     """
+
+    OPTIONAL: ClassVar = ("discrimination_before", "discrimination_after", "auc_before", "auc_after")
 
     method: str
     folds: int
@@ -84,6 +88,10 @@ class RecalibrationTrial:
     miscalibration_after: float
     n: float
     note: str = ""
+    discrimination_before: float | None = None
+    discrimination_after: float | None = None
+    auc_before: float | None = None
+    auc_after: float | None = None
 
     __repr__ = short_repr
 
@@ -153,21 +161,25 @@ def try_on_panel(
     measures = [resolve_measure(name, {}) for name in _SCORES]
     if len(panel.outcome) <= MOST_ROWS_TOGETHER:
         measures = [_remember(assigned.panel, measure) for measure in measures]
-    blocks, trials = _pool(assigned.panel, assigned.panel.only), []
+    before, trials = _rank(assigned.panel, assigned.panel.only), []
     for name in METHODS:
         recalibrated = cross_fit(assigned, name)
-        brier, log_loss = _compare(assigned, blocks, recalibrated, name, level, measures)
-        fitted = None if np.isnan(recalibrated).any() else _pool(assigned.panel, recalibrated)
+        brier, log_loss = _compare(assigned, before.blocks, recalibrated, name, level, measures)
+        after = None if np.isnan(recalibrated).any() else _rank(assigned.panel, recalibrated)
         trial = RecalibrationTrial(
             method=name,
             folds=folds,
             seed=seed,
             brier=brier,
             log_loss=log_loss,
-            miscalibration_before=_miscalibration(brier.second_value, blocks),
-            miscalibration_after=np.nan if fitted is None else _miscalibration(brier.first_value, fitted),
+            miscalibration_before=brier.second_value - before.recalibrated,
+            miscalibration_after=np.nan if after is None else brier.first_value - after.recalibrated,
             n=panel.units.total,
             note=_describe(assigned.panel, recalibrated, moves_certain=name == "isotonic"),
+            discrimination_before=before.discrimination,
+            discrimination_after=np.nan if after is None else after.discrimination,
+            auc_before=before.auc,
+            auc_after=np.nan if after is None else after.auc,
         )
         trials.append(trial)
     return _adjust(trials)
@@ -283,15 +295,31 @@ def _without_numbers(difference: Difference) -> Difference:
     )
 
 
-def _pool(panel: ForecastPanel, forecast: FloatArray) -> Blocks:
-    """The isotonic fit of forecasts of the panel's cases."""
-    cases = CheckedCases(panel.outcome, forecast, panel.weight)
-    return pool_cases(order_cases(cases, binary=True), binary=True)
+class _Ranking(NamedTuple):
+    """The isotonic fit of forecasts, its Brier score and that of the prevalence, and the AUC."""
+
+    blocks: Blocks
+    recalibrated: float
+    uncertainty: float
+    auc: float
+
+    @property
+    def discrimination(self) -> float:
+        return self.uncertainty - self.recalibrated
 
 
-def _miscalibration(brier: float, blocks: Blocks) -> float:
-    """The miscalibration of forecasts with this Brier score and this isotonic fit."""
-    return brier - mean_at(_BRIER, blocks.mean, blocks.n, blocks.events)
+def _rank(panel: ForecastPanel, forecast: FloatArray) -> _Ranking:
+    """Fit forecasts of the panel's cases, and measure how they discriminate."""
+    cases = order_cases(CheckedCases(panel.outcome, forecast, panel.weight), binary=True)
+    blocks, distinct = pool_cases(cases, binary=True), distinct_forecasts(cases, binary=True)
+    prevalence = float(blocks.events.sum() / blocks.n.sum())
+    events = distinct.events.astype(np.float64)
+    return _Ranking(
+        blocks=blocks,
+        recalibrated=mean_at(_BRIER, blocks.mean, blocks.n, blocks.events),
+        uncertainty=prevalence * (1 - prevalence),
+        auc=area_under_roc(events, distinct.n - events),
+    )
 
 
 def _adjust(trials: list[RecalibrationTrial]) -> tuple[RecalibrationTrial, ...]:

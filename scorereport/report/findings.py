@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
     common_decimals,
-    format_interval,
     format_level,
     format_number,
     format_p_value,
@@ -21,12 +20,10 @@ from scorereport._utils.rounding import first_lowest
 from scorereport.configuration.judgement import find_alpha
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.notes import find_time_note
-from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.decision_findings import find_decisions
 from scorereport.report.finding_records import (
-    MODELS,
     Consequence,
     Finding,
     name_models,
@@ -35,6 +32,7 @@ from scorereport.report.finding_records import (
 from scorereport.report.limit_findings import find_limits
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.missing_outcome_findings import find_missing_outcomes
+from scorereport.report.recalibration_findings import RECALIBRATE, advise_models, find_recalibration
 from scorereport.report.reference_findings import find_reference_changes
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
@@ -43,6 +41,7 @@ from scorereport.scores.registry import inside_sentence
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.inference.estimates import Estimate
     from scorereport.report.calibration_decision import CalibrationDecision
     from scorereport.report.report_record import Report
@@ -52,24 +51,21 @@ if TYPE_CHECKING:
 
 #: Most views that are named; further ones are counted.
 _MOST_NAMED = 3
-_RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
 _ACTION_ON_DRIFT = "Find the cause of the change since earlier audits."
 
 
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
     limits, trend = find_limits(report.judgements), _find_drift(report)
-    missing = find_missing_outcomes(report.evaluation, report.judgements)
-    return sort_findings([*limits, *trend, *missing, *_find_in_evaluation(report.evaluation)])
+    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation, report.judgements)])
 
 
 def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the findings of an evaluation as its report states them without limits and earlier audits."""
-    found = sort_findings([*find_missing_outcomes(evaluation), *_find_in_evaluation(evaluation)])
-    return tuple(finding.text for finding in found)
+    return tuple(finding.text for finding in sort_findings(_find_in_evaluation(evaluation)))
 
 
-def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
+def _find_in_evaluation(evaluation: Evaluation, judgements: Sequence[Judgement] = ()) -> Iterator[Finding]:
     """State alarms, performance, calibration, discrimination, decisions, groups and recalibration.
 
     What an alarm states is not repeated: the skill of a model that is worse than no model, and the AUC of one
@@ -87,8 +83,9 @@ def _find_in_evaluation(evaluation: Evaluation) -> Iterator[Finding]:
     yield from _find_right_decisions(evaluation)
     yield from find_decisions(evaluation)
     yield from _find_groups(evaluation)
-    yield from _find_recalibration(evaluation, inverted)
+    yield from find_recalibration(evaluation, advise_models(evaluation, alarms, judgements))
     yield from find_reference_changes(evaluation)
+    yield from find_missing_outcomes(evaluation, judgements)
 
 
 def find_best(evaluation: Evaluation) -> ModelResult | ClassModelResult:
@@ -145,7 +142,7 @@ def _find_calibration(
             size=corrected.corrected if is_shown and corrected is not None else 0.0,
             tone="plain" if _rate_calibration(decision) is Consequence.RESULT else "open",
             model=result.model,
-            action=_RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",
+            action=RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",
         )
 
 
@@ -240,33 +237,6 @@ def _describe_lowest_skill(evaluation: Evaluation, column: str, models: Containe
     bounds = percent_interval_text(score.skill_interval)
     interval = f", interval {bounds} %" if bounds else ""
     return f"; {model} has the lowest skill where {column} = {label}, {format_percent(score.skill)}{interval}"
-
-
-def _find_recalibration(evaluation: Evaluation, inverted: set[str]) -> Iterator[Finding]:
-    """State the models that recalibration would improve, with the best map."""
-    alpha = find_alpha(evaluation)
-    for model in (model for model in evaluation.models if model.model not in inverted):
-        better = [
-            trial
-            for trial in model.recalibration
-            if trial.brier.value < 0 and adjusted_p_value(trial.brier) <= alpha
-        ]
-        if better:
-            best = better[first_lowest([trial.brier.value for trial in better])]
-            decimals = common_decimals([best.brier.value])
-            interval = format_interval(*bound_shown_gain(best.brier, alpha), decimals)
-            yield Finding(
-                text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
-                f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
-                f"{len(model.recalibration)} maps; the interval allows for this choice, and for being stated "
-                "only where a gain is shown).",
-                see="recalibration",
-                consequence=Consequence.POSSIBLE_GAIN,
-                tone="open",
-                model=model.model,
-                size=-best.brier.value,
-                action=_RECALIBRATE,
-            )
 
 
 def _find_drift(report: Report) -> Iterator[Finding]:

@@ -136,6 +136,8 @@ def _format_share(share: float) -> str:
 _LINE_DECIMALS = 2
 #: The test that the intercept is 0 and the slope is 1.
 UNRELIABILITY = "Unreliability"
+#: The test that the slope is 1.
+SLOPE_TEST = "Calibration slope"
 
 
 def describe_miscalibration(result: ModelResult) -> str:
@@ -187,7 +189,7 @@ _TIME_TESTS = {UNRELIABILITY: "test of slope and intercept", SPIEGELHALTER.name:
 
 def find_time_test(result: ModelResult) -> HypothesisTest | None:
     """Return the test of slope and intercept that allows for time, or else Spiegelhalter's, if defined."""
-    found = (_find_test(result, name) for name in _TIME_TESTS)
+    found = (find_test(result, name) for name in _TIME_TESTS)
     return next((test for test in found if test is not None and not isnan(test.p_value)), None)
 
 
@@ -198,10 +200,11 @@ def name_time_test(test: HypothesisTest) -> str:
 
 def find_line_test(result: ModelResult) -> HypothesisTest | None:
     """Return the test of slope and intercept; None without a calibration line."""
-    return _find_test(result, UNRELIABILITY)
+    return find_test(result, UNRELIABILITY)
 
 
-def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:
+def find_test(result: ModelResult, name: str) -> HypothesisTest | None:
+    """Return a test of calibration by its name; None if there is none."""
     tests = () if result.calibration is None else result.calibration.tests
     return next((test for test in tests if test.name == name), None)
 

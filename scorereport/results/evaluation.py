@@ -198,6 +198,11 @@ class Evaluation(_OnData):
         return frames.missing_outcome_frame(self.missing_outcomes)
 
     @property
+    def miscalibration_parts(self) -> pd.DataFrame:
+        """Global and local miscalibration: a row for each model, score and part."""
+        return frames.parts_frame(self.models)
+
+    @property
     def views(self) -> pd.DataFrame:
         """Decompositions of models of K classes by class and threshold: a row for each model and view."""
         return frames.view_frame(self.class_models)

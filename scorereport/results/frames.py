@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils import json_documents
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from scorereport.curves.decision import ThresholdResult
     from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.estimates import ComponentEstimate, Estimate
+    from scorereport.inference.miscalibration_parts import MiscalibrationParts
     from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.inference.population_stability import Stability
     from scorereport.inference.recalibration import RecalibrationTrial
@@ -130,6 +132,18 @@ def missing_outcome_frame(found: MissingOutcomes | None) -> pd.DataFrame:
     """Bounds over missing outcomes: a row for each model and number; empty without missing outcomes."""
     models = () if found is None else found.models
     return _frame([{"model": m.model, **_flat(bounds)} for m in models for bounds in m.bounds])
+
+
+def parts_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Parts of miscalibration: a row for each model, score and part; `p_value` is of the local part."""
+    return _frame(
+        [
+            {"model": model.model, **row}
+            for model in models
+            for parts in model.miscalibration_parts
+            for row in _parts(parts)
+        ]
+    )
 
 
 def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
@@ -337,6 +351,16 @@ def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:
         note = " ".join(filter(None, (trial.note, difference.note)))
         both = {"method": trial.method, "test": difference.method, "note": note}
         yield {**own, **_flat(difference), **both}
+
+
+def _parts(parts: MiscalibrationParts) -> Iterable[dict[str, Any]]:
+    """The parts of a miscalibration, each with its share; coefficients are those of the best maps."""
+    for estimate in (parts.by_shift, parts.by_slope, parts.global_part, parts.local_part):
+        is_local = estimate is parts.local_part
+        share = estimate.value / parts.miscalibration if parts.miscalibration > 0 else nan
+        own = {"miscalibration": parts.miscalibration, "share": share}
+        line = {"offset": parts.offset, "intercept": parts.intercept, "slope": parts.slope}
+        yield {**_flat(estimate), **own, "p_value": parts.local_test.p_value if is_local else nan, **line}
 
 
 def _sample_intervals(data: DataSummary) -> Iterable[dict[str, Any]]:

@@ -19,6 +19,7 @@ from scorereport.inference.dominance import MurphyDifference
 from scorereport.inference.estimates import ComponentEstimate, Difference, Estimate, HypothesisTest, Rank
 from scorereport.inference.flexible_curves import FlexibleCurve
 from scorereport.inference.grades import GradeTest
+from scorereport.inference.miscalibration_parts import MiscalibrationParts
 from scorereport.inference.recalibration import RecalibrationTrial
 from scorereport.inference.recalibration_lines import CalibrationLine
 from scorereport.inference.scale_results import ScaleResult
@@ -241,10 +242,11 @@ class ModelResult:
     """All results of one binary model on all rows.
 
     `segments` are the forecasts that a simultaneous band shows to be wrong; None without such a band, and in
-    documents of versions that did not measure them.
+    documents of versions that did not measure them. `miscalibration_parts` are those of the Brier and of the
+    log score.
     """
 
-    OPTIONAL: ClassVar = ("segments",)
+    OPTIONAL: ClassVar = ("segments", "miscalibration_parts")
 
     model: str
     forecasts: ForecastSummary
@@ -257,8 +259,13 @@ class ModelResult:
     recalibration: tuple[RecalibrationTrial, ...] = ()
     scale: tuple[ScaleResult, ...] = ()
     segments: tuple[Segment, ...] | None = None
+    miscalibration_parts: tuple[MiscalibrationParts, ...] = ()
 
     __repr__ = overview_repr
+
+    def parts_of(self, measure: str) -> MiscalibrationParts | None:
+        """The parts of the miscalibration of a score; None if they are not known."""
+        return next((parts for parts in self.miscalibration_parts if parts.measure == measure), None)
 
     def _describe(self) -> Overview:
         return describe_scores("ModelResult", self.scores)

@@ -1,4 +1,4 @@
-"""The sections on decisions and recalibration: costs and benefits of acting on forecasts, gains of maps."""
+"""The section on decisions: costs and benefits of acting on forecasts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scorereport.report.section_parts import (
     figure_part,
     table_part,
 )
-from scorereport.report.tables.decision_tables import recalibration_table, threshold_decision_table
+from scorereport.report.tables.decision_tables import threshold_decision_table
 from scorereport.report.tables.score_tables import bounded_table
 from scorereport.report.tables.threshold_tables import decision_count_table, decision_range_table
 
@@ -117,30 +117,6 @@ def _bounded(evaluation: Evaluation) -> Table | None:
     return bounded_table(models, ranks, format_level(evaluation.settings.level), *costs)
 
 
-def describe_recalibration_section(report: Report) -> SectionContent | None:
-    """Describe the effect of each map on each model; None if none was tried."""
-    evaluation = report.evaluation
-    table = recalibration_table(evaluation.models, format_level(evaluation.settings.level))
-    if table is None:
-        return None
-    trials = [trial for model in evaluation.models for trial in model.recalibration]
-    return SectionContent(
-        parts=collect_parts(recalibration=table_part(table, describe_time_note(evaluation))),
-        content={
-            "folds": str(trials[0].folds),
-            "seed": str(trials[0].seed),
-            "notes": list(
-                dict.fromkeys(
-                    f"{model.model}, {trial.method}: {trial.note}"
-                    for model in evaluation.models
-                    for trial in model.recalibration
-                    if trial.note
-                )
-            ),
-        },
-    )
-
-
 DECISION = Section(
     name="decision",
     title="Decisions",
@@ -149,13 +125,4 @@ DECISION = Section(
     kinds=BINARY,
     profile=Profile.STANDARD,
     full_parts="regret|interventions",
-)
-
-
-RECALIBRATION = Section(
-    name="recalibration",
-    title="Recalibration",
-    order=160,
-    describe=describe_recalibration_section,
-    kinds=BINARY,
 )
