@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level, format_plain, join_words
 from scorereport.inference.decision_differences import MODEL, TREAT_ALL
-from scorereport.report.finding_records import MODELS, Consequence, Finding
+from scorereport.report.finding_records import DO_NOT_DECIDE, Consequence, Finding
 from scorereport.report.tables.threshold_tables import list_ranges
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _find_worse(policies: Sequence[DecisionDifference]) -> Iterator[Finding]:
                 consequence=Consequence.WORSE_THAN_NO_MODEL,
                 tone="bad",
                 model=d.first,
-                action=f"Do not decide by {MODELS} at thresholds where acting on all or none is better.",
+                action=DO_NOT_DECIDE,
             )
 
 

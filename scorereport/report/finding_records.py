@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 #: Stands in an action for the models that it is about.
 MODELS = "{models}"
 DO_NOT_USE = f"Do not use {MODELS} in the present form."
+DO_NOT_DECIDE = f"Do not decide by {MODELS} at thresholds where acting on all or none is better."
 #: Most models that an action names; further ones are counted.
 _MOST_NAMED = 3
 #: Most findings with the same consequence on a page that has others to state.
@@ -86,9 +87,15 @@ def choose_findings(findings: Sequence[Finding], most: int) -> tuple[Finding, ..
 
 
 def list_actions(findings: Iterable[Finding]) -> list[str]:
-    """Return what to do about the findings, the most urgent first, each action once for all its models."""
+    """Return what to do about the findings, the most urgent first, each action once for all its models.
+
+    A model that must not be used need not be kept from some decisions.
+    """
     models: dict[str, list[str]] = {}
     for finding in findings:
         if finding.action and finding.model not in models.setdefault(finding.action, []):
             models[finding.action].append(finding.model)
+    unused = models.get(DO_NOT_USE, [])
+    if set(models.get(DO_NOT_DECIDE, ())) <= set(unused):
+        models.pop(DO_NOT_DECIDE, None)
     return [action.replace(MODELS, join_some(names, _MOST_NAMED)) for action, names in models.items()]

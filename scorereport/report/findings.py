@@ -76,14 +76,17 @@ def _find_in_evaluation(evaluation: Evaluation, judgements: Sequence[Judgement] 
     yield from alarms
     yield from _find_performance(evaluation, name_models(alarms, Consequence.WORSE_THAN_NO_MODEL))
     best = find_best(evaluation).model
+    recalibration = list(find_recalibration(evaluation, advise_models(evaluation, alarms, judgements)))
+    remedies = {finding.model: finding.action for finding in recalibration}
     for model in evaluation.results:
-        found = _find_calibration(model, evaluation, is_inverted=model.model in inverted)
+        remedy = remedies.get(model.model, "" if _has_trials(model) else RECALIBRATE)
+        found = _find_calibration(model, evaluation, "" if model.model in inverted else remedy)
         yield from (replace(finding, is_kept=model.model == best) for finding in found)
     yield from _find_discrimination(evaluation, inverted)
     yield from _find_right_decisions(evaluation)
     yield from find_decisions(evaluation)
     yield from _find_groups(evaluation)
-    yield from find_recalibration(evaluation, advise_models(evaluation, alarms, judgements))
+    yield from recalibration
     yield from find_reference_changes(evaluation)
     yield from find_missing_outcomes(evaluation, judgements)
 
@@ -125,11 +128,11 @@ def _describe_skill(score: ScoreValue, kind: str) -> str:
 
 
 def _find_calibration(
-    result: ModelResult | ClassModelResult, evaluation: Evaluation, *, is_inverted: bool
+    result: ModelResult | ClassModelResult, evaluation: Evaluation, remedy: str
 ) -> Iterator[Finding]:
     """State whether there is evidence of miscalibration, and in which way forecasts are wrong.
 
-    If maps of recalibration were tried, what to do follows from their gain.
+    `remedy` is what to do about it. If maps of recalibration were tried, it follows from their gain.
     """
     decision = decide_calibration(result, evaluation, find_alpha(evaluation))
     if decision is not None:
@@ -142,7 +145,7 @@ def _find_calibration(
             size=corrected.corrected if is_shown and corrected is not None else 0.0,
             tone="plain" if _rate_calibration(decision) is Consequence.RESULT else "open",
             model=result.model,
-            action=RECALIBRATE if is_shown and not (is_inverted or _has_trials(result)) else "",
+            action=remedy if is_shown else "",
         )
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
-#: Parts of an evaluation that no recalibration improves.
+#: Numbers that no recalibration improves: parts of an evaluation, and names of measures.
 _RANKING = (MeasurePart.SEPARATION, MeasurePart.DISCRIMINATION)
+_RANKING_MEASURES = ("roc_auc", "roc_auc_skill")
 
 
 def advise_models(
@@ -55,7 +56,10 @@ def _name_weak(model: str, judgements: Sequence[Judgement]) -> Iterator[str]:
     """Name the limits on discrimination that a model breaches on all cases."""
     for judgement in judgements:
         is_breached = judgement.verdict is LimitVerdict.FAIL and not judgement.group
-        if is_breached and judgement.model == model and known_measure(judgement.measure).part in _RANKING:
+        is_of_ranking = (
+            judgement.measure in _RANKING_MEASURES or known_measure(judgement.measure).part in _RANKING
+        )
+        if is_breached and is_of_ranking and judgement.model == model:
             yield inside_sentence(judgement.label)
 
 

@@ -124,5 +124,5 @@ DECISION = Section(
     describe=describe_decision_section,
     kinds=BINARY,
     profile=Profile.STANDARD,
-    full_parts="regret|interventions",
+    full_parts="regret|interventions|decision_counts",
 )
