@@ -77,7 +77,8 @@ def test_items_refer_to_sections_of_the_profile_at_hand(reports, kind, profile):
     report = choose(reports[kind], profile)
     page = render(report)
     present = [name for name, _, _ in list_contents(page)]
-    full = {s["name"]: s["title"] for s in plan_report(choose(reports[kind]))["sections"]}
+    sections = plan_report(choose(reports[kind]))["sections"]
+    full = {s["name"]: s["title"].replace("Annex: ", "annex on ") for s in sections}
     lines = lines_of(report)
     in_full = lines_of(choose(reports[kind]))
     for key, line in lines.items():
@@ -102,6 +103,9 @@ def test_a_section_of_the_full_report_is_not_missing(report):
     assert line["further"] == "in the full report: Overall performance, Calibration and Discrimination"
     assert line["reason"] == ""
     assert line["sections"] == []
+    assert lines_of(choose(report, "standard"))[2, "2(g) procedures"]["further"] == (
+        "in the full report: annex on methods"
+    )
 
 
 def test_a_section_that_was_left_out_is_missing(report):
@@ -237,7 +241,7 @@ overrides = "3 % were `raised` & none lowered."
 def test_texts_on_quality_and_overrides_are_shown(reports, kind):
     page = render(reconfigure(reports[kind], f'{TEXTS}[report]\nchecklists = ["model-risk"]\n'))
     data = page[page.index('<section id="data"') :].partition("</section>")[0]
-    assert "<h3>Data quality</h3>" in data
+    assert "<dt>Data quality</dt>" in data
     assert "<p>Checked by &lt;b&gt;two&lt;/b&gt; people.</p>\n<p>No &lt;gap&gt;.</p>" in data
     model = page[page.index('<section id="model"') :].partition("</section>")[0]
     assert "Overrides of forecasts" in model

@@ -549,7 +549,8 @@ def test_sections_without_content_are_left_out(bare):
 
 @pytest.mark.parametrize("omitted", [SECTION_NAMES[::2], SECTION_NAMES[1::2]], ids=["even", "odd"])
 def test_sections_can_be_omitted(bare, omitted):
-    configuration = f'[report]\nomit = {json.dumps(omitted)}\n[model]\nname = "M"\n'
+    lists = 'checklists = ["model-risk"]\n'
+    configuration = f'[report]\nomit = {json.dumps(omitted)}\n{lists}[model]\nname = "M"\n'
     absent = {"comparison", "groups", "time", "recalibration", "certificate", "retention", "checkpoints"}
     absent |= {"scale", "trend", "coverage", "limits", "conclusion", *omitted}
     assert_sections(render(bare, configuration), [name for name in SECTION_NAMES if name not in absent])

@@ -41,7 +41,8 @@ def plan_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]
     included = [section for section in list_sections() if _is_included(section, report)]
     values: dict[str, Any] = {"templates_sha256": templates_sha256, "present": [], "further": {}}
     absent = _list_absent(report, values)
-    values["further"] = {s.name: s.title for s in absent if s.name not in report.configuration.report.omit}
+    omitted = report.configuration.report.omit
+    values["further"] = {s.name: _name_section(s) for s in absent if s.name not in omitted}
     sections = _number_sections(_describe_sections(included, report, values))
     has_more = _leave_out_parts(included, sections, report)
     leave_out_repeats(sections, report.evaluation.kind)
@@ -181,6 +182,12 @@ def _join_titles(sections: Iterable[Section]) -> str:
     if not (named and annexes):
         return join_words(named) if named else f"{noun} on {join_words(annexes)}"
     return f"{', '.join(named)}, and {noun} on {join_words(annexes)}"
+
+
+def _name_section(section: Section) -> str:
+    """Return the title of a section; that of an annex states that it is one."""
+    title = section.title
+    return f"annex on {title.removeprefix(_ANNEX)}" if title.startswith(_ANNEX) else title
 
 
 def _lower_first(title: str) -> str:
