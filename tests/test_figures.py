@@ -419,10 +419,18 @@ def test_a_line_is_cut_at_both_ends():
     np.testing.assert_allclose((x, y), [[0.25, 0.5, 0.6], [0.5, 1.0, 0.8]])
 
 
-def test_roc_labels_have_the_area_and_one_class_has_none():
-    shown = words(plots.plot_roc(case("usual").models))
-    for model in case("usual").models:
-        assert f"AUC {model.curves.roc.auc:.3f}".replace("0.", ".") in shown
+def test_roc_curves_and_profiles_are_drawn_side_by_side_with_one_key_and_one_class_has_none():
+    models = case("usual").models
+    figure = plots.plot_roc(models)
+    shown = words(figure)
+    assert all(shown.count(model.model) == 1 for model in models)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["True positive rate", "Share of events"]
+    for model in models:
+        (line,) = (line for line in figure.axes[1].lines if line.get_label() == model.model)
+        x, y = line.get_data()
+        share = case("usual").data.sample.prevalence
+        above_diagonal = np.trapezoid(y, x) - 0.5
+        assert above_diagonal / ((1 - share) / 2) == pytest.approx(2 * model.curves.roc.auc - 1, abs=0.01)
     nothing = plots.plot_roc(case("no events").models)
     assert "A ROC curve requires events and non-events; these data have only one of them." in " ".join(
         " ".join(words(nothing)).split()

@@ -125,6 +125,7 @@ ALWAYS = [
     "Elementary scores (Murphy diagram)",
     "Regret",
     "Net benefit (decision curve)",
+    "Net reduction in interventions",
     "Decisions at thresholds",
     "Probability scale",
     "Angle of the probability scale",

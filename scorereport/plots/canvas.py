@@ -265,10 +265,10 @@ def square_side(names: Sequence[str]) -> tuple[int, float]:
     return columns, max(side - _LINE_OF_HEADING * (lines - 1), _SMALLEST_SIDE)
 
 
-def small_panels(names: Sequence[str]) -> PanelGrid:
-    """Return up to three columns of small squares."""
+def small_panels(names: Sequence[str], width: float = WIDTH) -> PanelGrid:
+    """Return up to three columns of small squares, of which three are as wide as stated."""
     columns = min(len(names), 3)
-    side = _widest(3)
+    side = _widest(3, width)
     return PanelGrid(names=tuple(names), columns=columns, width=side, height=side)
 
 
@@ -278,8 +278,8 @@ def wide_panels(names: Sequence[str]) -> PanelGrid:
     return PanelGrid(names=tuple(names), columns=columns, width=_widest(columns), height=_LOW)
 
 
-def _widest(columns: int) -> float:
-    return (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+def _widest(columns: int, width: float = WIDTH) -> float:
+    return (width - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
 
 
 _ROW, _MARKER, _BETWEEN = 4.3, 3.5, 6.0

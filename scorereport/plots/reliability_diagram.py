@@ -292,6 +292,8 @@ def _outside(model: ModelResult) -> str:
 
 
 _VEIL = 0.2
+#: Width of a figure that leaves room for its caption beside it on a page.
+_BESIDE_CAPTION = 123.0
 _NO_CURVE = "No curve could be fitted."
 
 
@@ -307,7 +309,8 @@ def _curve_of(model: ModelResult) -> FlexibleCurve | None:
 
 def plot_flexible(models: Sequence[ModelResult]) -> Figure:
     """Draw the flexible curve of each model with its band over the isotonic one, all with the same axes."""
-    grid, window = small_panels([model.model for model in models]), choose_window(models)
+    window = choose_window(models)
+    grid = small_panels([model.model for model in models], _BESIDE_CAPTION)
     with report_style():
         canvas = grid.canvas()
         for place, model in enumerate(models):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
+from scorereport.plots.canvas import POINTS_PER_MM, Canvas, set_axis, write_placeholder
 from scorereport.plots.geometry import UNIT, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.plotted_models import find_models, prevalence_of
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 _SIDE, _LEFT, _TOP, _RIGHT, _BELOW = 103.0, 13.0, 2.0, 3.0, 12.5
-#: On a page: side of a panel, gap between panels, largest distance of the names beside them, and most names.
-_SIDE_ON_PAGE, _GAP_ON_PAGE, _KEY_STEP, _MOST_IN_KEY = 49.0, 14.5, 9.5, 9
+#: On a page: side of a panel and gap between panels; width of the key, its step, and most names.
+_SIDE_ON_PAGE, _GAP_ON_PAGE, _KEY_WIDTH, _KEY_STEP, _MOST_IN_KEY = 46.0, 14.0, 26.0, 3.6, 5
 _DIAGONAL = (np.array(UNIT), np.array(UNIT))
 _ONE_CLASS = "A ROC curve requires events and non-events; these data have only one of them."
 _NO_PROFILE = "A cumulative accuracy profile requires events and non-events."
@@ -67,35 +67,31 @@ def roc(
 
 
 def plot_roc(models: Sequence[ModelResult]) -> Figure:
-    """Draw the ROC curves of all models with their hulls, their cumulative accuracy profiles, and a key."""
+    """Draw the ROC curves of all models with their hulls, and their cumulative accuracy profiles."""
     with report_style():
-        canvas = Canvas.of(WIDTH, _TOP + _SIDE_ON_PAGE + _BELOW)
-        lefts = (_LEFT, _LEFT + _SIDE_ON_PAGE + _GAP_ON_PAGE)
-        lines = line_styles(len(models), labels=False)
-        for left, draw in zip(lefts, (_draw_roc, _draw_cap), strict=True):
-            panel = SizedAxes.of(canvas.panel(left, _TOP, _SIDE_ON_PAGE, _SIDE_ON_PAGE))
-            draw(panel, models, lines)
+        width = _LEFT + 2 * _SIDE_ON_PAGE + _GAP_ON_PAGE + _RIGHT
+        canvas = Canvas.of(width, _TOP + _SIDE_ON_PAGE + _BELOW)
+        lefts, lines = (_LEFT, _LEFT + _SIDE_ON_PAGE + _GAP_ON_PAGE), line_styles(len(models), labels=False)
+        panels = [SizedAxes.of(canvas.panel(x, _TOP, _SIDE_ON_PAGE, _SIDE_ON_PAGE)) for x in lefts]
+        _draw_roc(panels[0], models, lines)
+        _draw_cap(panels[1], models, lines)
         if _has_both_classes(models):
-            _write_key(canvas, lefts[1] + _SIDE_ON_PAGE, models, line_styles(len(models)))
-        return panel.figure
+            _write_key(canvas, lefts[1], models, line_styles(len(models)))
+        return canvas.figure
 
 
 def _write_key(canvas: Canvas, left: float, models: Sequence[PlottedModel], lines: LineStyles) -> None:
-    """Write name and areas of each model, with a sample of its curve; of many, the first."""
-    shown, left = models[:_MOST_IN_KEY], left + 4.0
-    step = min(_SIDE_ON_PAGE / (len(shown) + 1), _KEY_STEP)
-    room = (WIDTH - left - 8.0) * POINTS_PER_MM
-    for place, model in enumerate(shown):
-        y = _TOP + (place + 0.4) * step
-        canvas.line((left, y), (left + 6.0, y), **lines.of(place))
-        name = shorten_text(model.model, room)
-        canvas.write(left + 8.0, y, name, va="center_baseline", size=SMALL)
-        areas = f"AUC {drop_zero(_area(model))}, AR {_ratio(model)}"
-        canvas.write(left + 8.0, y + 3.4, areas, va="center_baseline", size=SMALL, color=MUTED)
-    if more := len(models) - len(shown):
-        y = _TOP + (len(shown) + 0.4) * step
-        text = f"{more} more: see the table"
-        canvas.write(left + 8.0, y, text, va="center_baseline", size=SMALL, color=MUTED)
+    """Write the name of each model, with a sample of its curve, below the profiles; of many, the first."""
+    shown = models[:_MOST_IN_KEY] if len(models) > _MOST_IN_KEY + 1 else models
+    more = len(models) - len(shown)
+    names = [model.model for model in shown] + ([f"{more} more: see the table"] if more else [])
+    start = left + _SIDE_ON_PAGE - _KEY_WIDTH
+    for place, name in enumerate(names):
+        y = _TOP + _SIDE_ON_PAGE - 2.0 - (len(names) - 1 - place) * _KEY_STEP
+        if place < len(shown):
+            canvas.line((start, y), (start + 5.0, y), **lines.of(place))
+        text = shorten_text(name, (_KEY_WIDTH - 6.5) * POINTS_PER_MM)
+        canvas.write(start + 6.5, y, text, va="center_baseline", size=SMALL)
 
 
 def _open_square() -> SizedAxes:

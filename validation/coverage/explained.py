@@ -140,6 +140,11 @@ TEXTS = {
 #: first pattern that matches is used.
 REASONS = {
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
+    "decision bands | * | * | unsafe": "These samples have 4 to 20 events or, with weights, about 33 "
+    "effective ones, few of them below the low thresholds, and the band is symmetric: it is short there, as "
+    "the section on methods states.",
+    "decision differences | 3 equal* | * | safe": "The level is divided by the number of pairs, which "
+    "depend on each other.",
     "drawn in cells | wave* | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | intercept* | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | * | pointwise confidence* | safe": "The bootstrap of an isotonic fit varies more than "

@@ -91,10 +91,10 @@ def describe_discrimination_section(report: Report) -> SectionContent | None:
                 describe_roc(models),
                 models,
                 caption="Left, ROC curves: share of events found against share of non-events flagged, at "
-                "every threshold; thin lines: their concave hulls, the ROC curves after isotonic "
-                "recalibration on these cases. Right, cumulative accuracy profiles (CAP): share of events "
-                "among the cases with the highest forecasts; grey: a perfect and a random ranking. The "
-                "accuracy ratio AR is the area above the diagonal, relative to that of the perfect ranking.",
+                "every threshold. Thin lines: concave hulls, the ROC curves after isotonic recalibration on "
+                "these cases. Right, cumulative accuracy profiles (CAP): share of events among the cases "
+                "with the highest forecasts. Grey: a perfect and a random ranking. AR is the area above the "
+                "diagonal, relative to that of the perfect ranking.",
             ),
         ),
     )

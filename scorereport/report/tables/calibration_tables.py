@@ -171,7 +171,7 @@ def _grade_table(model: str, grades: Sequence[GradeTest]) -> Table:
     ]
     return Table(
         caption=f"{model} by grade: one-sided tests whether the forecast is too low. "
-        f"{_count_lights(grades)}; the last line has all cases, at their mean forecast",
+        f"{_count_lights(grades)}{'; last, all cases at their mean forecast' if len(grades) > 1 else ''}",
         heads=("grade", "n", "d", "forecast", "observed", "Jeffreys p", "binomial p", "light"),
         rows=tuple(rows),
     )
