@@ -165,7 +165,7 @@ def test_many_forecasts_are_bounded_with_little_slack():
 
 def make_frame(n=300, seed=3, share=0.2):
     rng = np.random.default_rng(seed)
-    p = rng.beta(1, 4, n).round(3)
+    p = rng.beta(1, 4, n).round(3).clip(0.005, 0.99)
     frame = pd.DataFrame({"y": (rng.random(n) < p).astype(float), "m": p, "steep": np.clip(1.5 * p, 0, 0.99)})
     frame.loc[rng.random(n) < share, "y"] = np.nan
     return frame
@@ -372,7 +372,8 @@ def test_a_robust_verdict_is_a_plain_finding():
 def test_without_limits_the_bounds_are_stated():
     found = evaluate(make_frame())
     assert any(
-        "Over all outcomes that they may have, the Brier score from" in text for text in found.findings
+        "Over all values of the missing outcomes, the Brier score of m lies between" in text
+        for text in found.findings
     )
     table = missing_outcome_table(found.missing_outcomes)
     assert len(table.rows) == 2 * (len(SCORES) + 2)

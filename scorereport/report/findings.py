@@ -96,12 +96,12 @@ def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
     limits, trend = _find_limits(report.judgements), _find_drift(report)
     missing = find_missing_outcomes(report.evaluation, report.judgements)
-    return sort_findings([*limits, *trend, *missing, *_find_in_evaluation(report.evaluation)])
+    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation), *missing])
 
 
 def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the findings of an evaluation as its report states them without limits and earlier audits."""
-    found = sort_findings([*find_missing_outcomes(evaluation), *_find_in_evaluation(evaluation)])
+    found = sort_findings([*_find_in_evaluation(evaluation), *find_missing_outcomes(evaluation)])
     return tuple(finding.text for finding in found)
 
 
