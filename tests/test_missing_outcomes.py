@@ -351,7 +351,7 @@ def test_a_verdict_that_may_change_is_a_finding_with_an_action():
     report = report_on(found, f"[limits]\nbrier = {{ fail = {(brier.no_events + brier.all_events) / 2} }}\n")
     finding = next(f for f in list_report_findings(report) if f.see == "tipping")
     assert finding.consequence is Consequence.QUESTIONABLE_INPUT
-    assert finding.action == "Obtain the missing outcomes, or state why they are missing at random."
+    assert finding.action == "Obtain the missing outcomes, or state why the observed cases represent them."
     assert "The verdict on the Brier score" in finding.text
     content = describe_missing_outcome_section(report)
     assert set(content.parts) == {"outcome_bounds", "tipping", "tipping_figure"}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.results.evaluation import Evaluation
 
-_OBTAIN = "Obtain the missing outcomes, or state why they are missing at random."
+_OBTAIN = "Obtain the missing outcomes, or state why the observed cases represent them."
 
 
 def find_missing_outcomes(evaluation: Evaluation, judgements: Sequence[Judgement] = ()) -> Iterator[Finding]:
