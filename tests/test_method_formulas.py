@@ -39,6 +39,8 @@ from scorereport.inference.grades import grade_test
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.kolmogorov_smirnov import estimate_ks
 from scorereport.inference.losses import resolve_measure
+from scorereport.inference.miscalibration_bounds import tally_rows
+from scorereport.inference.missing_outcomes import ObservedMean, bound_model
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval
 from scorereport.inference.score_expansions import PanelMoments
@@ -117,6 +119,29 @@ CORNERS = RocCurve(
     threshold=np.array([1.0, 0.5, 0.0]),
     auc=0.75,
 )
+
+
+#: Two forecasts, of which the lower has a row without an outcome; best levels are multiples of 0.05.
+PARTLY = tally_rows(
+    np.array([1.0, 0, 0, 1, 1, 0, 0]), np.repeat([0.2, 0.8], [3, 4]), None, np.array([0.2]), None
+)
+
+
+def bounds_by_hand():
+    levels = np.arange(21) / 20
+    low, high = (c.ravel() for c in np.meshgrid(levels, levels, indexing="ij"))
+    low, high = low[low <= high], high[low <= high]
+    gain = 3 * (0.2**2 - low**2) + 2 * (low - 0.2) + 4 * (0.8**2 - high**2) + 2 * 2 * (high - 0.8)
+    unknown = [0.2**2 - low**2 + 2 * np.minimum(low - 0.2, 0), 0.2**2 - low**2 + 2 * np.maximum(low - 0.2, 0)]
+    brier = [(0.8**2 + 2 * 0.2**2 + 2 * 0.2**2 + 2 * 0.8**2 + end) / 8 for end in (0.2**2, 0.8**2)]
+    return [*brier, *(float((gain + part).max()) / 8 for part in unknown)]
+
+
+def bounds_by_engine():
+    observed = ObservedMean(resolve_measure("brier", {}), (0.8**2 + 4 * 0.2**2 + 2 * 0.8**2) / 7)
+    found = bound_model("m", PARTLY, [observed], 0.0)
+    both = [found.find("brier"), found.find("brier", "miscalibration")]
+    return [end for bounds in both for end in (bounds.lower, bounds.upper)]
 
 
 def ks_by_hand():
@@ -704,6 +729,13 @@ OF_METHODS = {
         "PSI = Σ (a − b) log(a / b) over k bins; interval: max(0, PSI − (k − 1)(1/n + 1/m)) ± z se, cut at 0",
         stability_by_hand,
         lambda: [(found := compare_sample()).value, found.lower, found.upper],
+    ),
+    "missing outcomes": (
+        "mean score: S(p, y), where y is missing the smaller or larger of S(p, 0) and S(p, 1); MCB of the "
+        "Brier score: max over nondecreasing c of the mean of p² − c² + 2y(c − p), where y is missing of "
+        "p² − c² + 2 min(c − p, 0) or p² − c² + 2 max(c − p, 0)",
+        bounds_by_hand,
+        bounds_by_engine,
     ),
     "ks": (
         "d = TPR − FPR at its maximum: d + √((u₁ − TPR)² + (FPR − l₀)²) above, d − √((TPR − l₁)² + "

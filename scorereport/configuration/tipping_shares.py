@@ -293,8 +293,8 @@ def describe_tipping(tipping: TippingShares, missing: MissingOutcomes) -> str:
     changes = list(_describe_changes(tipping, place, rows))
     if not changes:
         return f"{subject} stays {judgement.verdict}, whatever share of the {rows} are events."
-    observed = f"(observed rate {format_percent(rate)})"
-    return f"{subject} changes from {judgement.verdict} {', and '.join(changes)} {observed}."
+    compared = _compare_rates(missing, judgement.model, rate)
+    return f"{subject} changes from {judgement.verdict} {', and '.join(changes)} ({compared})."
 
 
 def _describe_changes(tipping: TippingShares, place: int, rows: str) -> Iterator[str]:
@@ -306,6 +306,13 @@ def _describe_changes(tipping: TippingShares, place: int, rows: str) -> Iterator
     if place < len(tipping.ranges) - 1:
         to = tipping.ranges[place + 1].verdict
         yield f"to {to} if more than {format_percent(kept.end)}{counted}"
+
+
+def _compare_rates(missing: MissingOutcomes, model: str, rate: float) -> str:
+    """The observed rate, and the mean forecast of the model for the rows without an outcome."""
+    found = next((one for one in missing.models if one.model == model), None)
+    observed = f"observed rate {format_percent(rate)}"
+    return observed if found is None else f"{observed}, mean forecast {format_percent(found.mean_forecast)}"
 
 
 def find_observed_rate(missing: MissingOutcomes) -> float:

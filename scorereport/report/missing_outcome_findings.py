@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import conjugate, format_counted, format_percent
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.results.evaluation import Evaluation
 
-_OBTAIN = "Obtain the missing outcomes, or state why they are missing at random."
+_OBTAIN = "Obtain the missing outcomes, or state why the observed cases represent them."
 
 
 def find_missing_outcomes(evaluation: Evaluation, judgements: Sequence[Judgement] = ()) -> Iterator[Finding]:
@@ -80,18 +81,14 @@ def _describe(tipping: TippingShares, missing: MissingOutcomes) -> str:
 def _state_bounds(missing: MissingOutcomes) -> Finding:
     """State the bounds of the model with the lowest Brier score of the observed rows."""
     scores = [model.find(DECOMPOSED) for model in missing.models]
-    best = first_lowest([score.observed for score in scores if score is not None])
-    model = missing.models[best]
-    texts = []
-    for name, bounds in (("Brier score", scores[best]), ("MCB", model.find(DECOMPOSED, MISCALIBRATION))):
-        if bounds is not None:
-            shown = format_bounded(bounds)
-            texts.append(
-                f"the {name} from {shown['lower']} to {shown['upper']} (observed {shown['observed']})"
-            )
+    model = missing.models[first_lowest([nan if score is None else score.observed for score in scores])]
+    bounds = (model.find(DECOMPOSED), model.find(DECOMPOSED, MISCALIBRATION))
+    score, component = (format_bounded(found) for found in bounds if found is not None)
     return Finding(
         text=f"{format_counted(missing.rows, 'row')} ({format_percent(missing.share)}) "
-        f"{conjugate(missing.rows, 'lack')} the outcome. Over all outcomes that they may have, "
-        f"{' and '.join(texts)} are possible for {model.model}.",
+        f"{conjugate(missing.rows, 'lack')} the outcome. Over all values of the missing outcomes, the Brier "
+        f"score of {model.model} lies between {score['lower']} and {score['upper']} (observed rows: "
+        f"{score['observed']}), and its MCB between {component['lower']} and {component['upper']} "
+        f"({component['observed']}).",
         see="outcome_bounds",
     )

@@ -31,6 +31,7 @@ from validation.coverage.separation import study_separation
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
 from validation.coverage.summary import write_summary
+from validation.coverage.unknown_outcomes import study_unknown_outcomes
 from validation.coverage.values import study_values
 from validation.coverage.weights import study_weights
 from validation.coverage.without_resamples import study_without_resamples
@@ -58,6 +59,7 @@ STUDIES: dict[str, Study] = {
     "decisions": study_decision_bands,
     "separation": study_separation,
     "few-cases": study_few_cases,
+    "missing": study_unknown_outcomes,
     "gains": study_gains,
     "time": study_time,
     "needed": study_needed,

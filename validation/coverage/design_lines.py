@@ -95,6 +95,12 @@ LINES_OF_CLUSTERS = (
         "Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | *, clusters | *",), CLUSTERS
     ),
     SummaryLine(
+        "Bounds over missing outcomes",
+        ("missing outcomes",),
+        ("missing outcomes | *, clusters | bounds*",),
+        CLUSTERS,
+    ),
+    SummaryLine(
         "Test that MCB is 0",
         ("miscalibration test",),
         ("clusters | tests* | MCB Brier; MCB log",),
@@ -192,6 +198,12 @@ LINES_OF_WEIGHTS = (
     ),
     SummaryLine(
         "Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | *, weights | *",), WEIGHTS
+    ),
+    SummaryLine(
+        "Bounds over missing outcomes",
+        ("missing outcomes",),
+        ("missing outcomes | *, weights | bounds*",),
+        WEIGHTS,
     ),
     SummaryLine(
         "Test that MCB is 0",

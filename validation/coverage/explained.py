@@ -93,6 +93,11 @@ TEXTS = {
     "stability": "Intervals of the population stability index of normal forecasts, in ten bins of equal "
     "count of the reference; n is the size of the sample. The truth is the index over the tenths of the "
     "population.",
+    "missing outcomes": "About one outcome in seven is missing: by chance alone, or most of those with a "
+    "forecast above 0.4, or those of events three times as often as others. Bounds over all outcomes contain "
+    "the score and the miscalibration of the complete sample in every run, whatever the reason. The interval "
+    "of the observed rows is held against the expected score of all rows, which it covers as often as it "
+    "should only if outcomes are missing by chance alone.",
     "few events": "Intervals of mean scores and of their skill where one case in fifty is an event: 1.2, 2, "
     "3, 5, 10, 20 and 50 events are expected in 60, 100, 150, 250, 500, 1000 and 2500 rows. Intervals from "
     "resamples alone, as in version 0.1.0, do not allow for events that were not observed. Below ten events "
@@ -245,6 +250,8 @@ REASONS = {
     "flattens a steep curve; the note beside the number states that the interval is for the lowess curve.",
     "separation | * | * | safe": "The maximum of a sample is too high, which keeps the upper end safe; the "
     "lower end allows for the choice of the maximum.",
+    "missing outcomes | * | observed rows* | unsafe": "Outcomes of some forecasts, or of events, are "
+    "missing more often: the expected score of the observed rows is not that of all rows.",
     "stability | * | * | safe": "Near an index of 0 the lower end is 0, and the part that chance adds is "
     "subtracted from the value, not from the upper end where it would be negative.",
     "decisions | * | * | *": "Wilson's interval is based on a discrete count: with two expected events its "

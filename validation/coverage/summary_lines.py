@@ -124,6 +124,11 @@ _OF_ROWS = (
     SummaryLine("Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | * events | *",)),
     SummaryLine("Interval of the population stability index", ("psi",), ("stability | * | *",)),
     SummaryLine(
+        "Bounds over missing outcomes",
+        ("missing outcomes",),
+        ("missing outcomes | *missing; *random; *often | bounds*",),
+    ),
+    SummaryLine(
         "Test that MCB is 0",
         ("miscalibration test",),
         (

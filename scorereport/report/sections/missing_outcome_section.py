@@ -76,4 +76,5 @@ MISSING_OUTCOMES = Section(
     describe=describe_missing_outcome_section,
     kinds=BINARY,
     profile=Profile.STANDARD,
+    full_parts="tipping_figure",
 )
