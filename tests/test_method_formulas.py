@@ -741,6 +741,7 @@ def test_only_these_formulas_are_not_computed_again():
         "murphy difference",
         "ranks",
         "groups",
+        "miscalibration parts",  # test_miscalibration_parts.py
         "recalibration",
         "limits",
         "certificate",

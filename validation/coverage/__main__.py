@@ -22,6 +22,7 @@ from validation.coverage.gains import study_gains
 from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
+from validation.coverage.parts import study_parts
 from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
@@ -56,6 +57,7 @@ STUDIES: dict[str, Study] = {
     "separation": study_separation,
     "few-cases": study_few_cases,
     "gains": study_gains,
+    "parts": study_parts,
     "time": study_time,
     "without-resamples": study_without_resamples,
 }

@@ -73,6 +73,9 @@ NEWCOMBE_1998 = (
 )
 NEWCOMBE_2006 = "Newcombe (2006), Stat. Med. 25, doi:10.1002/sim.2324"
 SNELL_2021 = "Snell et al. (2021), J. Clin. Epidemiol. 135, doi:10.1016/j.jclinepi.2021.02.011"
+BRUEMMER_2013 = "Brümmer, du Preez (2013), doi:10.48550/arXiv.1304.2331"
+TAKEUCHI_1976 = "Takeuchi (1976), Suri Kagaku 153"
+BESAG_CLIFFORD_1991 = "Besag, Clifford (1991), Biometrika 78, doi:10.1093/biomet/78.2.301"
 STONE_1974 = "Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x"
 WILSON_1927 = "Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953"
 YOUDEN_1950 = "Youden (1950), Cancer 3, doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3"
