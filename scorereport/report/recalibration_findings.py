@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
-#: Parts of an evaluation that no recalibration improves.
-_RANKING = (MeasurePart.SEPARATION, MeasurePart.DISCRIMINATION)
+#: Measures that no recalibration improves: parts of an evaluation, and the beginning of names of others.
+_RANKING, _AUC = (MeasurePart.SEPARATION, MeasurePart.DISCRIMINATION), "roc_auc"
 
 
 def advise_models(
@@ -55,7 +55,9 @@ def _name_weak(model: str, judgements: Sequence[Judgement]) -> Iterator[str]:
     """Name the limits on discrimination that a model breaches on all cases."""
     for judgement in judgements:
         is_breached = judgement.verdict is LimitVerdict.FAIL and not judgement.group
-        if is_breached and judgement.model == model and known_measure(judgement.measure).part in _RANKING:
+        name = judgement.measure
+        is_ranking = name.startswith(_AUC) or known_measure(name).part in _RANKING
+        if is_breached and is_ranking and judgement.model == model:
             yield inside_sentence(judgement.label)
 
 
