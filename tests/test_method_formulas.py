@@ -780,6 +780,7 @@ def test_only_these_formulas_are_not_computed_again():
         "decision differences",  # in test_decision_differences.py
         "ranks",
         "groups",
+        "miscalibration parts",  # test_miscalibration_parts.py
         "recalibration",
         "limits",
         "needed",  # test_needed_cases.py

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.reliability.simulation import Simulation
 
-BRAUER_2025 = "Brauer, Menzel, Wüthrich (2025), arXiv:2510.04556"
+BRAUER_2025 = "Brauer, Menzel, Wüthrich (2025), doi:10.48550/arXiv.2510.04556"
 #: Draws of outcomes: near 0.05, p-values differ from those of more draws by about 0.01.
 DRAWS = 399
 #: No more are drawn if this many of the first draws, or more, reach the statistic of each score.

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 RECALIBRATE = f"Recalibrate {MODELS}, and evaluate again on new cases."
-#: Numbers that no recalibration improves: parts of an evaluation, and names of measures.
-_RANKING = (MeasurePart.SEPARATION, MeasurePart.DISCRIMINATION)
-_RANKING_MEASURES = ("roc_auc", "roc_auc_skill")
+#: Measures that no recalibration improves: parts of an evaluation, and the beginning of names of others.
+_RANKING, _AUC = (MeasurePart.SEPARATION, MeasurePart.DISCRIMINATION), "roc_auc"
 
 
 def advise_models(
@@ -56,10 +55,9 @@ def _name_weak(model: str, judgements: Sequence[Judgement]) -> Iterator[str]:
     """Name the limits on discrimination that a model breaches on all cases."""
     for judgement in judgements:
         is_breached = judgement.verdict is LimitVerdict.FAIL and not judgement.group
-        is_of_ranking = (
-            judgement.measure in _RANKING_MEASURES or known_measure(judgement.measure).part in _RANKING
-        )
-        if is_breached and is_of_ranking and judgement.model == model:
+        name = judgement.measure
+        is_ranking = name.startswith(_AUC) or known_measure(name).part in _RANKING
+        if is_breached and is_ranking and judgement.model == model:
             yield inside_sentence(judgement.label)
 
 

@@ -24,6 +24,7 @@ from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
 from validation.coverage.needed import study_needed
 from validation.coverage.page import render_page
+from validation.coverage.parts import study_parts
 from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
@@ -61,6 +62,7 @@ STUDIES: dict[str, Study] = {
     "few-cases": study_few_cases,
     "missing": study_unknown_outcomes,
     "gains": study_gains,
+    "parts": study_parts,
     "time": study_time,
     "needed": study_needed,
     "without-resamples": study_without_resamples,

@@ -118,6 +118,13 @@ TEXTS = {
     "samples where chance makes it large. The interval of the sentence allows for this, and starts at 0 "
     "where the gain is barely significant; the interval of the table does not, and covers a small gain too "
     "rarely in these samples.",
+    "miscalibration parts": "Intervals of the parts of miscalibration: shift, slope, both (global) and what "
+    "is left (local). The true parts are integrals over the population. The last setting is a sine wave in "
+    "log-odds. Where the true part is 0, the interval of a square that may be 0 covers more often than its "
+    "level; the interval of the local part is a bracket, as that of miscalibration.",
+    "local test sizes": "How often the test that nothing is left after a line rejects at the 5 % level if "
+    "the true curve is a line in log-odds.",
+    "local test power": "How often the same test rejects where the true curve is not a line in log-odds.",
     "calibration in time": "One row a day for a year; the event happens if a stationary series stays below "
     "the normal quantile of the forecast, which is calibrated. Tests that take rows as independent reject "
     "too often, and page one does not state them as evidence where dependence in time is shown; the share "
@@ -244,6 +251,8 @@ REASONS = {
     "that of a mean.",
     "stated gains | * | * | *": "The sentence is stated in few of the samples, those in which chance makes "
     "the gain large; its interval allows for that, the interval of the table does not.",
+    "miscalibration parts | * | * | safe": "Parts are squares that may be 0, and the bracket allows for two "
+    "estimates of the overfit.",
     "distances | * | * | safe": "The upper end is the larger of two, and the lower end is 0 unless the data "
     "contradict it.",
     "distances | sqrt | * | unsafe": "Draws take the direction of the deviation from few cases, and lowess "

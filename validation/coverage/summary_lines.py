@@ -121,6 +121,7 @@ _OF_ROWS = (
         ),
     ),
     SummaryLine("Gain by recalibration, interval", ("recalibration",), ("recalibration gains | * | *",)),
+    SummaryLine("Parts of MCB, interval", ("miscalibration parts",), ("miscalibration parts | * | *",)),
     SummaryLine("Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | * events | *",)),
     SummaryLine("Interval of the population stability index", ("psi",), ("stability | * | *",)),
     SummaryLine(
@@ -136,6 +137,7 @@ _OF_ROWS = (
             "drawn in cells | calibrated; rare, cal. | miscalibration*, in cells",
         ),
     ),
+    SummaryLine("Test that local MCB is 0", ("miscalibration parts",), ("local test sizes | * | *",)),
     SummaryLine(
         CALIBRATION_TESTS,
         ("Spiegelhalter's z", "Calibration in the large", *LINE_TESTS, "Unreliability"),

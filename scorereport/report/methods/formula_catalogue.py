@@ -9,6 +9,7 @@ from scorereport.inference.differences import DELONG, DIEBOLD_MARIANO, OBUCHOWSK
 from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE
 from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER, WELCH
+from scorereport.inference.local_miscalibration import BRAUER_2025
 from scorereport.inference.needed_cases import LIKELY
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.recalibration_lines import COX_1958
@@ -18,6 +19,8 @@ from scorereport.report.methods.decision_formulas import DECISION_GAIN_FORMULAS
 from scorereport.report.methods.notation import (
     ALTMAN_BLAND_1994,
     BATES_2024,
+    BESAG_CLIFFORD_1991,
+    BRUEMMER_2013,
     CLOPPER_PEARSON_1934,
     COLLINS_2024,
     COVERAGE_STUDY,
@@ -36,6 +39,7 @@ from scorereport.report.methods.notation import (
     NEWCOMBE_2006,
     SION_1958,
     STONE_1974,
+    TAKEUCHI_1976,
     WILSON_1927,
     YOUDEN_1950,
     YURDAKUL_2020,
@@ -185,6 +189,20 @@ GROUP_FORMULAS = {
         formula="T² = dᵀV⁻¹d, d the coefficients of the groups minus those of the first, V their covariance",
         convention="By the intercept at slope 1, and by intercept and slope. V is bias-reduced (CR2).",
         reference=f"{COX_1958}; {PUSTEJOVSKY_TIPTON}",
+    ),
+    "miscalibration parts": Formula(
+        name="Parts of miscalibration",
+        formula="MCB = [S(p) − S(p₁)] + [S(p₁) − S(p₂)] + [S(p₂) − S(ŷ)], logit p₁ = a + logit p and "
+        "logit p₂ = a + b logit p, b ≥ 0, with the lowest mean score; corrected: less u k and, for the "
+        "last, less O − 2u; interval of the first two: u (√(G/u) ± c s)²",
+        convention="The first two parts are global, the last is local. No part is negative, because ŷ has "
+        "the lowest score of all nondecreasing maps. G is a part, k its number of parameters, u k = "
+        "½ tr(JH⁻¹) with H the curvature of the score and J the covariance of its gradient, c as in "
+        "recalibration tried, s the larger of 1 and se(G)/(2 √(uG)); O and the interval of the local part "
+        "are those of MCB. The local test draws outcomes from p₂ of maximum likelihood: its statistic is "
+        "S(p₂) − S(ŷ), and draws end early if the p-value is large. The line is an addition: in the "
+        "reference, the global part is the gain of a correction of the level.",
+        reference=f"{BRAUER_2025}; {BRUEMMER_2013}; {TAKEUCHI_1976}; {BESAG_CLIFFORD_1991}",
     ),
     "recalibration": Formula(
         name="Recalibration tried",

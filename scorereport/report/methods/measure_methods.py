@@ -259,6 +259,10 @@ def list_group_methods(evaluation: Evaluation, omitted: Collection[str] = ()) ->
         by_wald = lines[0].method.startswith("Wald")
         yield method_entry(f"Calibration by group{' by Wald' if by_wald else ''}", join_methods(lines))
     trials = [trial for model in evaluation.models for trial in model.recalibration]
+    known = [parts for model in evaluation.models for parts in model.miscalibration_parts]
+    if known and "recalibration" not in omitted:
+        tests = [parts.local_test for parts in known if is_defined(parts.local_test)]
+        yield method_entry("miscalibration parts", join_methods(tests))
     if trials and "recalibration" not in omitted:
         yield method_entry(
             "recalibration",
