@@ -25,7 +25,7 @@ from scorereport.report.templates import render_html
 TIME = "2026-11-15T07:30:12+00:00"
 SUMMARY = {"summary", "conclusion", "limitations", "provenance", "sign-off"}
 STANDARD = {"model", "data", "limits", "performance", "calibration", "discrimination", "decision"}
-STANDARD |= SUMMARY | {"comparison", "groups", "trend"}
+STANDARD |= SUMMARY | {"reference", "comparison", "groups", "trend"}
 
 
 def choose(report, profile=None, omit=None):
@@ -73,7 +73,7 @@ def test_each_section_is_in_the_reports_of_its_profile():
 def test_results_come_before_methods():
     names = [section.name for section in list_sections()]
     annexes = ["methods", "checklist", "coverage", "glossary"]
-    assert names[:4] == ["summary", "model", "data", "limits"]
+    assert names[:5] == ["summary", "model", "data", "reference", "limits"]
     assert names[-5:] == ["sign-off", *annexes]
     assert all(s.title.startswith("Annex: ") == (s.name in annexes) for s in list_sections())
 

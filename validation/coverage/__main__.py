@@ -23,6 +23,7 @@ from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
+from validation.coverage.reference_samples import study_reference_samples
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
 from validation.coverage.separation import study_separation
@@ -54,6 +55,7 @@ STUDIES: dict[str, Study] = {
     "weights": study_weights,
     "values": study_values,
     "separation": study_separation,
+    "reference": study_reference_samples,
     "few-cases": study_few_cases,
     "gains": study_gains,
     "time": study_time,

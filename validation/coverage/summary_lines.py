@@ -108,6 +108,11 @@ _OF_ROWS = (
     SummaryLine("Gain by recalibration, interval", ("recalibration",), ("recalibration gains | * | *",)),
     SummaryLine("Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | * events | *",)),
     SummaryLine("Interval of the population stability index", ("psi",), ("stability | * | *",)),
+    SummaryLine("Change of a score since a reference, interval", ("change",), ("score changes | * | *",)),
+    SummaryLine(
+        "Parts of the change of the event rate, intervals", ("rate change",), ("event rate parts | * | *",)
+    ),
+    SummaryLine("Tests of shifted forecasts", ("shift tests",), ("shift tests | * | *",)),
     SummaryLine(
         "Test that MCB is 0",
         ("miscalibration test",),
