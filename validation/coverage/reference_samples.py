@@ -165,7 +165,7 @@ def _test_trial(shift: float, rows: int, n: int) -> Trial:
             for values, weight in zip((sample, reference), ones, strict=True)
         ]
         distance = distribution_test((sample, ones[0]), (reference, ones[1]), (n, rows))
-        chi_square = shares_test("bins", *shares, (n, rows))
+        chi_square = shares_test("bins", shares[0], shares[1], (n, rows))
         return rejects({"chi-square": chi_square.p_value, "Kolmogorov-Smirnov": distance.p_value})
 
     return trial
