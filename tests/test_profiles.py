@@ -25,7 +25,7 @@ from scorereport.report.templates import render_html
 TIME = "2026-11-15T07:30:12+00:00"
 SUMMARY = {"summary", "conclusion", "limitations", "provenance", "sign-off", "checklist"}
 STANDARD = {"model", "data", "limits", "performance", "calibration", "discrimination", "decision"}
-STANDARD |= SUMMARY | {"comparison", "groups", "missing-outcomes", "trend"}
+STANDARD |= SUMMARY | {"reference", "missing-outcomes", "comparison", "groups", "recalibration", "trend"}
 
 
 def choose(report, profile=None, omit=None):
@@ -73,8 +73,7 @@ def test_each_section_is_in_the_reports_of_its_profile():
 def test_results_come_before_methods():
     names = [section.name for section in list_sections()]
     annexes = ["methods", "checklist", "coverage", "glossary"]
-    assert names[:3] == ["summary", "model", "data"]
-    assert names.index("missing-outcomes") < names.index("limits") < names.index("performance")
+    assert names[:6] == ["summary", "model", "data", "reference", "missing-outcomes", "limits"]
     assert names[-5:] == ["sign-off", *annexes]
     assert all(s.title.startswith("Annex: ") == (s.name in annexes) for s in list_sections())
 

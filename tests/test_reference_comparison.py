@@ -252,11 +252,11 @@ def test_a_change_of_the_prevalence_alone_is_both():
 
 @pytest.mark.sweep
 def test_standard_errors_are_those_of_a_bootstrap():
-    now, before = make_frame(1500, seed=1, shift=0.6), make_frame(2500, seed=2)
+    now, before = make_frame(4000, seed=1, shift=1.2), make_frame(1500, seed=2)
     found = split(now, before)
     rng = np.random.default_rng(3)
     drawn = [
-        split(now.iloc[rng.integers(0, 1500, 1500)], before.iloc[rng.integers(0, 2500, 2500)])
+        split(now.iloc[rng.integers(0, 4000, 4000)], before.iloc[rng.integers(0, 1500, 1500)])
         for _ in range(600)
     ]
     for part in ("forecasts", "calibration"):

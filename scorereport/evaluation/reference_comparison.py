@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.evaluated_parts import EvaluatedParts
     from scorereport.evaluation.reference_sample import ReferenceSample
     from scorereport.inference.estimates import HypothesisTest
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.population_stability import Stability
     from scorereport.inference.sample_changes import Change, RateChange, ReferenceCurve
     from scorereport.results.model_records import GroupResult
@@ -92,7 +93,7 @@ def compare_in_memory(
         return measure_rates(curve, panel.outcome, panel.forecasts[model], panel.units)
 
     found = _compare(parts, reference, stability, settings, test_distance=test_distance, measure=measure)
-    has_clusters = reference.predictions is not None and reference.predictions.cluster is not None
+    has_clusters = reference.panel is not None and reference.panel.cluster is not None
     needs_note = predictions.cluster is not None and not has_clusters
     return replace(found, notes=(*found.notes, _NO_CLUSTERS)) if needs_note else found
 
@@ -132,9 +133,9 @@ def _compare(
         )
         for of_model in stability
     ]
-    if reference.predictions is not None:
+    if reference.panel is not None:
         found = [_add_changes(model, parts, scored, settings) for model in found]
-        rates = _split_rates(reference.predictions, measure, settings.level)
+        rates = _split_rates(reference.panel, measure, settings.level)
         found = [replace(model, rate=rates[model.model]) for model in found]
     return ReferenceComparison(
         source=reference.source,
@@ -144,18 +145,17 @@ def _compare(
         prevalence=_compare_prevalence(parts.sample, scored.sample, settings.level),
         uncertainties=tuple(_compare_uncertainties(parts.sample, scored.sample)),
         columns=tuple(_compare_columns(parts.groups.by_column, reference, stability[0], settings.level)),
-        notes=() if reference.predictions is not None else (_NO_OUTCOMES,),
+        notes=() if reference.panel is not None else (_NO_OUTCOMES,),
     )
 
 
 def _score_reference(reference: ReferenceSample, settings: EvaluationSettings) -> _ScoredReference:
-    if reference.predictions is None:
+    if reference.panel is None:
         rows = len(reference.weight)
         sample = SampleSummary(rows=rows, total=float(reference.weight.sum()), events=math.nan)
         return _ScoredReference(sample=sample, scores={}, curves={})
-    panel = panel_of(reference.predictions)
-    fits = PanelFits(panel)
-    sample, scores = score_panel(len(reference.predictions), panel, fits, settings)
+    fits = PanelFits(reference.panel)
+    sample, scores = score_panel(len(reference.group_weight), reference.panel, fits, settings)
     return _ScoredReference(
         sample=sample,
         scores={of_model.model: of_model for of_model in scores},
@@ -180,7 +180,7 @@ def _compare_columns(
 ) -> Iterator[ColumnStability]:
     """The stability of the shares of groups, for columns that the reference has too; adjusted by Holm."""
     found = [
-        _compare_labels(column, groups[column], labels, reference.weight, sizes, level)
+        _compare_labels(column, groups[column], labels, reference.group_weight, sizes, level)
         for column, labels in reference.groups.items()
         if groups.get(column)
     ]
@@ -294,9 +294,9 @@ def _adjust_rates(rates: Sequence[RateChange | None]) -> Sequence[RateChange | N
 
 
 def _split_rates(
-    reference: Predictions, measure: Callable[[str, ReferenceCurve], SampleRates], level: float
+    panel: ForecastPanel, measure: Callable[[str, ReferenceCurve], SampleRates], level: float
 ) -> dict[str, RateChange]:
-    panel, found = panel_of(reference), {}
+    found = {}
     for model, forecast in panel.forecasts.items():
         curve = fit_reference_curve(panel.outcome, forecast, panel.units)
         found[model] = split_rate_change(model, curve, measure(model, curve), level=level)

@@ -24,6 +24,7 @@ from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.engines.scans import count_at
 from scorereport.evaluation.prediction_panels import panel_of, share_rows
 from scorereport.inference.mean_errors import ErrorDistribution
+from scorereport.inference.panel import ForecastPanel
 from scorereport.inference.population_stability import Stability, compare_bins, count_in_bins, find_bin_ends
 from scorereport.reliability.sampling import SamplingUnits
 
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 class ReferenceSample:
     """The forecasts of each model in a reference sample, the weights of its rows, and its source.
 
-    `size` is the effective number of rows. `predictions` has the outcomes as well, if the reference has them;
-    `groups` are the columns of groups that it shares with the sample.
+    `size` is the effective number of rows. `panel` has the outcomes as well, if the reference has them;
+    `groups` are the columns of groups that it shares with the sample, with the weights `group_weight`.
     """
 
     forecasts: Mapping[str, FloatArray]
@@ -47,8 +48,9 @@ class ReferenceSample:
     size: float
     source: str = ""
     source_sha256: str = ""
-    predictions: Predictions | None = None
+    panel: ForecastPanel | None = None
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    group_weight: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,7 @@ def read_reference(reference: Any, columns: ReferenceColumns) -> ReferenceSample
         source=describe_source(reference),
         source_sha256=hash_file(reference),
         groups=groups,
+        group_weight=np.asarray(units.row_weight),
     )
 
 
@@ -171,15 +174,16 @@ def _read_with_outcomes(reference: Any, columns: ReferenceColumns) -> ReferenceS
     except DataError as error:
         raise DataError(f"Reference sample: {error}") from error
     predictions = share_rows(cast("Predictions", predictions))
-    weight = np.ones(len(predictions)) if predictions.weight is None else predictions.weight
+    panel = panel_of(predictions)
     return ReferenceSample(
-        forecasts=predictions.forecasts,
-        weight=weight,
-        size=_find_size(panel_of(predictions).units),
+        forecasts=panel.forecasts,
+        weight=np.asarray(panel.units.row_weight),
+        size=_find_size(panel.units),
         source=predictions.source,
         source_sha256=predictions.file_sha256,
-        predictions=predictions,
+        panel=panel,
         groups=predictions.groups,
+        group_weight=np.ones(len(predictions)) if predictions.weight is None else predictions.weight,
     )
 
 

@@ -26,6 +26,7 @@ from validation.coverage.needed import study_needed
 from validation.coverage.page import render_page
 from validation.coverage.parts import study_parts
 from validation.coverage.record import Row, read_record, write_record
+from validation.coverage.reference_samples import study_reference_samples
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
 from validation.coverage.separation import study_separation
@@ -59,6 +60,7 @@ STUDIES: dict[str, Study] = {
     "values": study_values,
     "decisions": study_decision_bands,
     "separation": study_separation,
+    "reference": study_reference_samples,
     "few-cases": study_few_cases,
     "missing": study_unknown_outcomes,
     "gains": study_gains,

@@ -98,6 +98,16 @@ TEXTS = {
     "the score and the miscalibration of the complete sample in every run, whatever the reason. The interval "
     "of the observed rows is held against the expected score of all rows, which it covers as often as it "
     "should only if outcomes are missing by chance alone.",
+    "event rate parts": "Intervals of the two parts of the change of the event rate since a reference "
+    "sample: what follows from the shift of forecasts, and the change of calibration. Log-odds of forecasts "
+    "are normal; n is the size of the sample. In the sample they are shifted, or the event is more likely at "
+    "the same forecast (worse). In the setting slope .6 the model is miscalibrated in both samples.",
+    "score changes": "Intervals of the change of a number since a reference sample, from the intervals of "
+    "both samples.",
+    "shift tests": "How often tests at the 5 % level of the same distribution in sample and reference "
+    "reject, where it is the same.",
+    "power of shift tests": "How often these tests reject where the sample is shifted, in standard "
+    "deviations.",
     "few events": "Intervals of mean scores and of their skill where one case in fifty is an event: 1.2, 2, "
     "3, 5, 10, 20 and 50 events are expected in 60, 100, 150, 250, 500, 1000 and 2500 rows. Intervals from "
     "resamples alone, as in version 0.1.0, do not allow for events that were not observed. Below ten events "
@@ -151,6 +161,7 @@ TEXTS = {
 #: "study | setting | method | safe or unsafe", as patterns -> why cells are more than three points off. The
 #: first pattern that matches is used.
 REASONS = {
+    "power of shift tests | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "decision bands | * | * | unsafe": "These samples have 4 to 20 events or, with weights, about 33 "
     "effective ones, few of them below the low thresholds, and the band is symmetric: it is short there, as "

@@ -124,6 +124,11 @@ _OF_ROWS = (
     SummaryLine("Parts of MCB, interval", ("miscalibration parts",), ("miscalibration parts | * | *",)),
     SummaryLine("Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | * events | *",)),
     SummaryLine("Interval of the population stability index", ("psi",), ("stability | * | *",)),
+    SummaryLine("Change of a score since a reference, interval", ("change",), ("score changes | * | *",)),
+    SummaryLine(
+        "Parts of the change of the event rate, intervals", ("rate change",), ("event rate parts | * | *",)
+    ),
+    SummaryLine("Tests of shifted forecasts", ("shift tests",), ("shift tests | * | *",)),
     SummaryLine(
         "Bounds over missing outcomes",
         ("missing outcomes",),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 #: What the names of changes add to that of a score.
 _WORDS = {
-    "skill": "skill by {score}",
+    "skill": "skill, {score}",
     "corrected miscalibration": "corrected MCB, {score}",
     "corrected discrimination": "corrected DSC, {score}",
 }
