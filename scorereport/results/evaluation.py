@@ -13,7 +13,7 @@ from scorereport._utils.overviews import Overview, overview_repr
 from scorereport._utils.registration import call_registered
 from scorereport.inference.missing_outcomes import MissingOutcomes
 from scorereport.inference.population_stability import Stability
-from scorereport.results import frames
+from scorereport.results import decision_frames, frames
 from scorereport.results.class_records import ClassModelResult
 from scorereport.results.model_records import (
     Comparisons,
@@ -167,12 +167,12 @@ class Evaluation(_OnData):
     @property
     def thresholds(self) -> pd.DataFrame:
         """Decisions at a few thresholds, with rates and net benefit: a row for each model and threshold."""
-        return frames.threshold_frame(self.models)
+        return decision_frames.threshold_frame(self.models)
 
     @property
     def decision_curves(self) -> pd.DataFrame:
         """Net benefit along the decision curves, with its interval: a row for each model and threshold."""
-        return frames.decision_curve_frame(self.models)
+        return decision_frames.decision_curve_frame(self.models)
 
     @property
     def decision_differences(self) -> pd.DataFrame:
@@ -180,17 +180,17 @@ class Evaluation(_OnData):
 
         `better` names the better one by the simultaneous band; it is "" where they are not distinguishable.
         """
-        return frames.decision_difference_frame(self.comparisons.decisions or ())
+        return decision_frames.decision_difference_frame(self.comparisons.decisions or ())
 
     @property
     def flexible_curves(self) -> pd.DataFrame:
         """Flexible calibration curves with their bands: a row for each model and forecast."""
-        return frames.flexible_curve_frame(self.models)
+        return decision_frames.flexible_curve_frame(self.models)
 
     @property
     def recalibration(self) -> pd.DataFrame:
         """The effect of cross-fitted recalibration: a row for each model, method and score."""
-        return frames.recalibration_frame(self.models)
+        return decision_frames.recalibration_frame(self.models)
 
     @property
     def missing_outcome_bounds(self) -> pd.DataFrame:
@@ -200,7 +200,7 @@ class Evaluation(_OnData):
     @property
     def miscalibration_parts(self) -> pd.DataFrame:
         """Global and local miscalibration: a row for each model, score and part."""
-        return frames.parts_frame(self.models)
+        return decision_frames.parts_frame(self.models)
 
     @property
     def views(self) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils import json_documents
@@ -12,13 +11,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from scorereport.curves.decision import ThresholdResult
-    from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.estimates import ComponentEstimate, Estimate
-    from scorereport.inference.miscalibration_parts import MiscalibrationParts
     from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.inference.population_stability import Stability
-    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.model_records import (
@@ -44,13 +39,13 @@ _NEEDED_NUMBERS = {"even": "more_cases", "likely": "more_cases_likely", "days": 
 def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
     """Mean scores: a row for each model, a column for each score."""
     rows = [{"model": m.model, **{s.name: s.value for s in m.scores}} for m in models]
-    return _frame(rows).set_index("model")
+    return make_frame(rows).set_index("model")
 
 
 def skill_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
     """Skills: a row for each model, a column for each score."""
     rows = [{"model": m.model, **{s.name: s.skill for s in m.scores}} for m in models]
-    return _frame(rows).set_index("model")
+    return make_frame(rows).set_index("model")
 
 
 def interval_frame(
@@ -63,92 +58,29 @@ def interval_frame(
         calibration = getattr(result, "calibration", None)  # models of K classes have none
         if calibration is not None:
             rows += _calibration_rows(result.model, calibration)
-    return _frame(rows)
+    return make_frame(rows)
 
 
 def decomposition_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
     """Raw components: a row for each model and score."""
-    return _frame([row for m in models for row in _components(m)])
+    return make_frame([row for m in models for row in _components(m)])
 
 
 def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
     """Murphy's decomposition: a row for each model."""
-    frame = _frame([{"model": m.model, **json_documents.encode(m.murphy)} for m in models])
+    frame = make_frame([{"model": m.model, **json_documents.encode(m.murphy)} for m in models])
     return frame.set_index("model") if len(frame) else frame
-
-
-def threshold_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Decisions: a row for each model and threshold; the bounds of a number follow it in two columns."""
-    return _frame([{"model": m.model, **_decision(row)} for m in models for row in m.thresholds])
-
-
-def decision_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Decision curves: a row for each model and threshold of its curve."""
-    rows = []
-    for m in models:
-        curve = m.curves.decision
-        columns = {"threshold": curve.threshold, "net_benefit": curve.net_benefit}
-        if curve.band is not None:
-            columns |= {"lower": curve.band.lower, "upper": curve.band.upper}
-        columns |= {"treat_all": curve.treat_all, "interventions_avoided": curve.interventions_avoided}
-        rows += _records(m.model, columns)
-    return _frame(rows)
-
-
-def decision_difference_frame(decisions: Iterable[DecisionDifference]) -> pd.DataFrame:
-    """Differences of net benefit: a row for each pair and threshold, with the better one or ""."""
-    names = ("threshold", "difference", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
-    return _frame(
-        [
-            {
-                "first": d.first,
-                "second": d.second,
-                "against": d.against,
-                **dict(zip((*names, "better"), row, strict=True)),
-            }
-            for d in decisions
-            for row in zip(*(getattr(d, name).tolist() for name in names), d.better, strict=True)
-        ]
-    )
-
-
-def flexible_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Flexible calibration curves: a row for each model and forecast of its curve."""
-    rows = []
-    for m in models:
-        curve = None if m.calibration is None else m.calibration.flexible
-        if curve is not None:
-            names = ("forecast", "probability", "lower", "upper")
-            rows += _records(m.model, {name: getattr(curve, name) for name in names})
-    return _frame(rows)
-
-
-def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Trials of recalibration: a row for each model, method and score."""
-    return _frame([{"model": m.model, **row} for m in models for t in m.recalibration for row in _trial(t)])
 
 
 def missing_outcome_frame(found: MissingOutcomes | None) -> pd.DataFrame:
     """Bounds over missing outcomes: a row for each model and number; empty without missing outcomes."""
     models = () if found is None else found.models
-    return _frame([{"model": m.model, **_flat(bounds)} for m in models for bounds in m.bounds])
-
-
-def parts_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Parts of miscalibration: a row for each model, score and part; `p_value` is of the local part."""
-    return _frame(
-        [
-            {"model": model.model, **row}
-            for model in models
-            for parts in model.miscalibration_parts
-            for row in _parts(parts)
-        ]
-    )
+    return make_frame([{"model": m.model, **flatten(bounds)} for m in models for bounds in m.bounds])
 
 
 def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
     """Decomposed Brier scores of binary views: a row for each model and view."""
-    return _frame(
+    return make_frame(
         [
             {"model": m.model, "kind": family.kind, "label": view.label, **row, "events": view.sample.events}
             for m in models
@@ -162,7 +94,7 @@ def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
 def confusion_frame(classes: ClassSummary | None, models: Iterable[ClassModelResult]) -> pd.DataFrame:
     """Confusion tables: a row for each model, observed class and predicted class."""
     labels = () if classes is None else classes.labels
-    return _frame(
+    return make_frame(
         [
             {"model": m.model, "came": observed, "called": predicted, "weight": weight}
             for m in models
@@ -175,7 +107,7 @@ def confusion_frame(classes: ClassSummary | None, models: Iterable[ClassModelRes
 def retention_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
     """Retention curves: a row for each model, score, metric and fraction."""
     columns = ("fraction", "value", "lower", "upper", "n_retained")
-    return _frame(
+    return make_frame(
         [
             {
                 "model": m.model,
@@ -192,7 +124,7 @@ def retention_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
 
 def scale_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> pd.DataFrame:
     """The probability scale: a row for each model, class, kind of bins and mark."""
-    return _frame(
+    return make_frame(
         [
             {
                 "model": m.model,
@@ -230,13 +162,13 @@ def calibration_test_frame(models: Iterable[ModelResult] | Iterable[ClassModelRe
     for m in models:
         calibration = getattr(m, "calibration", None)  # models of K classes have none
         others = calibration.tests if calibration is not None else ()
-        rows += [{"model": m.model, **_flat(test)} for test in (*m.scores.miscalibration_tests, *others)]
-    return _frame(rows)
+        rows += [{"model": m.model, **flatten(test)} for test in (*m.scores.miscalibration_tests, *others)]
+    return make_frame(rows)
 
 
 def group_score_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
     """Mean scores by group: a row for each group and model."""
-    return _frame(
+    return make_frame(
         [
             {**_group_columns(g), "model": m.model, **{s.name: s.value for s in m.scores}}
             for g in groups
@@ -247,19 +179,23 @@ def group_score_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
 
 def group_decomposition_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
     """Raw components by group: a row for each group, model and score."""
-    return _frame([{**_group_columns(g), **row} for g in groups for m in g.models for row in _components(m)])
+    return make_frame(
+        [{**_group_columns(g), **row} for g in groups for m in g.models for row in _components(m)]
+    )
 
 
 def group_interval_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
     """Intervals by group: a row for each group, model and number."""
-    return _frame([{**_group_columns(g), **row} for g in groups for m in g.models for row in _intervals(m)])
+    return make_frame(
+        [{**_group_columns(g), **row} for g in groups for m in g.models for row in _intervals(m)]
+    )
 
 
 def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFrame:
     """Records without arrays as a table; other columns of the same length come first."""
-    return _frame(
+    return make_frame(
         [
-            {**{name: values[place] for name, values in columns.items()}, **_flat(record)}
+            {**{name: values[place] for name, values in columns.items()}, **flatten(record)}
             for place, record in enumerate(records)
         ]
     )
@@ -268,7 +204,7 @@ def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFra
 def reference_frame(comparison: ReferenceComparison | None) -> pd.DataFrame:
     """Changes since a reference sample: of the event rate and uncertainties, then of each model."""
     if comparison is None or comparison.prevalence is None:
-        return _frame([])
+        return make_frame([])
     rows = [("", change) for change in (comparison.prevalence, *comparison.uncertainties)]
     for found in comparison.models:
         parts = () if found.rate is None else (found.rate.forecasts, found.rate.calibration)
@@ -285,7 +221,7 @@ def stability_frame(found: Iterable[Stability]) -> pd.DataFrame:
             zip([*one.ends.tolist(), 1.0], one.reference.tolist(), one.sample.tolist(), strict=True)
         )
     ]
-    return _frame(rows)
+    return make_frame(rows)
 
 
 def verdict_frame(judgements: Sequence[Any]) -> pd.DataFrame:
@@ -293,7 +229,7 @@ def verdict_frame(judgements: Sequence[Any]) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        _flat(judgement)
+        flatten(judgement)
         | {"verdict": str(judgement.verdict)}
         | {column: getattr(judgement.needed, name, None) for name, column in _NEEDED_NUMBERS.items()}
         for judgement in judgements
@@ -303,32 +239,21 @@ def verdict_frame(judgements: Sequence[Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, "float64"))
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def make_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return a table with these rows."""
     import pandas as pd
 
     return pd.DataFrame(rows)
 
 
-def _flat(record: Any) -> dict[str, Any]:
+def flatten(record: Any) -> dict[str, Any]:
+    """Return the fields of a record by name."""
     from dataclasses import fields
 
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def _decision(row: ThresholdResult) -> dict[str, Any]:
-    """A row of the threshold table; the bounds of each number follow it."""
-    own = _flat(row)
-    found = {interval.measure: interval for interval in own.pop("intervals")}
-    columns: dict[str, Any] = {}
-    others = {name: interval.value for name, interval in found.items() if name not in own}
-    for name, value in (own | others).items():
-        columns[name] = value
-        if name in found:
-            columns |= {f"{name}_lower": found[name].lower, f"{name}_upper": found[name].upper}
-    return columns
-
-
-def _records(model: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
+def model_rows(model: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of several columns of equal length."""
     values = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [{"model": model, **dict(zip(columns, row, strict=True))} for row in values]
@@ -342,25 +267,6 @@ def _calibration_rows(model: str, calibration: ModelCalibration) -> Iterable[dic
     if binned.interval is not None:
         row = _row(model, binned.interval.measure, "value", binned.interval)
         yield row if binned.corrected is None else {**row, "corrected": binned.corrected}
-
-
-def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:
-    """A trial and the differences it made, a row for each score; `test` is the method of the test."""
-    own = _flat(trial)
-    for difference in (own.pop("brier"), own.pop("log_loss")):
-        note = " ".join(filter(None, (trial.note, difference.note)))
-        both = {"method": trial.method, "test": difference.method, "note": note}
-        yield {**own, **_flat(difference), **both}
-
-
-def _parts(parts: MiscalibrationParts) -> Iterable[dict[str, Any]]:
-    """The parts of a miscalibration, each with its share; coefficients are those of the best maps."""
-    for estimate in (parts.by_shift, parts.by_slope, parts.global_part, parts.local_part):
-        is_local = estimate is parts.local_part
-        share = estimate.value / parts.miscalibration if parts.miscalibration > 0 else nan
-        own = {"miscalibration": parts.miscalibration, "share": share}
-        line = {"offset": parts.offset, "intercept": parts.intercept, "slope": parts.slope}
-        yield {**_flat(estimate), **own, "p_value": parts.local_test.p_value if is_local else nan, **line}
 
 
 def _sample_intervals(data: DataSummary) -> Iterable[dict[str, Any]]:
