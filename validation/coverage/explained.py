@@ -135,6 +135,7 @@ TEXTS = {
 #: first pattern that matches is used.
 REASONS = {
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
+    "local test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | wave* | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | intercept* | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | * | pointwise confidence* | safe": "The bootstrap of an isotonic fit varies more than "
