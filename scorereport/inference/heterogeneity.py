@@ -175,9 +175,16 @@ class _Model:
         """Number of coefficients."""
         return 2 if self.has_slope else 1
 
+    @property
+    def test_name(self) -> str:
+        """The name of the test that the coefficients of all groups are the same."""
+        return f"Calibration {self.name} by group"
+
 
 _INTERCEPT = _Model(name="intercept", has_slope=False)
 _SLOPE = _Model(name="intercept and slope", has_slope=True)
+#: The test that all groups have the same calibration line.
+LINE_BY_GROUP = _SLOPE.test_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,7 +231,7 @@ def _make_test(
     p_value, distribution = (np.nan, "") if df is None else refer_wald(statistic, df, freedom)
     how = f"Wald, bias-reduced covariance ({panel.units.describes}){', ' * (df is not None)}{distribution}"
     return HypothesisTest(
-        name=f"Calibration {model.name} by group",
+        name=model.test_name,
         statistic=statistic,
         p_value=p_value,
         null_hypothesis=f"The calibration {model.name} of the log-odds are the same in all groups."

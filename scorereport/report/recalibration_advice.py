@@ -12,10 +12,11 @@ from enum import StrEnum
 from math import isnan
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_number, format_p_value, join_words
+from scorereport._utils.formatting import format_number, format_p_value, format_percent, join_words
 from scorereport._utils.representation import short_repr
 from scorereport._utils.rounding import first_lowest
 from scorereport.configuration.limit_verdicts import LimitVerdict
+from scorereport.inference.heterogeneity import LINE_BY_GROUP
 from scorereport.inference.recalibration import RecalibrationTrial
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.finding_records import MODELS
@@ -125,11 +126,15 @@ def _refit_by_group(result: ModelResult, columns: str) -> RecalibrationAdvice:
 
 
 def _differing_columns(model: str, evaluation: Evaluation, alpha: float) -> list[str]:
-    """The columns between whose groups the calibration of a model is shown to differ."""
+    """The columns between whose groups the calibration of a model is shown to differ.
+
+    Lines are compared: where the slope differs from 1, intercepts at slope 1 differ even if all groups have
+    the same line.
+    """
     found = [
         item.column
         for item in evaluation.heterogeneity
-        if item.model == model and item.test.name.startswith("Calibration")
+        if item.model == model and item.test.name == LINE_BY_GROUP
         if adjusted_p_value(item.test) <= alpha
     ]
     return list(dict.fromkeys(found))
@@ -173,7 +178,8 @@ def _choose_map(
     slope = _p_value(result, SLOPE_TEST)
     depends = decision is not None and decision.depends_on_time
     if local <= alpha and not depends:
-        return Remedy.CURVE, f"after the best line, miscalibration is left (p {_relate(local)})"
+        share = _describe_share(result)
+        return Remedy.CURVE, f"after the best line{share}, miscalibration is left (p {_relate(local)})"
     curve = "" if isnan(local) or depends else f"a new curve (p {_relate(local)})"
     if slope <= alpha:
         more = f", and {curve} is not shown to be needed" if curve else ""
@@ -182,6 +188,14 @@ def _choose_map(
     verb = "is" if len(others) == 1 else "are"
     why = f"{join_words(others)} {verb} not shown to be needed" if others else "it is the simplest map"
     return Remedy.SHIFT, why
+
+
+def _describe_share(result: ModelResult) -> str:
+    """A clause on what the best line removes; empty if it is not known."""
+    parts = result.parts_of("brier")
+    if parts is None or not parts.miscalibration > 0 or isnan(parts.global_part.value):
+        return ""
+    return f", which removes {format_percent(parts.global_part.value / parts.miscalibration)} of MCB"
 
 
 def _relate(p_value: float) -> str:

@@ -130,8 +130,8 @@ TEXTS = {
     "rarely in these samples.",
     "miscalibration parts": "Intervals of the parts of miscalibration: shift, slope, both (global) and what "
     "is left (local). The true parts are integrals over the population. The last setting is a sine wave in "
-    "log-odds. Where the true part is 0, the interval of a square that may be 0 covers more often than its "
-    "level; the interval of the local part is a bracket, as that of miscalibration.",
+    "log-odds. Intervals of the global part, which has two parameters, and of the local part, which are "
+    "brackets as those of miscalibration, are on the safe side.",
     "local test sizes": "How often the test that nothing is left after a line rejects at the 5 % level if "
     "the true curve is a line in log-odds.",
     "local test power": "How often the same test rejects where the true curve is not a line in log-odds.",
@@ -168,6 +168,7 @@ REASONS = {
     "the section on methods states.",
     "decision differences | 3 equal* | * | safe": "The level is divided by the number of pairs, which "
     "depend on each other.",
+    "local test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | wave* | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | intercept* | * | *": "These are rejections of a false hypothesis: more is better.",
     "drawn in cells | * | pointwise confidence* | safe": "The bootstrap of an isotonic fit varies more than "
@@ -262,8 +263,8 @@ REASONS = {
     "that of a mean.",
     "stated gains | * | * | *": "The sentence is stated in few of the samples, those in which chance makes "
     "the gain large; its interval allows for that, the interval of the table does not.",
-    "miscalibration parts | * | * | safe": "Parts are squares that may be 0, and the bracket allows for two "
-    "estimates of the overfit.",
+    "miscalibration parts | * | * | safe": "The lower limit of two parameters holds for both together, and "
+    "the bracket allows for two estimates of the overfit.",
     "distances | * | * | safe": "The upper end is the larger of two, and the lower end is 0 unless the data "
     "contradict it.",
     "distances | sqrt | * | unsafe": "Draws take the direction of the deviation from few cases, and lowess "

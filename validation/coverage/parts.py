@@ -101,8 +101,12 @@ def true_parts(setting: Setting, score: str) -> tuple[float, float, float, float
     def risk_of_line(at: FloatArray) -> float:
         return risk(expit(at[0] + at[1] * z))
 
-    shift = float(minimize(risk_of_shift, [0.0], method="Nelder-Mead", tol=1e-12).fun)
-    line = float(minimize(risk_of_line, [0.0, 1.0], method="Nelder-Mead", tol=1e-12).fun)
+    best_shift = minimize(risk_of_shift, [0.0], method="Nelder-Mead", tol=1e-12)
+    best_line = minimize(risk_of_line, [float(best_shift.x[0]), 1.0], method="Nelder-Mead", tol=1e-12)
+    best_line = minimize(
+        risk_of_line, best_line.x, method="Nelder-Mead", tol=1e-12
+    )  # a simplex may get stuck
+    shift, line = float(best_shift.fun), float(best_line.fun)
     original, rounding = risk(x), 1e-12
     parts = (original - shift, shift - line, original - line, line)
     by_shift, by_slope, together, rest = (part if part > rounding else 0.0 for part in parts)

@@ -10,10 +10,13 @@ from scorereport.report.recalibration_findings import advise_models
 from scorereport.report.section_declaration import BINARY, Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, describe_time_note, table_part
 from scorereport.report.tables.recalibration_tables import advised_table, parts_table, recalibration_table
+from scorereport.report.tables.table import score_label
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.report.report_record import Report
     from scorereport.results.evaluation import Evaluation
 
@@ -26,6 +29,7 @@ def describe_recalibration_section(report: Report) -> SectionContent | None:
     if trials is None:
         return None
     advised = advise_models(evaluation, raise_alarms(evaluation), report.judgements)
+    of_parts = list(_note_parts(evaluation))
     (first, *_) = (trial for model in evaluation.models for trial in model.recalibration)
     return SectionContent(
         parts=collect_parts(
@@ -37,20 +41,27 @@ def describe_recalibration_section(report: Report) -> SectionContent | None:
             "advice": [advice.sentence for advice in advised],
             "folds": str(first.folds),
             "seed": str(first.seed),
-            "notes": list(dict.fromkeys(_list_notes(evaluation))),
+            "notes": [
+                *of_parts,
+                *_note_trials((m.model, t) for m in evaluation.models for t in m.recalibration),
+            ],
+            "advised_notes": [*of_parts, *_note_trials((advice.model, advice.trial) for advice in advised)],
         },
     )
 
 
-def _list_notes(evaluation: Evaluation) -> Iterator[str]:
-    """Notes on parts of miscalibration and on trials."""
+def _note_parts(evaluation: Evaluation) -> Iterator[str]:
     for model in evaluation.models:
         for parts in model.miscalibration_parts:
             if parts.note:
-                yield f"{model.model}, parts of MCB: {parts.note}"
-        for trial in model.recalibration:
-            if trial.note:
-                yield f"{model.model}, {trial.method}: {trial.note}"
+                score = inside_sentence(score_label(parts.measure))
+                yield f"{model.model}, parts of MCB of the {score}: {parts.note}"
+
+
+def _note_trials(trials: Iterable[tuple[str, RecalibrationTrial | None]]) -> Iterator[str]:
+    for model, trial in trials:
+        if trial is not None and trial.note:
+            yield f"{model}, {trial.method}: {trial.note}"
 
 
 RECALIBRATION = Section(
