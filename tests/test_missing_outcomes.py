@@ -87,14 +87,26 @@ def test_miscalibration_is_bounded_sharply(rows, merges):
 @given(draw_rows())
 def test_a_grid_of_levels_and_cells_of_forecasts_bound_miscalibration(rows):
     _, highest = find_extremes(rows)
-    for most_cells in (miscalibration_bounds._MOST_CELLS, 3):
+    for levels, most_cells in ((1000, 16_000), (1000, 3), (6, 16_000)):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(miscalibration_bounds, "_MOST_EXACT", 0)
+            patched.setattr(miscalibration_bounds, "_LEVELS", levels)
             patched.setattr(miscalibration_bounds, "_MOST_CELLS", most_cells)
             bounds = bound_miscalibration(tally(rows))
         assert bounds.upper - bounds.upper_slack - 1e-12 <= highest <= bounds.upper + 1e-12
-        if most_cells != 3:
+        if levels == 1000 and most_cells != 3:
             assert bounds.upper <= highest + 1e-6
+
+
+@given(draw_rows(), st.sampled_from([(6, 16_000), (1000, 3)]))
+def test_the_bound_holds_without_outcomes_that_attain_it(rows, grid):
+    """A few levels or cells lose less than is added for them."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in zip(("_LEVELS", "_MOST_CELLS"), grid, strict=True):
+            patched.setattr(miscalibration_bounds, name, value)
+        patched.setattr(miscalibration_bounds, "_MOST_EXACT", 0)
+        patched.setattr(miscalibration_bounds, "_climb", lambda *_: -math.inf)
+        assert find_extremes(rows)[1] <= bound_miscalibration(tally(rows)).upper + 1e-12
 
 
 @given(draw_rows())
