@@ -84,6 +84,11 @@ def situation(name):
             {"outcome": "y", "forecasts": ["sharp", "blurred"]},
             "[limits]\nbrier_skill = {fail = 0.2}\n",
         ),
+        "shifted": lambda: (
+            make_frame(y=y, m=TRUTH),
+            one | {"reference": {"m": TRUTH**2, "y": draw(TRUTH**2)}},
+            "",
+        ),
         "ordinal": make_ordinal,
     }
     return made[name]()
@@ -123,7 +128,7 @@ def summary_of(name):
 
 def test_every_situation_answers_every_question():
     assert len(QUESTIONS) == 8
-    assert len(SITUATIONS) == 10
+    assert len(SITUATIONS) == 11
     for answers in ASKED["situations"].values():
         assert list(answers) == QUESTIONS
 

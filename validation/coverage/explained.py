@@ -275,6 +275,8 @@ REASONS = {
     "missing more often: the expected score of the observed rows is not that of all rows.",
     "stability | * | * | safe": "Near an index of 0 the lower end is 0, and the part that chance adds is "
     "subtracted from the value, not from the upper end where it would be negative.",
+    "score changes | * | corrected MCB | safe": "Intervals of a miscalibration of 0 are on the safe side, "
+    "and so is that of the change.",
     "decisions | * | * | *": "Wilson's interval is based on a discrete count: with two expected events its "
     "coverage oscillates around the nominal one.",
     "drift | * | * | safe": "Alarms are adjusted for twelve looks, and the tests of one audit for each "
