@@ -25,7 +25,8 @@ DECISION_GAIN_FORMULAS = {
         "compared together; of several pairs of models, c is that of the level 1 − (1 − ℓ) / pairs "
         "(Bonferroni). A model is better where the band lies above 0; elsewhere the two are not "
         "distinguishable. With fewer than about 50 events, bands are somewhat too narrow. Acting always and "
-        "never are compared as forecasts of 1 and 0: the band of D against acting never is the simultaneous band of net benefit itself.",
+        "never are compared as forecasts of 1 and 0: the band of D against acting never is the simultaneous "
+        "band of net benefit itself.",
         reference=f"{MONTIEL_OLEA_2019}; {PFEIFFER_GAIL_2020}",
     ),
 }
