@@ -92,6 +92,12 @@ LINES_OF_CLUSTERS = (
         CLUSTERS,
     ),
     SummaryLine(
+        "Net benefit, simultaneous band",
+        ("decision differences",),
+        ("decision bands | *, clusters | *",),
+        CLUSTERS,
+    ),
+    SummaryLine(
         "Interval of the Kolmogorov-Smirnov statistic", ("ks",), ("separation | *, clusters | *",), CLUSTERS
     ),
     SummaryLine(
@@ -194,6 +200,12 @@ LINES_OF_WEIGHTS = (
         "Intervals of rates and of net benefit",
         ("decision intervals", "normal on log-odds"),
         ("decisions | *, weights | *",),
+        WEIGHTS,
+    ),
+    SummaryLine(
+        "Net benefit, simultaneous band",
+        ("decision differences",),
+        ("decision bands | *, weights | *",),
         WEIGHTS,
     ),
     SummaryLine(
