@@ -62,7 +62,7 @@ class RecalibrationAdvice:
 
     `action` is empty if nothing is to be done, or if another finding says what; `shared_action` is the same
     for all models with this remedy. `how` names the map with its coefficients, and `trial` is its trial; None
-    without a map.
+    without a map. `finding` is what the summary states of an action without a map.
     """
 
     model: str
@@ -72,6 +72,7 @@ class RecalibrationAdvice:
     shared_action: str = ""
     how: str = ""
     trial: RecalibrationTrial | None = None
+    finding: str = ""
 
     __repr__ = short_repr
 
@@ -115,7 +116,11 @@ def advise_recalibration(
 
 def _refit(result: ModelResult, why: str, action: str = "") -> RecalibrationAdvice:
     return RecalibrationAdvice(
-        model=result.model, remedy=Remedy.REFIT, sentence=f"{result.model}: refit; {why}.", action=action
+        model=result.model,
+        remedy=Remedy.REFIT,
+        sentence=f"{result.model}: refit; {why}.",
+        action=action,
+        finding=f"Recalibration is not enough for {result.model}: {why}.",
     )
 
 
@@ -235,6 +240,7 @@ def _leave(
             remedy=Remedy.COLLECT,
             sentence=f"{result.model}: collect more cases; it is miscalibrated, but {no_gain}.",
             action=f"Collect more cases before {MODELS} is recalibrated.",
+            finding=f"{result.model} is miscalibrated, but {no_gain}.",
         )
     if met.few_cases or verdict is not LimitVerdict.PASS:
         why = "cases are few" if met.few_cases else "whether it is miscalibrated is open"

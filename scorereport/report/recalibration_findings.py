@@ -72,8 +72,8 @@ def find_recalibration(evaluation: Evaluation, advised: Sequence[RecalibrationAd
             yield _find_gain(advice, advice.trial, alpha, action=action)
         elif advice.action:
             yield Finding(
-                text=advice.sentence,
-                see="section_calibration",
+                text=advice.finding,
+                see="section_recalibration",
                 consequence=Consequence.POSSIBLE_GAIN,
                 tone="open",
                 model=advice.model,
