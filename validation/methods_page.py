@@ -27,8 +27,8 @@ from scorereport.report.methods.formula_catalogue import (
 from scorereport.report.methods.measure_methods import describe_score
 from scorereport.report.methods.method_entries import capitalize, method_entry
 from scorereport.report.methods.notation import COVERAGE_STUDY, SYMBOLS, SYMBOLS_OF_INFERENCE
-from scorereport.report.methods.verdict_formulas import VERDICT_FORMULAS
 from scorereport.report.methods.reference_formulas import REFERENCE_FORMULAS
+from scorereport.report.methods.verdict_formulas import VERDICT_FORMULAS
 from scorereport.scores.registry import REGISTRY, Kind
 
 if TYPE_CHECKING:
