@@ -19,6 +19,8 @@ from validation.coverage.simulate import Cell, Plan, Trial, simulate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from scorereport._utils.arrays import FloatArray
     from validation.coverage.record import Row
 
@@ -73,7 +75,9 @@ def study_unknown_outcomes(plan: Plan) -> Iterator[Row]:
         yield from simulate(plan, cell, _interval_trial(name, _SIZES[-1]), plan.runs(200, 1000))
 
 
-def _draw(name: str, n: int, rng: np.random.Generator) -> tuple[FloatArray, ...]:
+def _draw(
+    name: str, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
     """Draw forecasts, outcomes, weights, and which outcomes are missing, at least one of each kind."""
     u = np.repeat(rng.random(n // _CLUSTER), _CLUSTER) if name.endswith("clusters") else rng.random(n)
     p, y = _forecast(u), (rng.random(n) < _probability(u)).astype(np.float64)
