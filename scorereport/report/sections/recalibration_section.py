@@ -45,7 +45,7 @@ def describe_recalibration_section(report: Report) -> SectionContent | None:
                 *of_parts,
                 *_note_trials((m.model, t) for m in evaluation.models for t in m.recalibration),
             ],
-            "advised_notes": [*of_parts, *_note_trials((advice.model, advice.trial) for advice in advised)],
+            "advised_notes": of_parts,  # trials have notes on the log score, which only the full report shows
         },
     )
 
