@@ -52,7 +52,17 @@ _PATH = re.compile(r"docs/|\w\.md\b|README|validation/|templates/")
 #: Methods of the catalogue that describe and do not infer, so that nothing can be measured.
 DESCRIPTIVE = {
     *("isotonic", "corp", "ici", "ece", "corrected ece", "skill", "roc", "murphy", "regret", "net benefit"),
-    *("thresholds", "holm", "ranks", "groups", "certificate", "class skill", "class views", "ordinal views"),
+    *(
+        "interventions avoided",
+        "thresholds",
+        "holm",
+        "ranks",
+        "groups",
+        "certificate",
+        "class skill",
+        "class views",
+        "ordinal views",
+    ),
     *("class sums", "ordinal sums", "retention", "scale", "checkpoints", "duckdb", "spark"),
 }
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.curves.fit_or_arrays import IsotonicFit
-
 #: What a model is compared with: another model, or a policy that does not use forecasts.
 MODEL, TREAT_ALL, TREAT_NONE = "model", "treat all", "treat none"
 _ONE_UNIT = "One {} does not show how much net benefit varies: there is no band."
@@ -175,32 +173,6 @@ def compare_pairs(
 ) -> tuple[DecisionDifference, ...]:
     """Compare all pairs of models at ascending thresholds, and not with treating all and none."""
     return tuple(_compare_models(panel, _Draws(thresholds=thresholds, level=level, seed=seed)))
-
-
-def compare_counted_decisions(
-    name: str, fit: IsotonicFit, thresholds: FloatArray, *, level: float, seed: int = SEED
-) -> tuple[DecisionDifference, ...]:
-    """Compare a model with treating all and none, from counts of independent cases.
-
-    The counts of the fit must be exact at the thresholds.
-    """
-    distinct = fit.distinct
-    ends = [0, *np.searchsorted(distinct.x_min, thresholds, side="left").tolist(), len(distinct.x_min)]
-    of_outcome = [
-        np.diff(np.append(0, np.cumsum(counts))[ends])
-        for counts in (distinct.n - distinct.events, distinct.events)
-    ]
-    counts = np.concatenate(of_outcome).astype(np.float64)
-    outcome, place = np.divmod(np.arange(len(counts)), len(thresholds) + 1)
-    kept = counts > 0
-    panel = ForecastPanel(
-        outcome=outcome[kept].astype(np.float64),
-        forecasts={},
-        weight=counts[kept],
-        weight_kind="frequency",
-    )
-    draws = _Draws(thresholds=thresholds, level=level, seed=seed)
-    return tuple(_compare_policies(panel, name, place[kept], draws))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
-from scorereport.evaluation.decision_thresholds import choose_compared_thresholds, choose_thresholds
+from scorereport.evaluation.decision_thresholds import choose_thresholds
 from scorereport.evaluation.engines.protocol import BUCKETS, DigestPlan
 from scorereport.evaluation.forecast_summary import QUANTILES
 from scorereport.inference.binned_errors import OTHER_BINS
@@ -94,9 +94,8 @@ def list_measures(measures: Iterable[Measure]) -> tuple[tuple[str, tuple[tuple[s
 def _choose_values(settings: EvaluationSettings) -> FloatArray:
     """The even knots of curves, thresholds, 1/2, and the edges of the bins of the calibration error."""
     thresholds = settings.thresholds or choose_thresholds(settings.cost_interval)
-    compared = choose_compared_thresholds(settings)
     bins = [np.arange(number + 1) / number for number in OTHER_BINS]
-    return np.unique(np.concatenate([even_knots(settings.curve_points), thresholds, compared, [0.5], *bins]))
+    return np.unique(np.concatenate([even_knots(settings.curve_points), thresholds, [0.5], *bins]))
 
 
 def _choose_ranks(survey: Survey) -> FloatArray:

@@ -13,7 +13,7 @@ from scorereport.curves.fitted import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
 from scorereport.evaluation.binary_measures import choose_measures
-from scorereport.evaluation.decision_thresholds import choose_compared_thresholds, decide_at_thresholds
+from scorereport.evaluation.decision_thresholds import decide_at_thresholds
 from scorereport.evaluation.engines.digest_plan import case_weight, plan_model_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
 from scorereport.evaluation.engines.engine_calibration import (
@@ -39,7 +39,6 @@ from scorereport.evaluation.notes import (
     describe_refuted,
     describe_weightless,
 )
-from scorereport.inference.decision_differences import compare_counted_decisions
 from scorereport.inference.decision_tallies import tally_counts
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.reliability.decomposition import MurphyDecomposition
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.protocol import Engine, Survey
     from scorereport.evaluation.engines.scored_digests import DigestedFit
-    from scorereport.inference.decision_differences import DecisionDifference
     from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.results.model_records import ModelCalibration, ModelCurves, ModelScores
     from scorereport.results.settings import EvaluationSettings
@@ -82,8 +80,8 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, Murphy differences, differences of net benefit between models "
-        "and calibration by group."
+        "interval of the ECE, recalibration, Murphy differences, comparisons of net benefit and calibration "
+        "by group."
     )
 
 
@@ -154,9 +152,7 @@ def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evalua
             _describe_model(model, scores[model.name], calibration.get(model.name), survey, settings)
             for model in models
         ),
-        comparisons=replace(compare_digests(models), decisions=_compare_decisions(models, settings))
-        if infers
-        else Comparisons(),
+        comparisons=compare_digests(models) if infers else Comparisons(),
         groups=groups,
         heterogeneity=compare_digested_groups(groups, clustered=survey.clusters is not None)
         if infers
@@ -166,23 +162,6 @@ def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evalua
             *describe_surveyed_rows(survey, settings, models[0].effective_buckets),
         ),
     )
-
-
-def _compare_decisions(
-    models: Sequence[ScoredDigest], settings: EvaluationSettings
-) -> tuple[DecisionDifference, ...] | None:
-    """The decisions of each model against treating all and none; None unless cases are independent.
-
-    Those of two models need the decisions of both for each row.
-    """
-    if not models[0].units.are_independent:
-        return None
-    thresholds = choose_compared_thresholds(settings)
-    found = (
-        compare_counted_decisions(m.name, m.fit, thresholds, level=settings.level, seed=settings.seed)
-        for m in models
-    )
-    return tuple(difference for of_model in found for difference in of_model)
 
 
 def _adjust(known: Mapping[str, ModelCalibration]) -> dict[str, ModelCalibration]:
