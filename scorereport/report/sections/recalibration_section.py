@@ -14,9 +14,8 @@ from scorereport.report.tables.table import score_label
 from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.report.report_record import Report
     from scorereport.results.evaluation import Evaluation
 
@@ -43,7 +42,7 @@ def describe_recalibration_section(report: Report) -> SectionContent | None:
             "seed": str(first.seed),
             "notes": [
                 *of_parts,
-                *_note_trials((m.model, t) for m in evaluation.models for t in m.recalibration),
+                *_note_trials(evaluation),
             ],
             "advised_notes": of_parts,  # trials have notes on the log score, which only the full report shows
         },
@@ -58,10 +57,11 @@ def _note_parts(evaluation: Evaluation) -> Iterator[str]:
                 yield f"{model.model}, parts of MCB of the {score}: {parts.note}"
 
 
-def _note_trials(trials: Iterable[tuple[str, RecalibrationTrial | None]]) -> Iterator[str]:
-    for model, trial in trials:
-        if trial is not None and trial.note:
-            yield f"{model}, {trial.method}: {trial.note}"
+def _note_trials(evaluation: Evaluation) -> Iterator[str]:
+    for model in evaluation.models:
+        for trial in model.recalibration:
+            if trial.note:
+                yield f"{model.model}, {trial.method}: {trial.note}"
 
 
 RECALIBRATION = Section(
