@@ -257,7 +257,12 @@ def test_bookmarks_are_all_sections_in_order(written):
 def test_headings_of_the_html_are_the_contents(page):
     assert [title for _, _, title in list_contents(page)] == list(TITLES)
     assert [number for _, number, _ in list_contents(page)] == [str(n + 1) for n in range(len(TITLES))]
-    elsewhere = ("retention", "trend", "checkpoints")  # of classes, of audits
+    elsewhere = (
+        "retention",
+        "trend",
+        "checkpoints",
+        "missing-outcomes",
+    )  # of classes, of audits, of other data
     names = [name for name in SECTION_NAMES if name not in elsewhere]
     assert [name for name, _, _ in list_contents(page)] == names
     for name, number, title in list_contents(page):
@@ -543,7 +548,16 @@ def assert_sections(page, expected):
 
 def test_sections_without_content_are_left_out(bare):
     without = {"model", "comparison", "groups", "time", "recalibration", "certificate", "checklist"}
-    without |= {"retention", "scale", "trend", "checkpoints", "coverage", "limits", "conclusion"}
+    without |= {
+        "retention",
+        "scale",
+        "trend",
+        "checkpoints",
+        "coverage",
+        "limits",
+        "conclusion",
+        "missing-outcomes",
+    }
     assert_sections(render(bare), [name for name in SECTION_NAMES if name not in without])
 
 
@@ -552,7 +566,7 @@ def test_sections_can_be_omitted(bare, omitted):
     lists = 'checklists = ["model-risk"]\n'
     configuration = f'[report]\nomit = {json.dumps(omitted)}\n{lists}[model]\nname = "M"\n'
     absent = {"comparison", "groups", "time", "recalibration", "certificate", "retention", "checkpoints"}
-    absent |= {"scale", "trend", "coverage", "limits", "conclusion", *omitted}
+    absent |= {"scale", "trend", "coverage", "limits", "conclusion", "missing-outcomes", *omitted}
     assert_sections(render(bare, configuration), [name for name in SECTION_NAMES if name not in absent])
 
 
