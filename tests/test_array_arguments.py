@@ -92,7 +92,7 @@ WITHOUT_OUTCOMES = {
     *("component_intervals", "miscalibration_test", "threshold_intervals"),
     *("coupled_gaussian_logpdf", "coupling_exponent", "cross_entropy_probability", "divergence_probability"),
     *("entropy_probability", "generalized_mean", "probability_deviation"),
-    *("get_score", "cochran_q", "grade_test", "rank_models"),
+    *("get_score", "cochran_q", "grade_test", "plan_sample_size", "rank_models"),
 }
 
 

@@ -232,8 +232,8 @@ def test_notes_name_all_that_an_engine_leaves_out(evaluation, clustered):
     left_out = (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, Murphy differences, comparisons of net benefit and calibration "
-        "by group."
+        "interval of the ECE, recalibration, parts of miscalibration, Murphy differences, comparisons of net "
+        "benefit and calibration by group."
     )
     assert left_out in evaluation.notes
     assert left_out in clustered.notes

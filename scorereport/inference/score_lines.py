@@ -1,9 +1,10 @@
 """Maps of log-odds with the lowest mean score: a shift, and a nondecreasing line.
 
 Lines of the log score are those of maximum likelihood. The Brier score of a line is not convex in its
-coefficients: it is lowered from several starts by Newton's method with halved steps, among them the next
-simpler map, so that a line never scores worse than a shift, nor a shift worse than the forecasts. A slope
-below 0 would reverse the ranking: the best line is then a constant.
+coefficients: it is lowered by Newton's method with halved steps from the line of maximum likelihood and, if
+that is not better than the next simpler map, from this map, so that a line never scores worse than a shift,
+nor a shift worse than the forecasts. A slope below 0 would reverse the ranking: the best line is then a
+constant.
 """
 
 from __future__ import annotations
@@ -150,20 +151,26 @@ def mean_loss(points: GroupedRows, score: ScoreOfLogOdds, line: ScoreLine) -> fl
 def _improve(points: GroupedRows, score: ScoreOfLogOdds, likeliest: BestLines) -> BestLines:
     """Lower the mean score from the lines of maximum likelihood, and from the next simpler map."""
     identity = ScoreLine(0.0, 1.0)
-    shift = _best(points, score, [likeliest.shift, identity], held_slope=True)
+    shift = _best(points, score, (likeliest.shift, identity), held_slope=True)
     if likeliest.line == likeliest.shift:  # all forecasts are the same
         return BestLines(shift, shift)
     if not np.isfinite(likeliest.line.slope):
         return BestLines(shift, likeliest.line)
-    line = _best(points, score, [likeliest.line, shift], held_slope=likeliest.line.is_constant)
+    line = _best(points, score, (likeliest.line, shift), held_slope=likeliest.line.is_constant)
     return BestLines(shift, line)
 
 
 def _best(
-    points: GroupedRows, score: ScoreOfLogOdds, starts: list[ScoreLine], *, held_slope: bool
+    points: GroupedRows, score: ScoreOfLogOdds, starts: tuple[ScoreLine, ScoreLine], *, held_slope: bool
 ) -> ScoreLine:
-    """The best of the lines to which the starts descend; a slope below 0 becomes a constant."""
-    found = [_descend(points, score, start, held_slope=held_slope) for start in starts]
+    """The best line to which the first start descends, or the second if it is not better than the second.
+
+    A slope below 0 becomes a constant.
+    """
+    found = [_descend(points, score, starts[0], held_slope=held_slope)]
+    simpler = starts[1]
+    if not mean_loss(points, score, found[0]) <= mean_loss(points, score, simpler):
+        found.append(_descend(points, score, simpler, held_slope=held_slope))
     if not held_slope and any(line.slope < 0 for line in found):
         found = [line for line in found if line.slope >= 0]
         found.append(_descend(points, score, ScoreLine(0.0, 0.0), held_slope=True))

@@ -80,8 +80,8 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, Murphy differences, comparisons of net benefit and calibration "
-        "by group."
+        "interval of the ECE, recalibration, parts of miscalibration, Murphy differences, comparisons of net "
+        "benefit and calibration by group."
     )
 
 
