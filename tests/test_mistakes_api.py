@@ -374,7 +374,7 @@ OF_REPORTS = {
     "limit without its sample": (
         lambda: report(config={"limits": {"psi": 0.1}}),
         "config.toml: `limits.psi` needs a reference sample, and the evaluation has none: name it in "
-        "`evaluation.reference`, or remove the limit.",
+        "`data.reference`, or remove the limit.",
     ),
     "limit of other models": (
         lambda: report(config={"limits": {"multiclass_brier": 0.1}}),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_count, format_counted
+from scorereport._utils.formatting import format_count, format_counted, format_level
 from scorereport.configuration.limit_evidence import FEWEST_CASES, find_evidence
 from scorereport.configuration.limit_records import LimitMeasure, MeasurePart
 from scorereport.configuration.limit_verdicts import LimitVerdict
@@ -161,7 +161,7 @@ def describe_needed(needed: NeededCases) -> str:
         return f"The value is so close to the limit that {TOO_MANY} would be needed to decide it."
     return (
         f"If the value stays, about {describe_amount(needed.even, needed.days)} would show that the limit "
-        f"{shown}; for a probability of {100 * LIKELY:.0f} %, {_describe_likely(needed.likely)}."
+        f"{shown}; for a probability of {format_level(LIKELY)}, {_describe_likely(needed.likely)}."
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import logit, ndtri
 
 from scorereport._utils.checks import check_inside, check_probability
+from scorereport._utils.formatting import format_plain
 from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 
@@ -164,7 +165,7 @@ def _list_criteria(
     for threshold in thresholds:
         rates = _imply_rates(p, threshold)
         value, variance = _standardized_net_benefit(share, *rates, threshold)
-        name = f"net benefit / prevalence at {threshold:g}"
+        name = f"net benefit / prevalence at {format_plain(threshold)}"
         yield _criterion(name, value, widths.net_benefit, error, variance / error**2)
 
 

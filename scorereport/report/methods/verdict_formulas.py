@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scorereport._utils.formatting import format_level
 from scorereport.configuration.limit_evidence import FEWEST_CASES
 from scorereport.inference.needed_cases import LIKELY
 from scorereport.report.methods.notation import (
@@ -34,12 +35,12 @@ VERDICT_FORMULAS = {
     "needed": Formula(
         name="Cases that would decide a limit",
         formula="n (|T(e) − T(v)| / |T(limit) − T(v)|)² − n more cases, for the end e of the interval of v "
-        f"on the side of the limit; for a probability of {100 * LIKELY:.0f} %, the ratio times (z + "
+        f"on the side of the limit; for a probability of {format_level(LIKELY)}, the ratio times (z + "
         "z′) / z",
         convention="If the value v stays, the end of the interval lies on the limit at that number of cases, "
         "and half of such samples decide. T is the scale on which the error does not depend on v: √ for "
         "corrected MCB and PSI, arcsin √ for rates and the AUC, otherwise v itself; z′ is the normal "
-        f"quantile of {100 * LIKELY:.0f} %. At least {FEWEST_CASES} events and non-events are needed too. "
+        f"quantile of {format_level(LIKELY)}. At least {FEWEST_CASES} events and non-events are needed too. "
         "The rate of cases in time is that of the complete periods.",
         reference=f"{JULIOUS_2004}; {COVERAGE_STUDY}",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_count
+from scorereport._utils.formatting import format_count, format_level
 from scorereport.configuration.judgement import format_judgement
 from scorereport.configuration.limit_needs import MOST_TIMES, format_days, round_up
 from scorereport.inference.needed_cases import LIKELY
@@ -36,11 +36,11 @@ def needed_cases_table(judgements: Sequence[Judgement]) -> Table | None:
     more = f"; {format_count(hidden)} more are in the results" if hidden > 0 else ""
     return Table(
         caption="Open limits, and about how many more cases would decide them if the value stays: in half of "
-        f"such samples, and with a probability of {100 * LIKELY:.0f} %{more}",
+        f"such samples, and with a probability of {format_level(LIKELY)}{more}",
         heads=(
             *("limit on", "of", "value", "limit", "would", "more cases"),
             *(("time",) if has_days else ()),
-            *(f"for {100 * LIKELY:.0f} %",),
+            *(f"for {format_level(LIKELY)}",),
             *(("time",) if has_days else ()),
         ),
         rows=tuple(

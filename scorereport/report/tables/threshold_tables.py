@@ -79,5 +79,5 @@ def list_ranges(difference: DecisionDifference, better: str) -> str:
 
 
 def _name_range(lower: float, upper: float) -> str:
-    low, high = format_plain(lower, 4), format_plain(upper, 4)
+    low, high = format_plain(lower, 3), format_plain(upper, 3)
     return low if low == high else f"{low} to {high}"
