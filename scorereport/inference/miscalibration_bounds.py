@@ -164,9 +164,15 @@ def merge_observed(cases: PartlyObserved) -> PartlyObserved:
     is_unknown = cases.unknown > 0
     breaks = is_unknown | np.append(False, is_unknown[:-1])
     starts = edges_in_floats(cases.total, cases.events, 2.0 * np.cumsum(breaks))[:-1]
-    summed = ("observed", "events", "unknown", "sums", "squares", "products")
-    sums = {name: np.add.reduceat(getattr(cases, name), starts) for name in summed}
-    return cases._replace(forecast=cases.forecast[starts], **sums)
+    return cases._replace(
+        forecast=cases.forecast[starts],
+        observed=np.add.reduceat(cases.observed, starts),
+        events=np.add.reduceat(cases.events, starts),
+        unknown=np.add.reduceat(cases.unknown, starts),
+        sums=np.add.reduceat(cases.sums, starts),
+        squares=np.add.reduceat(cases.squares, starts),
+        products=np.add.reduceat(cases.products, starts),
+    )
 
 
 def _bound_below(cases: PartlyObserved) -> tuple[float, float]:
