@@ -78,21 +78,20 @@ def study_unknown_outcomes(plan: Plan) -> Iterator[Row]:
 def _draw(
     name: str, n: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
-    """Draw forecasts, outcomes, weights, and which outcomes are missing, at least one of each kind."""
+    """Draw forecasts, outcomes, weights, and which outcomes are known: at least one is, and one is not."""
     u = np.repeat(rng.random(n // _CLUSTER), _CLUSTER) if name.endswith("clusters") else rng.random(n)
     p, y = _forecast(u), (rng.random(n) < _probability(u)).astype(np.float64)
     weight = rng.gamma(2, 0.5, n) if name.endswith("weights") else np.ones(n)
     is_missing = rng.random(n) < _MECHANISMS[name](p, y)
     is_missing[:1], is_missing[-1:] = True, False
-    return p, y, weight, is_missing
+    return p, y, weight, ~is_missing
 
 
 def _bound_trial(name: str, n: int) -> Trial:
     measures = {label: resolve_measure(score, {}) for label, score in _SCORES.items()}
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        p, y, weight, is_missing = _draw(name, n, rng)
-        known = ~is_missing.astype(bool)
+        p, y, weight, known = _draw(name, n, rng)
         means = [
             ObservedMean(m, float(np.average(m.score(y[known], p[known]), weights=weight[known])))
             for m in measures.values()
@@ -119,8 +118,7 @@ def _interval_trial(name: str, n: int) -> Trial:
     truth = {label: true_score(m, _forecast, _probability)[0] for label, m in measures.items()}
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        p, y, _, is_missing = _draw(name, n, rng)
-        known = ~is_missing.astype(bool)
+        p, y, _, known = _draw(name, n, rng)
         panel = make_panel(y[known], {"m": p[known]})
         found = infer_means(panel, list(measures.values()), level=LEVEL, method="bca", seed=1)
         covered = {}
