@@ -58,11 +58,11 @@ class OutcomeBounds:
     as_observed: float
     as_forecast: float
     all_events: float
+    observed_deviation: float
+    no_events_deviation: float
+    all_events_deviation: float
     lower_slack: float = 0.0
     upper_slack: float = 0.0
-    observed_deviation: float = np.nan
-    no_events_deviation: float = np.nan
-    all_events_deviation: float = np.nan
 
     __repr__ = short_repr
 
@@ -209,6 +209,9 @@ def _bound_component(cases: PartlyObserved, observed: float, along: FloatArray) 
         as_observed=measure_miscalibration(cases, _observed_rate(cases) * cases.unknown),
         as_forecast=measure_miscalibration(cases, cases.forecast * cases.unknown),
         all_events=float(along[-1]),
+        observed_deviation=np.nan,
+        no_events_deviation=np.nan,
+        all_events_deviation=np.nan,
         lower_slack=found.lower_slack,
         upper_slack=found.upper_slack,
     )
