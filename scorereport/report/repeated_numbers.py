@@ -41,6 +41,7 @@ REPEATS = (
     Repeat(part="brier", keeper="scores", heads=("S", "skill")),
     Repeat(part="score_components", keeper="scores", heads=("mean",)),
     Repeat(part="scores", keeper="auc", rows=(score_heading("roc_auc"),)),
+    Repeat(part="advised", keeper="recalibration", heads=("Brier", "MCB before", "MCB after", "DSC after")),
     Repeat(part="scores", keeper="costs", rows=(score_heading("expected_cost"),)),
     Repeat(part="penalties", keeper="scores", heads=("Brier", "penalised Brier", "log", "penalised log")),
     Repeat(part="labels", keeper="scores", rows=("mean over classes",)),

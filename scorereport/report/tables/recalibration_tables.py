@@ -71,9 +71,9 @@ def advised_table(advised: Sequence[RecalibrationAdvice], level: str) -> Table |
     if not known:
         return None
     return Table(
-        caption="Effect of the advised map on new cases: change of the Brier score with its "
-        f"{level} interval (negative is better), and MCB, DSC and AUC before and after. A nondecreasing map "
-        "changes the ranking by ties, and here also because each fold has its own map",
+        caption="Effect of the advised map on new cases; the change of a score has its "
+        f"{level} interval, and negative is better. A nondecreasing map changes DSC and AUC by ties, and "
+        "here also because each fold has its own map",
         heads=("model", "map", "Brier", "interval", *_MCB_HEADINGS, *_RANKING_HEADINGS),
         rows=tuple((advice.model, trial.method, *_advised_effect(trial)) for advice, trial in known),
         n_labels=2,
