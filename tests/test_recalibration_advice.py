@@ -147,7 +147,8 @@ def test_actions_of_models_with_the_same_remedy_are_one(evaluation):
 
 def test_every_remedy_has_one_action_at_most_for_each_model(evaluation):
     found = [f for f in _find_in_evaluation(evaluation) if f.action and f.model]
-    assert len({finding.model for finding in found}) == len(found)
+    actions = {(finding.model, finding.action) for finding in found}
+    assert len({model for model, _ in actions}) == len(actions)
 
 
 # ---- discrimination of the recalibrated forecasts ----
