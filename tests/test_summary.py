@@ -20,6 +20,7 @@ from scorereport.configuration.judgement import judge_limits
 from scorereport.configuration.section_choice import SectionChoice
 from scorereport.report.assembly import describe_report
 from scorereport.report.finding_records import (
+    DO_NOT_DECIDE,
     DO_NOT_USE,
     MODELS,
     Consequence,
@@ -100,6 +101,14 @@ def test_the_same_action_is_stated_once_for_all_its_models():
         make_finding(Consequence.POSSIBLE_GAIN, model="c", action=f"Recalibrate {MODELS}."),
     ]
     assert list_actions(found) == ["Do not use a and b in the present form.", "Recalibrate c."]
+
+
+def test_a_model_that_must_not_be_used_is_not_kept_from_decisions_too():
+    unused, undecided = (Finding(text="t", see="", model="a", action=a) for a in (DO_NOT_USE, DO_NOT_DECIDE))
+    assert list_actions([unused, undecided]) == ["Do not use a in the present form."]
+    other = replace(undecided, model="b")
+    assert list_actions([unused, undecided, other])[1].startswith("Do not decide by a and b at thresholds")
+    assert len(list_actions([undecided])) == 1
 
 
 @pytest.mark.parametrize("profile", ["standard", "full"])
