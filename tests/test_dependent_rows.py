@@ -633,7 +633,8 @@ def test_frames(everything):
     curve = ev.models[0].curves.decision
     found = ev.decision_curves.query("model == 'sharp'")
     assert found["lower"].tolist() == curve.band.lower.tolist()
-    assert list(found) == ["model", "threshold", "net_benefit", "lower", "upper", "treat_all"]
+    columns = ["model", "threshold", "net_benefit", "lower", "upper", "treat_all", "interventions_avoided"]
+    assert list(found) == columns
     assert list(ev.flexible_curves) == ["model", "forecast", "probability", "lower", "upper"]
     assert {"sensitivity", "sensitivity_lower", "net_benefit_upper", "regret_lower"} <= set(ev.thresholds)
     assert len(ev.differences) == 3 * (scored + 2 * decomposed)

@@ -51,6 +51,7 @@ STUDY, CELLS = read_record(RECORDED)
 _PATH = re.compile(r"docs/|\w\.md\b|README|validation/|templates/")
 #: Methods of the catalogue that describe and do not infer, so that nothing can be measured.
 DESCRIPTIVE = {
+    "needed",  # its study is of decisions, not of coverage
     *("isotonic", "corp", "ici", "ece", "corrected ece", "skill", "roc", "murphy", "regret", "net benefit"),
     *(
         "interventions avoided",

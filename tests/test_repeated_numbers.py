@@ -31,6 +31,7 @@ ALLOWED = {
     ("components", r"views_\d+"): "the last row of a table of views is the sum of those above it",
     ("scores|brier|components|score_components|forecasts", "drift"): "a change is read beside both values",
     ("forecasts", "forecast_drift"): "a change is read beside both values",
+    ("thresholds", "decision_counts"): "the threshold is the label of a row",
 }
 _NUMBER = re.compile(r"−?[\d,]*\.?\d+(?= %$|$)")
 

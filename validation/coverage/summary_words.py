@@ -33,6 +33,7 @@ _SETTINGS = {
     r", k = (\d+)$": r" distribution, \1 distinct forecasts",
     r"^(uniform|linear|beta mixture), continuous$": r"\1 distribution of forecasts",
     r"(?<!calibration )slope (?=\.|0\.)": "calibration slope ",
+    r"^intercept \+\.": "calibration intercept 0.",
     r"^one with half of the rows$": "one cluster with half of the rows",
     r"^5 to 80 rows$": "clusters of 5 to 80 rows",
     r"^binormal ": "AUC ",

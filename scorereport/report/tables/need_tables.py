@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_count, format_level
-from scorereport.configuration.judgement import format_judgement
 from scorereport.configuration.limit_needs import MOST_TIMES, format_days, round_up
 from scorereport.inference.needed_cases import LIKELY
 from scorereport.report.tables.table import Table
@@ -38,7 +37,7 @@ def needed_cases_table(judgements: Sequence[Judgement]) -> Table | None:
         caption="Open limits, and about how many more cases would decide them if the value stays: in half of "
         f"such samples, and with a probability of {format_level(LIKELY)}{more}",
         heads=(
-            *("limit on", "of", "value", "limit", "would", "more cases"),
+            *("limit on", "of", "would", "more cases"),
             *(("time",) if has_days else ()),
             *(f"for {format_level(LIKELY)}",),
             *(("time",) if has_days else ()),
@@ -51,7 +50,6 @@ def needed_cases_table(judgements: Sequence[Judgement]) -> Table | None:
 
 
 def _describe(judgement: Judgement, needed: NeededCases, *, has_days: bool) -> tuple[str, ...]:
-    numbers = format_judgement(judgement)
     subject = ", ".join(filter(None, (judgement.model, judgement.group))) or "all cases"
     amounts = []
     for more, days in ((needed.even, needed.days), (needed.likely, needed.likely_days)):
@@ -59,7 +57,7 @@ def _describe(judgement: Judgement, needed: NeededCases, *, has_days: bool) -> t
         if has_days:
             amounts.append("" if days is None or math.isinf(more) else format_days(days))
     verdict = VERDICT_LABELS[judgement.verdict.__class__(needed.verdict)][2]
-    return judgement.label, subject, numbers["value"], numbers["fail"], verdict, *amounts
+    return judgement.label, subject, verdict, *amounts
 
 
 def _format_more(more: float) -> str:
