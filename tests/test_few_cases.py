@@ -197,9 +197,8 @@ def test_a_class_that_was_hardly_observed_widens_the_interval():
         LimitVerdict.PASS,
         LimitVerdict.INCONCLUSIVE,
     ]
-    assert judgements[-1].sentence.endswith(
-        ". Only 1 row of the rarest class: with fewer than 10, an interval is not enough to judge a limit."
-    )
+    few = ". Only 1 row of the rarest class: with fewer than 10, an interval is not enough to judge a limit."
+    assert few in judgements[-1].sentence
     assert (
         "Only 1 row outside the most frequent class: with fewer than 10, a limit is judged by an exact "
         "bound only, and "
@@ -243,7 +242,7 @@ def test_ten_events_are_enough(events, verdict, resamples, is_mirrored):
     assert judgement.verdict == verdict
     what = "non-events" if is_mirrored else "events"
     sentence = f". Only {events} {what}: with fewer than 10, an interval is not enough to judge a limit."
-    assert judgement.sentence.endswith(sentence) == (verdict == "inconclusive")
+    assert (sentence in judgement.sentence) == (verdict == "inconclusive")
 
 
 def test_an_exact_bound_decides_a_limit_with_few_events():
@@ -339,7 +338,7 @@ def test_clusters_with_events_are_counted():
     assert independent.events == pytest.approx(30**2 / (2 * 5**2 + 5 * 4**2))
     (judgement,) = judge(found, limits_of("log_loss = 0.9"))
     assert judgement.verdict is LimitVerdict.INCONCLUSIVE
-    assert judgement.sentence.endswith(
+    assert judgement.sentence.split(" If the value")[0].endswith(
         ". The clusters with events count as 6.9 of equal size: with fewer than 10, an interval is not "
         "enough to judge a limit."
     )

@@ -58,7 +58,7 @@ VERDICTS = {
     "roc_auc": ("pass", "pass"),
     "calibration_slope": ("inconclusive", "fail"),
 }
-TITLES = list_titles("binary", without=("trend", "checkpoints", "missing-outcomes"))
+TITLES = list_titles("binary", without=("trend", "checkpoints", "missing-outcomes", "reference"))
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +262,7 @@ def test_headings_of_the_html_are_the_contents(page):
         "trend",
         "checkpoints",
         "missing-outcomes",
+        "reference",
     )  # of classes, of audits, of other data
     names = [name for name in SECTION_NAMES if name not in elsewhere]
     assert [name for name, _, _ in list_contents(page)] == names
@@ -557,6 +558,7 @@ def test_sections_without_content_are_left_out(bare):
         "limits",
         "conclusion",
         "missing-outcomes",
+        "reference",
     }
     assert_sections(render(bare), [name for name in SECTION_NAMES if name not in without])
 
@@ -566,7 +568,16 @@ def test_sections_can_be_omitted(bare, omitted):
     lists = 'checklists = ["model-risk"]\n'
     configuration = f'[report]\nomit = {json.dumps(omitted)}\n{lists}[model]\nname = "M"\n'
     absent = {"comparison", "groups", "time", "recalibration", "certificate", "retention", "checkpoints"}
-    absent |= {"scale", "trend", "coverage", "limits", "conclusion", "missing-outcomes", *omitted}
+    absent |= {
+        "scale",
+        "trend",
+        "coverage",
+        "limits",
+        "conclusion",
+        "missing-outcomes",
+        "reference",
+        *omitted,
+    }
     assert_sections(render(bare, configuration), [name for name in SECTION_NAMES if name not in absent])
 
 

@@ -229,7 +229,7 @@ def test_shares_of_red_grades_are_judged_without_an_interval(evaluation):
          "has none: "
          "name the column in `evaluation.grade` (weights must be frequencies), or remove the limit."),
         ("psi = 0.1", {}, "needs a reference sample, and the evaluation has none: name it in "
-         "`evaluation.reference`, or remove the limit."),
+         "`data.reference`, or remove the limit."),
         ("class_share = {of_class = 'a', min = 0.1}", {}, "is for models of several classes, and "
          "`evaluation.classes` names none: remove the limit."),
         ("sensitivity = {at = 0.1, fail = 0.1}", {"classes": ["a", "b"]}, "is for binary models, and "

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from scipy.stats import poisson
 
 import scorereport as sr
 from scorereport._utils import json_documents
@@ -148,6 +149,7 @@ def test_few_events_need_ten():
     (judged,) = judge_text(found, "log_loss = 0.5")
     assert judged.verdict is LimitVerdict.INCONCLUSIVE
     assert judged.needed.even >= 60 - 1e-9
+    assert poisson(4 * (40 + judged.needed.likely) / 40).sf(9) >= 0.8 - 1e-9
     (without,) = judge_text(sr.evaluate(np.zeros(40), {"m": p}), "log_loss = 0.1")
     assert without.needed is None
 

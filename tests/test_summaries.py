@@ -142,6 +142,7 @@ def test_verdicts_are_those_of_the_same_limits_in_a_file(tmp_path):
     assert list(found.columns) == [
         *("measure", "label", "model", "group", "value", "lower", "upper", "level"),
         *("warn_lower", "warn_upper", "fail_lower", "fail_upper", "verdict", "sentence"),
+        *("more_cases", "more_cases_likely", "more_days"),
     ]
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from scipy.special import gammaincinv
+
 from scorereport._utils.formatting import format_count, format_counted, format_level
 from scorereport.configuration.limit_evidence import FEWEST_CASES, find_evidence
 from scorereport.configuration.limit_records import LimitMeasure, MeasurePart
@@ -66,10 +68,10 @@ def _find_growths(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds) 
     evidence = find_evidence(number.sample, measure, number.cases)
     if not limits or not evidence.fewest > 0:
         return None
-    rule = FEWEST_CASES / evidence.fewest
+    likely_cases = float(gammaincinv(FEWEST_CASES, LIKELY))  # so many are expected where ten are likely
     level = number.interval.level if number.interval else math.nan
     even, likely = find_growth(value, (lower, upper), limits, level=level, scale=measure.scale)
-    return max(even, rule), max(likely, rule)
+    return max(even, FEWEST_CASES / evidence.fewest), max(likely, likely_cases / evidence.fewest)
 
 
 def _find_deciding(value: float, bounds: Bounds) -> list[float]:
