@@ -467,3 +467,32 @@ def test_thinned_curves_stay_close_everywhere(large):
     np.testing.assert_allclose(
         np.interp(fpr, curves.roc.fpr, curves.roc.tpr), np.interp(fpr, roc.fpr, roc.tpr), atol=0.01
     )
+
+
+def _strip_later_fields(document):
+    """Remove what documents of earlier versions do not have."""
+    counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+    document["comparisons"].pop("decisions", None)
+    for model in document["models"]:
+        assert model.pop("miscalibration_parts")
+        for row in model["thresholds"]:
+            for name in (*counts, "interventions_avoided"):
+                del row[name]
+        for trial in model["recalibration"]:
+            for name in ("discrimination_before", "discrimination_after", "auc_before", "auc_after"):
+                del trial[name]
+
+
+def test_a_document_of_an_earlier_version_is_written_again_unchanged(tmp_path):
+    """Its hash is in certificates and records, so that no field may be added to it."""
+    p = np.linspace(0.02, 0.98, 300)
+    y = (np.arange(300) * 0.6180339887) % 1 < p
+    found = sr.evaluate(y, {"m": p, "k": p**2}, thresholds=[0.2], resamples=20)
+    document = json.loads(found.to_json())
+    _strip_later_fields(document)
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+    (tmp_path / "earlier.json").write_text(text)
+    earlier = sr.Evaluation.from_json(tmp_path / "earlier.json")
+    assert earlier.to_json() == text
+    assert earlier.miscalibration_parts.empty
+    assert earlier.decision_differences.empty

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,13 +28,13 @@ _LONGEST_SHOWN = 60
 def encode(value: Any) -> Any:
     """Convert a record to plain JSON values, with the derived numbers that its class names in `DERIVED`.
 
-    Fields that the class names in `OPTIONAL` are left out if they are None.
+    Fields that the class names in `OPTIONAL` are left out if they have their default, None or an empty tuple,
+    so that documents that were written before the class had them stay the same.
     """
     if is_dataclass(value):
         names = [field.name for field in fields(value)] + list(getattr(value, "DERIVED", ()))
-        optional = getattr(value, "OPTIONAL", ())
-        found = ((name, getattr(value, name)) for name in names)
-        return {name: encode(item) for name, item in found if not (item is None and name in optional)}
+        left_out = {field.name for field in fields(value) if _is_left_out(value, field)}
+        return {name: encode(getattr(value, name)) for name in names if name not in left_out}
     if isinstance(value, dict):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -45,6 +45,13 @@ def encode(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
+
+
+def _is_left_out(record: Any, field: Field[Any]) -> bool:
+    if field.name not in getattr(record, "OPTIONAL", ()):
+        return False
+    item = getattr(record, field.name)
+    return item is None if field.default is None else isinstance(item, tuple) and not item
 
 
 def dump(value: Any) -> str:
