@@ -142,6 +142,46 @@ def test_groups_need_cases_of_their_own(evaluation):
         assert one.needed.days is None
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1.25, 25), (0.75, 25), (1.0, (0.25 / 0.2) ** 2), (1.15, 25)],  # beyond one limit, or between both
+)
+def test_limits_on_both_sides(evaluation, value, expected):
+    model = evaluation.models[0]
+    line = model.calibration.line
+    slope = replace(line.slope, value=value, lower=value - 0.25, upper=value + 0.25)
+    calibration = replace(model.calibration, line=replace(line, slope=slope))
+    changed = replace(evaluation, models=(replace(model, calibration=calibration),))
+    (judged,) = judge_text(changed, "calibration_slope = {min = 0.8, max = 1.2}")
+    assert judged.needed.even == pytest.approx((expected - 1) * 730)
+    assert judged.needed.verdict == ("pass" if 0.8 <= value <= 1.2 else "fail")
+
+
+def test_frequency_weights_count_cases():
+    frame = make_frame(200).assign(w=3)
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], weight="w", weight_kind="frequency")
+    value = found.models[0].scores.score("brier").value
+    (judged,) = judge_text(found, f"brier = {value + 0.004:.12f}")
+    reach = judged.upper - judged.value
+    assert judged.needed.cases == 600
+    assert judged.needed.even == pytest.approx(((reach / 0.004) ** 2 - 1) * 600)
+
+
+def test_a_reference_sample_does_not_grow_with_the_sample():
+    rng = np.random.default_rng(2)
+    forecasts, earlier = expit(rng.normal(0.3, 1, 500)), expit(rng.normal(0, 1, 700))
+    y = (rng.random(500) < forecasts).astype(float)
+    found = sr.evaluate(y, {"m": forecasts}, reference={"m": earlier}, resamples=20)
+    index = found.stability[0].index
+    limit = index.value + 0.7 * (index.upper - index.value)
+    (judged,) = judge_text(found, f"psi = {limit:.12f}")
+    growth = (
+        (math.sqrt(index.upper) - math.sqrt(index.value)) / (math.sqrt(limit) - math.sqrt(index.value))
+    ) ** 2
+    expected = 1 / ((1 / 500 + 1 / 700) / growth - 1 / 700) - 500
+    assert judged.needed.even == pytest.approx(expected, rel=1e-6)
+
+
 def test_few_events_need_ten():
     """With 4 events of 40 cases, ten are expected of 100."""
     y, p = np.arange(40) % 10 == 0, (np.arange(40) % 8 + 1) / 20
@@ -149,7 +189,10 @@ def test_few_events_need_ten():
     (judged,) = judge_text(found, "log_loss = 0.5")
     assert judged.verdict is LimitVerdict.INCONCLUSIVE
     assert judged.needed.even >= 60 - 1e-9
-    assert poisson(4 * (40 + judged.needed.likely) / 40).sf(9) >= 0.8 - 1e-9
+    (far,) = judge_text(found, "log_loss = 9")  # the interval alone would decide
+    assert far.verdict is LimitVerdict.INCONCLUSIVE
+    assert far.needed.even == pytest.approx(60)
+    assert poisson(4 * (40 + far.needed.likely) / 40).sf(9) == pytest.approx(0.8)
     (without,) = judge_text(sr.evaluate(np.zeros(40), {"m": p}), "log_loss = 0.1")
     assert without.needed is None
 
