@@ -91,6 +91,32 @@ def test_findings_name_the_best_model_and_one_that_is_worse_than_no_model(evalua
     assert found[0].text in evaluation.findings
 
 
+def test_the_best_model_is_better_than_every_other():
+    """One of three models is better than the worst, but not distinguishable from its copy."""
+    frame = FRAME.assign(copy=FRAME["good"].round(4))
+    found = sr.evaluate(frame, outcome="y", forecasts=["good", "copy", "high"], cost_interval=(0.2, 0.5))
+    assert not any("at every threshold" in text for text in texts(found))
+    pair = next(d for d in found.comparisons.decisions if (d.first, d.second) == ("good", "high"))
+    assert set(pair.better) == {"good"}
+
+
+def test_bands_of_several_pairs_hold_for_all_of_them(evaluation):
+    frame = FRAME.assign(copy=FRAME["good"].round(4))
+    found = sr.evaluate(frame, outcome="y", forecasts=["good", "high", "copy"], cost_interval=(0.2, 0.5))
+    alone, together = evaluation.comparisons.decisions[0], found.comparisons.decisions[0]
+    assert (together.first, together.second, together.pairs) == ("good", "high", 3)
+    widths = [d.simultaneous_upper - d.simultaneous_lower for d in (alone, together)]
+    assert (widths[1] > 1.05 * widths[0]).all()  # Monte-Carlo errors are about 2 %
+
+
+def test_forecasts_that_are_labels_have_no_reduction_to_describe():
+    found = sr.evaluate(
+        FRAME.assign(label=FRAME["good"] > 0.3), outcome="y", forecasts=["label"], resamples=20
+    )
+    assert "At threshold 0.5: label n/d." in describe_interventions(found.models, None)
+    assert plot_interventions(found.models, None, found.comparisons.decisions)
+
+
 def test_without_an_interval_of_costs_nothing_is_stated_of_thresholds():
     assert texts(sr.evaluate(FRAME, outcome="y", forecasts=["good", "high"])) == []
 

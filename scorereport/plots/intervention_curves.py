@@ -119,6 +119,7 @@ def describe_interventions(models: Sequence[ModelResult], cost_interval: Interva
 
 
 def _format_at(curve: DecisionCurve, threshold: float) -> str:
+    """The reduction at a threshold; not defined for forecasts that are only 0 and 1, which have no other."""
     is_known = curve.threshold > 0
     known = curve.threshold[is_known], curve.interventions_avoided[is_known]
-    return format_number(float(np.interp(threshold, *known)), 1)
+    return format_number(float(np.interp(threshold, *known)) if is_known.any() else np.nan, 1)

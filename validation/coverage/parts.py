@@ -44,16 +44,15 @@ _OTHERS: dict[str, Curve] = {
 
 def study_parts(plan: Plan) -> Iterator[Row]:
     """Simulate the intervals of all parts, and the test of the local part, under both scores."""
-    curves = _LINES | _OTHERS
-    for name in plan.cells(tuple(curves), tuple(curves)):
-        setting = Setting(name=name, quantile=lambda u: u, cep=curves[name])
-        for n in plan.cells(_SIZES, _SIZES):
-            runs = plan.runs(300, 1000)
-            cell = Cell(study="miscalibration parts", setting=name, n=n, nominal=_LEVEL)
-            yield from simulate(plan, cell, _interval_trial(setting, n), runs)
-            study = "local test sizes" if name in _LINES else "local test power"
-            cell = Cell(study=study, setting=name, n=n, nominal=ALPHA)
-            yield from simulate(plan, cell, _test_trial(setting, n), runs)
+    for study, curves in (("local test sizes", _LINES), ("local test power", _OTHERS)):
+        for name in plan.cells(tuple(curves), tuple(curves)):
+            setting = Setting(name=name, quantile=lambda u: u, cep=curves[name])
+            for n in plan.cells(_SIZES, _SIZES):
+                runs = plan.runs(300, 1000)
+                cell = Cell(study="miscalibration parts", setting=name, n=n, nominal=_LEVEL)
+                yield from simulate(plan, cell, _interval_trial(setting, n), runs)
+                cell = Cell(study=study, setting=name, n=n, nominal=ALPHA)
+                yield from simulate(plan, cell, _test_trial(setting, n), runs)
 
 
 def _split(setting: Setting, n: int, rng: np.random.Generator) -> dict[str, MiscalibrationParts]:
