@@ -109,12 +109,30 @@ def test_bands_of_several_pairs_hold_for_all_of_them(evaluation):
     assert (widths[1] > 1.05 * widths[0]).all()  # Monte-Carlo errors are about 2 %
 
 
+def line_of(model, figure):
+    (axes,) = figure.axes
+    return next(line.get_data() for line in axes.get_lines() if line.get_label() == model)
+
+
 def test_forecasts_that_are_labels_have_no_reduction_to_describe():
     found = sr.evaluate(
         FRAME.assign(label=FRAME["good"] > 0.3), outcome="y", forecasts=["label"], resamples=20
     )
-    assert "At threshold 0.5: label n/d." in describe_interventions(found.models, None)
-    assert plot_interventions(found.models, None, found.comparisons.decisions)
+    assert "At threshold 0.50: label n/d." in describe_interventions(found.models, None)
+    expected = {row.threshold: row.interventions_avoided for row in found.models[0].thresholds}
+    for decisions in (found.comparisons.decisions, None):
+        x, y = line_of("label", plot_interventions(found.models, None, decisions))
+        assert len(x) > 1
+        for threshold, avoided in expected.items():
+            if threshold in x:
+                assert y[list(x).index(threshold)] == pytest.approx(avoided)
+
+
+def test_costs_below_all_forecasts_spare_nothing():
+    frame = FRAME.assign(safe=0.5 + FRAME["good"] / 2)
+    found = sr.evaluate(frame, outcome="y", forecasts=["safe"], cost_interval=(0.05, 0.2), resamples=20)
+    _, y = line_of("safe", plot_interventions(found.models, (0.05, 0.2), found.comparisons.decisions))
+    assert y == pytest.approx(0.0)
 
 
 def test_without_an_interval_of_costs_nothing_is_stated_of_thresholds():

@@ -53,9 +53,10 @@ def plot_interventions(
         panel, styles = open_beside_caption(), line_styles(len(models))
         shown = shorten_names(models)
         window = threshold_window(shown, cost_interval)
-        lines = [_avoided(model.curves.decision, window) for model in shown]
+        bands = find_whole_bands(models, decisions, "treat all")
+        lines = [_avoided(model, window, band) for model, band in zip(shown, bands, strict=True)]
         _set_axes(panel, lines, window, has_interval=cost_interval is not None)
-        for band, look in zip(find_whole_bands(models, decisions, "treat all"), styles.looks, strict=True):
+        for band, look in zip(bands, styles.looks, strict=True):
             if band is not None:
                 _fill(panel, band, look)
         shade_interval(panel.axes, cost_interval)
@@ -74,15 +75,26 @@ def _draw_lines(
     draw_curves(panel, [*lines, nothing], labels, styles)
 
 
-def _avoided(curve: DecisionCurve, window: tuple[float, float]) -> Line:
-    """The reduction at each threshold of a window and just beyond it, as one line."""
+def _avoided(model: ModelResult, window: tuple[float, float], band: DecisionDifference | None) -> Line:
+    """The reduction at each threshold of a window and just beyond it, as one line.
+
+    A curve has the forecasts as thresholds. If none of them lies in the window, as with forecasts of 0 and 1
+    only, the line has the thresholds at which decisions were compared, or those of the table.
+    """
     from scorereport.curves.decision import interventions_avoided
 
+    curve = model.curves.decision
     t, inside = curve.threshold, (curve.threshold > 0) & (curve.threshold <= window[1])
     inside &= t >= window[0] - (t[1] - t[0] if len(t) > 1 else 0.0)
-    beyond = interventions_avoided(curve.beyond - curve.treat_all, t)
-    both = np.column_stack([curve.interventions_avoided, beyond])[inside]
-    return np.repeat(t[inside], 2), both.ravel()
+    if inside.any():
+        beyond = interventions_avoided(curve.beyond - curve.treat_all, t)
+        both = np.column_stack([curve.interventions_avoided, beyond])[inside]
+        return np.repeat(t[inside], 2), both.ravel()
+    if band is not None:
+        return band.threshold, interventions_avoided(band.difference, band.threshold)
+    known = [(row.threshold, row.interventions_avoided) for row in model.thresholds]
+    at, avoided = np.array([(t, y) for t, y in known if y is not None] or [(window[0], 0.0)]).T
+    return at, avoided
 
 
 def _set_axes(

@@ -294,6 +294,8 @@ def _outside(model: ModelResult) -> str:
 _VEIL = 0.2
 #: Width of a figure that leaves room for its caption beside it on a page.
 _BESIDE_CAPTION = 123.0
+#: Most panels of such a figure: pages may divide several rows, which a caption cannot stand beside.
+_OF_A_ROW = 3
 _NO_CURVE = "No curve could be fitted."
 
 
@@ -310,7 +312,8 @@ def _curve_of(model: ModelResult) -> FlexibleCurve | None:
 def plot_flexible(models: Sequence[ModelResult]) -> Figure:
     """Draw the flexible curve of each model with its band over the isotonic one, all with the same axes."""
     window = choose_window(models)
-    grid = small_panels([model.model for model in models], _BESIDE_CAPTION)
+    names = [model.model for model in models]
+    grid = small_panels(names, _BESIDE_CAPTION) if len(names) <= _OF_A_ROW else small_panels(names)
     with report_style():
         canvas = grid.canvas()
         for place, model in enumerate(models):
