@@ -568,3 +568,15 @@ def test_the_section_shows_what_there_is(compared, keeps):
     keys = set(section.parts)
     assert "stability" in keys
     assert ("rate_changes" in keys, "sample_comparison" in keys) == (keeps == "all", keeps == "all")
+
+
+def test_very_small_expected_counts_have_no_test():
+    """Of two rows in ten bins 0.2 are expected in each; one rare share among many is tested."""
+    even = np.full(10, 0.1)
+    two = np.zeros(10)
+    two[:2] = 0.5
+    few = shares_test("bins", two, even, (2, 400))
+    assert np.isnan(few.p_value)
+    assert few.note == "Expected counts are too small for a test."
+    rare = np.append(np.full(9, 0.111), 0.001)
+    assert shares_test("labels", rare, rare, (300, 400)).p_value == pytest.approx(1.0)

@@ -5,6 +5,7 @@ clusters, which is safe.
 
 References
 ----------
+Koehler, Larntz (1980), J. Am. Stat. Assoc. 75, doi:10.1080/01621459.1980.10477473, on small expected counts
 Pearson (1900), Philos. Mag. 50, doi:10.1080/14786440009463897
 Smirnov (1948), Ann. Math. Stat. 19, doi:10.1214/aoms/1177730256
 """
@@ -46,20 +47,27 @@ def shares_test(
     return HypothesisTest(
         name=f"equal shares of {what}",
         statistic=statistic,
-        p_value=float(chdtrc(df, statistic)) if df else math.nan,
+        p_value=float(chdtrc(df, statistic)) if df and _are_enough(expected) else math.nan,
         null_hypothesis=f"sample and reference have the same shares of {what}",
         method="Pearson's chi-square test of homogeneity",
         reference=_PEARSON,
         n=float(counts.sum()),
         degrees_of_freedom=df,
-        note=_describe_counts(df, float(expected.min())),
+        note=_describe_counts(df, expected),
     )
 
 
-def _describe_counts(df: int, fewest: float) -> str:
+def _are_enough(expected: FloatArray) -> bool:
+    """Whether the smaller sample has at least one case for each share on average."""
+    return float(expected.sum(axis=1).min()) >= expected.shape[1]
+
+
+def _describe_counts(df: int, expected: FloatArray) -> str:
     if not df:
         return "There is one share only: there is nothing to test."
-    if fewest >= FEWEST_EXPECTED:
+    if not _are_enough(expected):
+        return "Expected counts are too small for a test."
+    if float(expected.min()) >= FEWEST_EXPECTED:
         return ""
     return f"An expected count is below {format_plain(FEWEST_EXPECTED)}: the p-value is approximate."
 
