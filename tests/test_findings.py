@@ -307,6 +307,9 @@ def test_methods_of_omitted_sections_are_not_listed():
         "Net benefit (decision curve)",
         "Decisions at thresholds",
         "Intervals of rates and of net benefit",
+        "Net reduction in interventions",
+        "Difference of net benefit",
+        "Parts of miscalibration",
         "Recalibration tried",
     }
     assert names[1] < names[0]

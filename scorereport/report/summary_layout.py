@@ -15,7 +15,7 @@ from scorereport.report.tables.column_widths import count_lines
 from scorereport.report.tables.limit_tables import make_limit_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
@@ -31,8 +31,10 @@ _POINT, _LEADING = 25.4 / 72, 1.35
 _AFTER_FINDING, _AFTER = 0.9, 0.8
 #: Height around the matrix and of a row of one line; size of its type, and space beside the text of a cell.
 _MATRIX, _ROW, _CELL_SIZE, _CELL_SPACE = 7.0, 5.2, 8.0, 2.0
+#: Actions that are never left out.
+FEWEST_ACTIONS = 2
 #: Numbers of limits that the matrix may show, the best choice first.
-_MOST_LIMITS = (8, 6, 4)
+_MOST_LIMITS = (8, 6, 4, 2)
 #: A reference after a finding, which takes part of a line.
 _REFERENCE = " Section 00, page 00"
 
@@ -46,15 +48,26 @@ class FittedSummary(NamedTuple):
 
 
 def fit_summary(report: Report) -> FittedSummary:
-    """Summarize a report with as many findings and limits as fit on the page: limits are left out last."""
+    """Summarize a report with as many findings and limits as fit on the page.
+
+    Findings are left out first, then limits, and at last, if names are very long, the least urgent actions.
+    """
+    for choice in _list_choices(report):
+        if _FIXED + _matrix_height(choice.matrix) + _text_height(choice.page) <= _PAGE:
+            break
+    return choice
+
+
+def _list_choices(report: Report) -> Iterator[FittedSummary]:
+    """Yield summaries from the longest to the shortest."""
     whole = summarize_report(report)
     for most_limits in _MOST_LIMITS:
         matrix = make_limit_matrix(report, most_limits)
         for most in range(MOST_FINDINGS, FEWEST_FINDINGS - 1, -1):
-            page = replace(whole, most=most)
-            if _FIXED + _matrix_height(matrix) + _text_height(page) <= _PAGE:
-                return FittedSummary(page, matrix, most_limits)
-    return FittedSummary(page, matrix, most_limits)
+            yield FittedSummary(replace(whole, most=most), matrix, most_limits)
+    for kept in range(len(whole.actions) - 1, FEWEST_ACTIONS - 1, -1):
+        shortest = replace(whole, most=FEWEST_FINDINGS, actions=whole.actions[:kept])
+        yield FittedSummary(shortest, matrix, most_limits)
 
 
 def _matrix_height(matrix: Part | None) -> float:
