@@ -68,7 +68,8 @@ def _find_growths(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds) 
     evidence = find_evidence(number.sample, measure, number.cases)
     if not limits or not evidence.fewest > 0:
         return None
-    likely_cases = float(gammaincinv(FEWEST_CASES, LIKELY))  # so many are expected where ten are likely
+    # the expected number of events at which ten or more are observed with this probability (Poisson)
+    likely_cases = float(gammaincinv(FEWEST_CASES, LIKELY))
     level = number.interval.level if number.interval else math.nan
     even, likely = find_growth(value, (lower, upper), limits, level=level, scale=measure.scale)
     return max(even, FEWEST_CASES / evidence.fewest), max(likely, likely_cases / evidence.fewest)

@@ -81,7 +81,7 @@ def compare_in_memory(
     panel = panel_of(predictions)
     weight = np.asarray(panel.units.row_weight)
 
-    def test_distance(found: Stability) -> HypothesisTest:
+    def compare_forecasts(found: Stability) -> HypothesisTest:
         ordered = np.argsort(reference.forecasts[found.model], kind="stable")
         return distribution_test(
             (panel.forecasts[found.model], weight),
@@ -92,7 +92,9 @@ def compare_in_memory(
     def measure(model: str, curve: ReferenceCurve) -> SampleRates:
         return measure_rates(curve, panel.outcome, panel.forecasts[model], panel.units)
 
-    found = _compare(parts, reference, stability, settings, test_distance=test_distance, measure=measure)
+    found = _compare(
+        parts, reference, stability, settings, compare_forecasts=compare_forecasts, measure=measure
+    )
     has_clusters = reference.panel is not None and reference.panel.cluster is not None
     needs_note = predictions.cluster is not None and not has_clusters
     return replace(found, notes=(*found.notes, _NO_CLUSTERS)) if needs_note else found
@@ -121,13 +123,13 @@ def _compare(
     settings: EvaluationSettings,
     *,
     measure: Callable[[str, ReferenceCurve], SampleRates],
-    test_distance: Callable[[Stability], HypothesisTest] | None = None,
+    compare_forecasts: Callable[[Stability], HypothesisTest] | None = None,
 ) -> ReferenceComparison:
     scored = _score_reference(reference, settings)
     found = [
         ReferenceModel(
             model=of_model.model,
-            tests=tuple(_test_forecasts(of_model, test_distance)),
+            tests=tuple(_test_forecasts(of_model, compare_forecasts)),
             scores=scored.scores.get(of_model.model),
             curve=scored.curves.get(of_model.model),
         )
@@ -167,12 +169,12 @@ def _score_reference(reference: ReferenceSample, settings: EvaluationSettings) -
 
 
 def _test_forecasts(
-    found: Stability, test_distance: Callable[[Stability], HypothesisTest] | None
+    found: Stability, compare_forecasts: Callable[[Stability], HypothesisTest] | None
 ) -> Iterator[HypothesisTest]:
     sizes = (found.index.n, found.reference_size)
     yield shares_test("the bins of forecasts", found.sample, found.reference, sizes)
-    if test_distance is not None:
-        yield test_distance(found)
+    if compare_forecasts is not None:
+        yield compare_forecasts(found)
 
 
 def _compare_columns(

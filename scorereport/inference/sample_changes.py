@@ -92,13 +92,7 @@ def compare_estimates(measure: str, sample: Estimate | None, reference: Estimate
     """Return the change of an estimate, with the interval that follows from those of both samples."""
     if sample is None or reference is None:
         return None
-    return _compare(
-        measure,
-        (sample.value, reference.value),
-        (sample.lower, sample.upper, reference.lower, reference.upper),
-        (sample.standard_error, reference.standard_error),
-        sample.level,
-    )
+    return _compare_bounded(measure, (sample.value, reference.value), sample, reference)
 
 
 def compare_components(
@@ -107,13 +101,17 @@ def compare_components(
     """Return the change of an overfit-corrected component."""
     if sample is None or reference is None:
         return None
-    return _compare(
-        measure,
-        (sample.corrected, reference.corrected),
-        (sample.lower, sample.upper, reference.lower, reference.upper),
-        (sample.standard_error, reference.standard_error),
-        sample.level,
-    )
+    return _compare_bounded(measure, (sample.corrected, reference.corrected), sample, reference)
+
+
+def _compare_bounded(
+    measure: str,
+    values: tuple[float, float],
+    sample: Estimate | ComponentEstimate,
+    reference: Estimate | ComponentEstimate,
+) -> Change:
+    ends = (sample.lower, sample.upper, reference.lower, reference.upper)
+    return _compare(measure, values, ends, (sample.standard_error, reference.standard_error), sample.level)
 
 
 def _compare(

@@ -101,16 +101,6 @@ def _list_others(report: Report) -> Iterator[NumberTable]:
             model=[found.model for found in evaluation.stability or ()],
         ),
     )
-    yield NumberTable(
-        name="stability-bins",
-        caption="Shares of the forecasts by bin of the reference: a row for each model and bin.",
-        frame=evaluation.stability_bins,
-    )
-    yield NumberTable(
-        name="reference",
-        caption="Changes since the reference sample: a row for each model and number.",
-        frame=evaluation.reference_changes,
-    )
     counts = [("rows read", flow.read), *((f"dropped: {drop.reason}", drop.rows) for drop in flow.dropped)]
     counts += [("rows kept", flow.kept), *((f"missing in {one.column}", one.rows) for one in flow.missing)]
     yield NumberTable(
