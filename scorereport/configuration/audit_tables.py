@@ -17,6 +17,8 @@ STRICT = channel.STRICT
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")
 CATCH_UP = ("latest", "all", "none")
+METHODS = ("evidence", "tests")
+DIGESTS = ("none", "daily")
 #: Outcomes of an audit, for `audit.notify.on`.
 OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed", "failed")
 
@@ -108,13 +110,39 @@ class WindowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonTable:
-    """`[audit.comparison]`: the number of reference audits, and the probability of a false alarm."""
+    """`[audit.comparison]`: how audits are compared over time, and how rare false alarms are."""
 
     __pydantic_config__: ClassVar = STRICT
 
+    method: Annotated[
+        str,
+        Help(
+            '"evidence" (default): evidence that adds up over all audits and may be looked at any time; '
+            '"tests": tests against the latest audits with adjusted p-values, as in version 0.1, which the '
+            "next version removes"
+        ),
+    ] = "evidence"
+    tolerance: Annotated[
+        float,
+        Help(
+            "the miscalibration that is tolerated, in log-odds: with 0.1 (default) the odds of the event may "
+            "differ from those of the forecast by about 10 %; 0 is exact calibration"
+        ),
+    ] = 0.1
+    since: Annotated[
+        str,
+        Help(
+            "the first period, or day, whose evidence counts, such as that in which a new version of the "
+            "model came into use; by default that of the first audit"
+        ),
+    ] = ""
     audits: Annotated[int, Help("the number of earlier audits to compare with; 12 by default")] = 12
     alpha: Annotated[
-        float, Help("the probability of any false alarm in `looks` audits in a row; 0.05 by default")
+        float,
+        Help(
+            "how rare false alarms are: for evidence, on average at most `alpha` of them in `looks` audits; "
+            "for tests, the probability of any of them in `looks` audits in a row; 0.05 by default"
+        ),
     ] = 0.05
     looks: Annotated[
         int | None,
@@ -123,6 +151,40 @@ class ComparisonTable:
             " 12 without a schedule"
         ),
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineTable:
+    """`[audit.baseline]`: the fixed sample that audits are compared with; sealed in the history once."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    file: Annotated[
+        str,
+        Help(
+            "a file with the columns of the audit, such as the development sample, relative to the "
+            "configuration"
+        ),
+    ] = ""
+    period: Annotated[str, Help("the label of a period whose audit is in the history, such as 2026-01")] = ""
+    audits: Annotated[
+        int | None, Help("the number of audits, from the first, that together are the baseline")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomesTable:
+    """`[audit.outcomes]`: when outcomes are final."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    mature_after: Annotated[
+        str,
+        Help(
+            'how long after the time of its row an outcome is final: "90 days" (or hours, weeks, months). '
+            "Younger rows are not evaluated; they are counted, and the report bounds their effect"
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +268,20 @@ class NotifyTable:
             '"certificate failed", "failed" (the run itself); all but "pass" and "done" by default'
         ),
     ] = ("warn", "inconclusive", "fail", "certificate failed", "failed")
+    digest: Annotated[
+        str,
+        Help(
+            '"none" (default): one notification for each audit; "daily": one for all audits of a day, sent '
+            "with the first run of the next day, or by `audit serve`"
+        ),
+    ] = "none"
+    site: Annotated[
+        str,
+        Help(
+            "the address of the web site of the audits, for links in notifications; without it they name the "
+            "files"
+        ),
+    ] = ""
 
     @property
     def channels(self) -> dict[str, object]:
@@ -248,6 +324,8 @@ class AuditTable:
     source: SourceTable = field(default_factory=SourceTable)
     window: WindowTable = field(default_factory=WindowTable)
     comparison: ComparisonTable = field(default_factory=ComparisonTable)
+    baseline: BaselineTable = field(default_factory=BaselineTable)
+    outcomes: OutcomesTable = field(default_factory=OutcomesTable)
     output: OutputTable = field(default_factory=OutputTable)
     retention: ExpiryTable = field(default_factory=ExpiryTable)
     schedule: ScheduleTable = field(default_factory=ScheduleTable)

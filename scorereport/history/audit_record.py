@@ -11,6 +11,7 @@ from scorereport._utils import json_documents
 from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Drift, Snapshot
+from scorereport.history.trend.evidence_records import AuditEvidence, SealedBaseline
 from scorereport.results.summary_texts import SummaryTexts
 
 RECORD_VERSION: Literal[1] = 1
@@ -47,20 +48,21 @@ class _AsWritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(_AsWritten):
-    """An audit, or the removal of expired files, as stored in the history.
+    """An audit, the removal of expired files, an annulment, or a sealed baseline, as stored in the history.
 
     `id` is the position in the chain, from 1, and `previous` the hash of the record before. `attempt` counts
     the records of the same audit and period, from 1. `folder` is the report folder, relative to the history,
     or, if the history is on a server, relative to the folder of the audit whose marker is `home`. A hash is
     empty if there is nothing to hash. `documents` are the hashes of the documents that the history stores
     with the record, filled in when it is appended. `summary` is that of the report; records of version 0.1
-    and failed runs have none. Nothing in a record is secret.
+    and failed runs have none. `annuls` is the number of the record that an annulment takes out. Nothing in a
+    record is secret.
     """
 
     version: Literal[1] = RECORD_VERSION
     id: int = 0
     previous: str = CHAIN_START
-    kind: Literal["audit", "retention"] = "audit"
+    kind: Literal["audit", "retention", "annulment", "baseline"] = "audit"
     audit: str
     period: Period
     attempt: int = 1
@@ -91,8 +93,11 @@ class Record(_AsWritten):
     software: dict[str, str] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
     summary: SummaryTexts | None = None
+    evidence: AuditEvidence | None = None
+    annuls: int | None = None
+    baseline: SealedBaseline | None = None
 
-    OPTIONAL: ClassVar = ("summary",)
+    OPTIONAL: ClassVar = ("summary", "evidence", "annuls", "baseline")
 
     def to_json(self) -> str:
         """Return the record as one line of text, as it was written; its hash is the hash of this text."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from scorereport.configuration.periods import Period
+from scorereport.history.trend.evidence_records import TrendEvidence
 
 #: Word for a difference that hardly matters.
 SMALL_DRIFT = "small"
@@ -107,7 +109,8 @@ class Trend:
 
     `reference` are the period labels of the reference audits, `alpha` is the probability of any false alarm
     in `looks` audits in a row. `audit` is the name of the audit, and `as_of` the moment that its period was
-    counted from, with days of `time_zone`. When the audit was made, the history ended with the record
+    counted from, with days of `time_zone`. `evidence` is that of sequential tests; records of version 0.1 have
+    none. When the audit was made, the history ended with the record
     `last_id`, whose hash is `last_sha256`: a filed report that states this hash fixes all records before it.
     """
 
@@ -120,8 +123,11 @@ class Trend:
     audit: str = ""
     as_of: str = ""
     time_zone: str = ""
+    evidence: TrendEvidence | None = None
     last_id: int = 0
     last_sha256: str = ""
+
+    OPTIONAL: ClassVar = ("evidence",)
 
     @property
     def period(self) -> Period:
@@ -135,5 +141,9 @@ class Trend:
 
     @property
     def is_alarming(self) -> bool:
-        """Whether any drift is more than small: with many rows, tests find differences that hardly matter."""
-        return any(drift.has_drifted and drift.size != SMALL_DRIFT for drift in self.drifts)
+        """Whether evidence has reached its alarm line, or any drift is more than small.
+
+        With many rows, tests find differences that hardly matter.
+        """
+        has_alarm = self.evidence is not None and self.evidence.is_alarming
+        return has_alarm or any(drift.has_drifted and drift.size != SMALL_DRIFT for drift in self.drifts)
