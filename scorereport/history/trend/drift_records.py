@@ -109,9 +109,9 @@ class Trend:
 
     `reference` are the period labels of the reference audits, `alpha` is the probability of any false alarm
     in `looks` audits in a row. `audit` is the name of the audit, and `as_of` the moment that its period was
-    counted from, with days of `time_zone`. `evidence` is that of sequential tests; records of version 0.1 have
-    none. When the audit was made, the history ended with the record
-    `last_id`, whose hash is `last_sha256`: a filed report that states this hash fixes all records before it.
+    counted from, with days of `time_zone`. `evidence` is that of all audits so far; documents of version 0.1
+    have none. When the audit was made, the history ended with the record `last_id`, whose hash is
+    `last_sha256`: a filed report that states this hash fixes all records before it.
     """
 
     snapshots: tuple[Snapshot, ...]
