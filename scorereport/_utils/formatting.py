@@ -134,6 +134,17 @@ def format_evidence(log_evidence: float) -> str:
     return f"{math.floor(10 * odds) / 10:.1f} to 1" if odds < 10 else f"{math.floor(odds):,} to 1"
 
 
+def format_alarm_line(alarm_at: float) -> str:
+    """Format the evidence that an alarm needs, rounded up to a whole number and never shortened.
+
+    >>> format_alarm_line(240), format_alarm_line(12 / 0.07), format_alarm_line(1_095_000)
+    ('240 to 1', '172 to 1', '1,095,000 to 1')
+    """
+    if not math.isfinite(alarm_at):
+        return NOT_DEFINED
+    return f"{math.ceil(alarm_at * (1 - _LOG_ERROR)):,} to 1"
+
+
 def format_count(value: float) -> str:
     """Format a count with separated thousands; sums of fractional weights keep one decimal.
 
