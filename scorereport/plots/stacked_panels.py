@@ -14,18 +14,13 @@ from scorereport.plots.trend_picture import spread_labels
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+#: Room on the left of the panels for the labels of their ticks, as a rule, and on their right.
 _LEFT, _LABELS = 13.0, 43.0
-_PANEL = WIDTH - _LEFT - _LABELS
-#: Width of the panels in points.
-PANEL_WIDTH = _PANEL * POINTS_PER_MM
 #: Heights: the lines above a panel, the gap below it, and the dates below the last panel.
 _ABOVE, _BELOW, _DATES = 9.5, 4.0, 6.0
 _LOWEST, _HIGHEST = 27.0, 205.0
-#: Height of a line of labels in points, and their largest width.
-_LINE = 9.5
-WIDEST_LABEL = _LABELS * POINTS_PER_MM - 12
-#: Distance from a panel to its labels, in points.
-_APART = 11.0
+#: Height of a line of labels, and distance from a panel to its labels, in points.
+_LINE, _APART = 9.5, 11.0
 #: Dashes of limits and alarm lines.
 DASHED = (0, (4, 2))
 
@@ -48,29 +43,32 @@ class PanelStack:
     canvas: Canvas
     panels: int
     height: float
+    left: float
+    right: float
 
     @classmethod
-    def of(cls, panels: int, labels: int) -> PanelStack:
-        """Return an empty figure for panels with at most this many labels each."""
+    def of(cls, panels: int, labels: int, *, left: float = _LEFT, right: float = _LABELS) -> PanelStack:
+        """Return an empty figure for panels with at most this many labels each, and room on both sides."""
         needed = max(_LOWEST, labels * _LINE / POINTS_PER_MM)
         height = min(needed, (_HIGHEST - _DATES) / panels - _ABOVE - _BELOW)
         row = _ABOVE + height + _BELOW
         canvas = Canvas.of(WIDTH, panels * row + _DATES)
         canvas.divide([place * row for place in range(panels)])
-        return cls(canvas=canvas, panels=panels, height=height)
+        return cls(canvas=canvas, panels=panels, height=height, left=left, right=right)
 
     def list_panels(self) -> Iterator[SizedAxes]:
         """Add the panels, from the top."""
         for place in range(self.panels):
-            axes = self.canvas.panel(_LEFT, self._top(place) + _ABOVE, _PANEL, self.height)
-            yield SizedAxes(axes, PANEL_WIDTH, self.height * POINTS_PER_MM)
+            width = WIDTH - self.left - self.right
+            axes = self.canvas.panel(self.left, self._top(place) + _ABOVE, width, self.height)
+            yield SizedAxes(axes, width * POINTS_PER_MM, self.height * POINTS_PER_MM)
 
     def write_heading(self, place: int, label: str, remark: str = "") -> None:
         """Write the heading of a panel, with a muted remark after it."""
         style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
         top = self._top(place) + 3.8
-        self.canvas.write(_LEFT - 1.0, top, label, va="baseline", **style)
-        after = _LEFT - 0.4 + text_width(label, HEADING, HEAVY) / POINTS_PER_MM
+        self.canvas.write(self.left - 1.0, top, label, va="baseline", **style)
+        after = self.left - 0.4 + text_width(label, HEADING, HEAVY) / POINTS_PER_MM
         text = f" · {remark}" if remark else ""
         self.canvas.write(after, top, text, va="baseline", size=SMALL, color=MUTED)
 
@@ -81,6 +79,11 @@ class PanelStack:
 def find_height(panel: SizedAxes, value: float) -> float:
     """Return the height of a value above the lower end of a panel, in points."""
     return float((value - panel.axes.get_ylim()[0]) * panel.scale[1])
+
+
+def label_room(panel: SizedAxes) -> float:
+    """Return the largest width of a label on the right of a panel, in points."""
+    return float((1 - panel.axes.get_position().x1) * WIDTH * POINTS_PER_MM) - _APART - 1
 
 
 def write_side_labels(panel: SizedAxes, labels: Sequence[SideLabel]) -> None:

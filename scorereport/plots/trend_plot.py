@@ -17,11 +17,10 @@ from scorereport.plots.canvas import set_axis
 from scorereport.plots.geometry import date_ticks, even_ticks
 from scorereport.plots.stacked_panels import (
     DASHED,
-    PANEL_WIDTH,
-    WIDEST_LABEL,
     PanelStack,
     SideLabel,
     find_height,
+    label_room,
     write_side_labels,
 )
 from scorereport.plots.style import (
@@ -103,7 +102,7 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
             direction = MEASURES[measure].direction
             stack.write_heading(place, _capitalise(_find_label(trend, measure)), direction)
             _draw_panel(panel, trend, measure, days, lines[measure])
-            _set_days(panel.axes, days, trend, has_texts=place == len(measures) - 1)
+            _set_days(panel, days, trend, has_texts=place == len(measures) - 1)
         return stack.canvas.figure
 
 
@@ -204,15 +203,15 @@ def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
         axes.set_yticks(ticks, [f"{format_short(100 * tick)} %" for tick in ticks])
 
 
-def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
+def _set_days(panel: SizedAxes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
     """Label the axis with the periods if they are few, short and far enough apart, else with round dates."""
     places = [int(day) for day in days]
     texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = choose_day_ends(days.tolist())
-    is_narrow = np.diff(days, prepend=-np.inf).min() * PANEL_WIDTH < _WIDEST_DATE * (last - first)
+    is_narrow = np.diff(days, prepend=-np.inf).min() * panel.width < _WIDEST_DATE * (last - first)
     if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
         places, texts = date_ticks(min(places), max(places), 6)
-    axes.set_xticks(places, texts if has_texts else [""] * len(places))
+    panel.axes.set_xticks(places, texts if has_texts else [""] * len(places))
 
 
 def _offset(place: int, n: int, days: FloatArray) -> float:
@@ -250,7 +249,7 @@ def _label_series(
         now = float(one.value[-1])
         value = drop_zero(format_of.number(now))
         changed = ", changed" if one.has_drifted else ""
-        name = shorten_text(one.name or "all cases", WIDEST_LABEL - text_width(f"{value} {changed}"))
+        name = shorten_text(one.name or "all cases", label_room(panel) - text_width(f"{value} {changed}"))
         yield SideLabel(
             text=f"{value} {name}{changed}",
             height=find_height(panel, now),
