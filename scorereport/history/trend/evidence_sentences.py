@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, isnan, log, sinh
+from math import exp, isnan, sinh
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
@@ -31,7 +31,7 @@ _MOST_NAMED = 4
 _NONE = format_evidence(0.0)
 
 
-def describe_evidence(
+def describe_evidence(  # noqa: PLR0913  # the fields of the records of evidence
     *,
     model: str,
     other: str,
@@ -86,7 +86,7 @@ def describe_recorded(found: Evidence) -> str:
 def say_evidence(log_evidence: float) -> str:
     """Return evidence with its noun.
 
-    >>> say_evidence(log(35)), say_evidence(-2.0)
+    >>> say_evidence(3.5554), say_evidence(-2.0)
     ('evidence 35 to 1', 'no evidence')
     """
     odds = format_evidence(log_evidence)
