@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.audit_evidence import measure_evidence, plan_evidence, show_evidence
+from scorereport.audit.audit_evidence import measure_evidence, show_evidence
 from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
@@ -16,6 +16,7 @@ from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
+from scorereport.history.trend.evidence_plan import plan_evidence
 from scorereport.history.trend.evidence_records import AuditEvidence
 from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.history.valid_records import list_counted

@@ -81,6 +81,13 @@ class EvidenceStep:
         return self.evidence.start or _FIRST, self.evidence.end
 
 
+def make_step(record: Record) -> EvidenceStep:
+    """Return the evidence of a record as a step of the chain."""
+    if record.evidence is None:
+        raise ValueError(f"record {record.id} has no evidence")
+    return EvidenceStep(period=record.period.label, sha256=record.sha256, evidence=record.evidence)
+
+
 class FoldedEvidence(NamedTuple):
     """Evidence against one hypothesis after some audits; the numbers are logarithms."""
 
@@ -107,7 +114,7 @@ def list_steps(records: Iterable[Record], since: str = "") -> list[EvidenceStep]
     for record in sorted(list_counted(records), key=lambda record: record.id):
         if record.evidence is None:
             continue
-        step = EvidenceStep(period=record.period.label, sha256=record.sha256, evidence=record.evidence)
+        step = make_step(record)
         if step.days[0] >= since and not any(have_days_in_common(step, other) for other in chosen):
             chosen.append(step)
     return sorted(chosen, key=lambda step: step.days)
@@ -180,6 +187,12 @@ def complete_factor(factor: EvidenceFactor, before: FoldedEvidence, lines: dict[
         audits=now.audits,
         is_alarm=factor.hypothesis != "difference" and now.detector >= log(line),
     )
+
+
+def find_trend_evidence(records: Sequence[Record]) -> TrendEvidence | None:
+    """Return the evidence over time of the records of one audit that count now; None if there is none."""
+    counted = [record.evidence for record in list_counted(records) if record.evidence is not None]
+    return build_trend_evidence(list_steps(records, counted[-1].since)) if counted else None
 
 
 def build_trend_evidence(steps: Sequence[EvidenceStep]) -> TrendEvidence | None:
