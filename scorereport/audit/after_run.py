@@ -81,6 +81,7 @@ def complete_record(
         snapshot=rendered.snapshot,
         drifts=() if trend is None else trend.drifts,
         summary=summarize_report(rendered.report).to_texts(),
+        evidence=rendered.evidence,
     )
 
 

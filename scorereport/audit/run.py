@@ -37,7 +37,7 @@ from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.configuration.audit_rules import check_portable_name
-from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
+from scorereport.configuration.periods import Period, check_not_ahead, find_period, read_as_of
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.audit_record import Record
 from scorereport.history.chain_head import check_chain_head
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
     from scorereport.audit.rows.source_reference import SourceReference
-    from scorereport.history.trend.drift_records import Snapshot
 
 
 #: How long a run waits for another run of the same audit, in seconds.
@@ -233,7 +232,7 @@ class AuditRun:
             self.plan,
             rows,
             self.period,
-            self._find_past(history),
+            history.records(self.plan.name),
             as_of=self.moment,
             last=history.last(),
             time=self.started,
@@ -311,14 +310,3 @@ class AuditRun:
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
         return last if present and recorded == present else None
-
-    def _find_past(self, history: History) -> list[Snapshot]:
-        """Return the last snapshot of each period that ended before this one."""
-        by_period = {
-            record.period.label: record.snapshot
-            for record in history.records(self.plan.name)
-            if record.snapshot is not None
-            and record.period.end < self.period.end
-            and not is_ahead(record.as_of, record.started)
-        }
-        return list(by_period.values())
