@@ -124,7 +124,7 @@ class AuditEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupShares:
-    """Numbers of cases of the baseline by value of a column of groups."""
+    """Numbers of independent cases of a sample by value of a column of groups."""
 
     column: str
     values: tuple[str, ...]
@@ -135,11 +135,13 @@ class GroupShares:
 class SealedBaseline:
     """The fixed sample that later audits are compared with, sealed by a record of its own.
 
-    It is the rows of `source`, or of the audits whose records have the hashes `records`. `prevalence` is that
-    of the event, or of each class.
+    `source` is its definition in the configuration: a file, or audits, whose records have the hashes
+    `records`. `size` is the effective number of independent cases, `level` that of the band of the
+    calibration curve. `shares` are those of the event and the rest, or of the classes `labels`. For each of
+    the `digests`, `means` has the mean forecast, and `sizes` the number of independent forecasts.
     """
 
-    OPTIONAL: ClassVar = ("groups",)
+    OPTIONAL: ClassVar = ("groups", "means", "sizes", "clusters")
 
     source: str
     start: str | None
@@ -153,6 +155,9 @@ class SealedBaseline:
     level: float
     digests: tuple[OutcomeDigest, ...]
     groups: tuple[GroupShares, ...] = ()
+    means: tuple[float, ...] = ()
+    sizes: tuple[float, ...] = ()
+    clusters: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
