@@ -18,10 +18,10 @@ from scorereport.history.sealed_baselines import build_from_audits, choose_basel
 from scorereport.history.trend.baselines import (
     BASELINE,
     build_baseline,
-    digest_outcomes,
     find_band_level,
     name_baseline,
 )
+from scorereport.history.trend.evidence_factors import digest_outcomes
 from scorereport.history.trend.snapshot import find_panel, take_snapshot
 
 if TYPE_CHECKING:
