@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from scorereport.configuration.periods import is_ahead
 from scorereport.history.audit_record import AuditStatus, Record
+from scorereport.history.valid_records import find_annulled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,10 +60,19 @@ def link_to_file(path: str, *, above: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """One run of an audit: its record and the hash of the record."""
+    """One run of an audit: its record and the hash of the record, and the record that annuls it, if any.
+
+    An annulled run is listed with the reason of its annulment; its status and its numbers do not count.
+    """
 
     record: Record
     sha256: str
+    annulment: Record | None = None
+
+    @property
+    def is_annulled(self) -> bool:
+        """Whether a later record annuls the run."""
+        return self.annulment is not None
 
     @property
     def has_numbers(self) -> bool:
@@ -89,7 +99,7 @@ class RecordedRun:
 class AuditRuns:
     """All runs of an audit, the oldest period first; `key` is its name as a file.
 
-    Runs on a future period are listed, but neither their status nor their numbers count.
+    Runs on a future period and annulled runs are listed, but neither their status nor their numbers count.
     """
 
     name: str
@@ -114,7 +124,7 @@ class AuditRuns:
 
     @cached_property
     def _counted(self) -> tuple[RecordedRun, ...]:
-        return tuple(run for run in self.runs if not run.is_ahead)
+        return tuple(run for run in self.runs if not run.is_ahead and not run.is_annulled)
 
     @property
     def address(self) -> str:
@@ -151,10 +161,13 @@ def hash_records(records: Sequence[Record]) -> list[str]:
 
 
 def _collect_runs(name: str, runs: Sequence[RecordedRun]) -> AuditRuns:
-    audits = [run for run in runs if run.record.kind == "audit"]
+    annulled = find_annulled(run.record for run in runs)
+    audits = [
+        replace(run, annulment=annulled.get(run.record.id)) for run in runs if run.record.kind == "audit"
+    ]
     return AuditRuns(
         name=name,
         key=safe_name(name),
-        runs=tuple(sorted(audits, key=lambda run: (run.record.period.end, run.record.id))),
+        runs=tuple(sorted(audits, key=lambda run: (run.record.period.ends, run.record.id))),
         removed=frozenset((file.name, file.sha256) for run in runs for file in run.record.removed),
     )
