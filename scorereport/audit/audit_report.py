@@ -160,7 +160,7 @@ def _compare_with_past(
     past = [
         record.snapshot
         for record in list_counted(records)
-        if record.snapshot is not None and record.period.end < snapshot.period.end
+        if record.snapshot is not None and record.period.ends < snapshot.period.ends
     ]
     trend = find_drift(
         snapshot,
