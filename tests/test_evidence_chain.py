@@ -14,10 +14,11 @@ from scipy.special import expit
 from scorereport.audit.evidence_agreement import EvidenceCheck
 from scorereport.configuration.periods import Period
 from scorereport.history.audit_record import AuditStatus, Record
+from scorereport.history.counted_evidence import find_trend_evidence, list_steps
+from scorereport.history.evidence_plan import EvidenceTerms, compute_evidence, plan_evidence
 from scorereport.history.trend.drift_records import Snapshot
-from scorereport.history.trend.evidence_chain import find_key, find_trend_evidence, list_steps
+from scorereport.history.trend.evidence_chain import find_key
 from scorereport.history.trend.evidence_factors import CountedRows, Hypotheses, ScoreLimit, ScoreValues
-from scorereport.history.trend.evidence_plan import EvidenceTerms, compute_evidence, plan_evidence
 from scorereport.inference.panel import make_panel
 
 MODELS = ("boost", "logit")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport._utils.formatting import one_line
-from scorereport.audit.after_run import begin_record
+from scorereport.audit.begun_record import begin_record
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock

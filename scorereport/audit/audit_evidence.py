@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.configuration.periods import Period
+from scorereport.history.evidence_plan import EvidenceTerms, compute_evidence
 from scorereport.history.trend.baselines import baseline_band, overlaps_baseline
 from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence
 from scorereport.history.trend.evidence_factors import Hypotheses
-from scorereport.history.trend.evidence_plan import EvidenceTerms, compute_evidence
 from scorereport.history.trend.evidence_rows import count_rows, list_score_limits
 
 if TYPE_CHECKING:
     from scorereport.audit.plan import Plan
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import Record
+    from scorereport.history.evidence_plan import EvidencePlan
     from scorereport.history.trend.evidence_factors import Bounds
-    from scorereport.history.trend.evidence_plan import EvidencePlan
     from scorereport.history.trend.evidence_records import AuditEvidence, TrendEvidence
     from scorereport.results.evaluation import Evaluation
 

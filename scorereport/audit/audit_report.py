@@ -14,10 +14,10 @@ from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
+from scorereport.history.evidence_plan import plan_evidence
 from scorereport.history.trend.baselines import describe_as_snapshot
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
-from scorereport.history.trend.evidence_plan import plan_evidence
 from scorereport.history.trend.evidence_records import AuditEvidence
 from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.history.valid_records import list_counted

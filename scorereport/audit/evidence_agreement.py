@@ -13,6 +13,7 @@ from math import isclose, log
 from typing import TYPE_CHECKING
 
 from scorereport.history.audit_record import Record
+from scorereport.history.evidence_plan import plan_evidence
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
     FoldedEvidence,
@@ -22,13 +23,12 @@ from scorereport.history.trend.evidence_chain import (
     fold_steps,
 )
 from scorereport.history.trend.evidence_factors import find_sums, fit_bets, mix_bets
-from scorereport.history.trend.evidence_plan import plan_evidence
 from scorereport.inference.score_bets import fit_difference_bets, fit_score_bets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.history.trend.evidence_plan import EvidencePlan
+    from scorereport.history.evidence_plan import EvidencePlan
     from scorereport.history.trend.evidence_records import AuditEvidence, BetResult, Evidence
 
 #: Relative and absolute tolerance within which numbers of different processors count as equal.

@@ -23,7 +23,6 @@ from scorereport._utils.processes import signals_deferred
 from scorereport._utils.progress import report_stage, report_work
 from scorereport._utils.work_plan import Stage
 from scorereport.audit.after_run import (
-    begin_record,
     complete_earlier_run,
     complete_record,
     complete_run,
@@ -32,6 +31,7 @@ from scorereport.audit.after_run import (
 )
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
 from scorereport.audit.baseline_seal import ensure_baseline
+from scorereport.audit.begun_record import begin_record
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan

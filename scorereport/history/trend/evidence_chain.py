@@ -28,15 +28,12 @@ from scorereport.history.trend.evidence_records import (
     TrendEvidence,
 )
 from scorereport.history.trend.evidence_sentences import describe_evidence
-from scorereport.history.valid_records import list_counted
 from scorereport.inference.calibration_bets import update_detector
 from scorereport.inference.confidence_sequences import find_confidence_sequence
 from scorereport.inference.model_set import adjust_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from scorereport.history.audit_record import Record
 
 #: Sorts before every day: the start of a period without a start.
 _FIRST = ""
@@ -81,13 +78,6 @@ class EvidenceStep:
         return self.evidence.start or _FIRST, self.evidence.end
 
 
-def make_step(record: Record) -> EvidenceStep:
-    """Return the evidence of a record as a step of the chain."""
-    if record.evidence is None:
-        raise ValueError(f"record {record.id} has no evidence")
-    return EvidenceStep(period=record.period.label, sha256=record.sha256, evidence=record.evidence)
-
-
 class FoldedEvidence(NamedTuple):
     """Evidence against one hypothesis after some audits; the numbers are logarithms."""
 
@@ -102,22 +92,6 @@ class FoldedEvidence(NamedTuple):
             detector=update_detector(self.detector, factor),
             audits=self.audits + 1,
         )
-
-
-def list_steps(records: Iterable[Record], since: str = "") -> list[EvidenceStep]:
-    """List the evidence of the records that count, in the order of time.
-
-    Of two records whose counted days overlap, the earlier one in the chain counts. Audits whose counted days
-    begin before `since` do not count.
-    """
-    chosen: list[EvidenceStep] = []
-    for record in sorted(list_counted(records), key=lambda record: record.id):
-        if record.evidence is None:
-            continue
-        step = make_step(record)
-        if step.days[0] >= since and not any(have_days_in_common(step, other) for other in chosen):
-            chosen.append(step)
-    return sorted(chosen, key=lambda step: step.days)
 
 
 def have_days_in_common(one: EvidenceStep, other: EvidenceStep) -> bool:
@@ -187,12 +161,6 @@ def complete_factor(factor: EvidenceFactor, before: FoldedEvidence, lines: dict[
         audits=now.audits,
         is_alarm=factor.hypothesis != "difference" and now.detector >= log(line),
     )
-
-
-def find_trend_evidence(records: Sequence[Record]) -> TrendEvidence | None:
-    """Return the evidence over time of the records of one audit that count now; None if there is none."""
-    counted = [record.evidence for record in list_counted(records) if record.evidence is not None]
-    return build_trend_evidence(list_steps(records, counted[-1].since)) if counted else None
 
 
 def build_trend_evidence(steps: Sequence[EvidenceStep]) -> TrendEvidence | None:

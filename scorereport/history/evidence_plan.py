@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scorereport.history.counted_evidence import list_steps, make_step
 from scorereport.history.trend.counted_days import find_uncounted
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
     add_to_chain,
     choose_fitted,
     list_before,
-    list_steps,
-    make_step,
 )
 from scorereport.history.trend.evidence_factors import digest_outcomes, find_factors, sum_moments
 from scorereport.history.trend.evidence_records import AuditEvidence
