@@ -23,7 +23,8 @@ OF_MEANS = sr.corp(Y, P, functional="mean")
 EPOCHS = pd.DataFrame({"checkpoint": [1, 2], "brier": [0.2, 0.1]})
 SCORES = ", ".join(sorted(sr.scores.REGISTRY))
 PERIODS = (
-    "A period must be one of `last N hours`, `last N days`, `last N weeks`, `last N months`, `previous calendar hour`, `previous calendar day`, "
+    "A period must be one of `last N hours`, `last N days`, `last N weeks`, `last N months`, "
+    "`previous calendar hour`, `previous calendar day`, "
     "`previous calendar week`, `previous calendar month`, `previous calendar quarter`, `previous calendar "
     "year` or `all`, where N is a whole number from 1; got"
 )

@@ -56,9 +56,9 @@ class AuditRequest:
 
     name: str
     window: str
-    zone: str
     formats: tuple[str, ...]
     states_hashes: bool
+    zone: str = "UTC"
 
 
 def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
