@@ -36,6 +36,7 @@ from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
+from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
@@ -226,6 +227,7 @@ class AuditRun:
             zone=plan.zone,
             expand=plan.expand,
             work=plan.configuration.work,
+            maturity=find_maturity(plan.audit.outcomes.mature_after, self.moment),
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
@@ -302,7 +304,7 @@ class AuditRun:
         """Return the last record of the period if it has the same data and configuration.
 
         A failed run has no data, so the next run appends a new record and the history does not end with the
-        failure.
+        failure. The same file has other data once more of its rows are old enough for a final outcome.
         """
         last = history.find(self.plan.name, self.period.label)
         if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
@@ -310,7 +312,8 @@ class AuditRun:
         recorded, present = last.data_sha256, rows.data_sha256
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
-        return last if present and recorded == present else None
+        is_same_age = last.snapshot is not None and last.snapshot.immature == rows.immature
+        return last if present and recorded == present and is_same_age else None
 
     def _find_past(self, history: History) -> list[Snapshot]:
         """Return the last snapshot of each period that ended before this one."""

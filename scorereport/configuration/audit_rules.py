@@ -20,6 +20,7 @@ from scorereport.configuration.audit_tables import (
     AuditTable,
 )
 from scorereport.configuration.messages import find_failure, join_key
+from scorereport.configuration.outcome_maturity import check_mature_after
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
 from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS
@@ -48,6 +49,7 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "comparison.alpha": partial(check_inside, lower=0, upper=1, closed="neither"),
     "comparison.looks": partial(check_whole, smallest=1),
     "baseline.audits": partial(check_whole, smallest=1),
+    "outcomes.mature_after": check_mature_after,
     "notify.digest": partial(check_option, allowed=DIGESTS),
     "retention.days": partial(check_whole, smallest=1),
     "retention.keep": partial(check_whole, smallest=1),
@@ -66,6 +68,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_cron(table)
     yield from _check_lists(table)
     yield from _check_source(table.source)
+    yield from _check_maturity(table)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
 
@@ -154,6 +157,12 @@ def _check_stored(source: SourceTable) -> Iterator[str]:
     for key in ("database", "query", "schema"):
         if getattr(source, key):
             yield f"`audit.source.{key}` cannot be used with a `file`, even one that is a database."
+
+
+def _check_maturity(table: AuditTable) -> Iterator[str]:
+    """Check that rows have times, from which their ages are counted."""
+    if table.outcomes.mature_after and not table.window.column:
+        yield "`audit.outcomes.mature_after` needs `audit.window.column`, the column of times of the rows."
 
 
 def _check_secrets(table: AuditTable) -> Iterator[str]:

@@ -56,7 +56,8 @@ class Snapshot:
 
     `size` is the effective number of independent rows; `classes` are the weights of the classes, if any, and
     `labels` their names. `clusters` is the number of clusters of dependent rows, if any. `configuration` is
-    the SHA-256 of the configuration of the audit, if it is known.
+    the SHA-256 of the configuration of the audit, if it is known. `immature` is the number of rows that were
+    too young for a final outcome; None if every age is accepted.
     """
 
     period: Period
@@ -71,6 +72,9 @@ class Snapshot:
     labels: tuple[str, ...] = ()
     clusters: int | None = None
     configuration: str = ""
+    immature: int | None = None
+
+    OPTIONAL: ClassVar = ("immature",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

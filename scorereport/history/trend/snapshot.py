@@ -102,6 +102,7 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configur
         labels=() if data.classes is None else data.classes.labels,
         clusters=data.clusters,
         configuration=configuration,
+        immature=data.row_flow.immature_rows,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import (
     MeasureFormat,
     common_decimals,
+    conjugate,
     format_count,
     format_counted,
     format_interval,
@@ -132,7 +133,7 @@ def describe_audit_record(record: Record) -> Iterator[str]:
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
     if record.source:
-        yield f"Data: {record.source}, {format_count(record.rows)} rows"
+        yield f"Data: {record.source}, {format_count(record.rows)} rows{_describe_immature(record)}"
     if record.certificate:
         yield f"R certificate: {record.certificate}"
     for judgement in record.judgements:
@@ -142,6 +143,14 @@ def describe_audit_record(record: Record) -> Iterator[str]:
         if drift.has_drifted:
             yield f"Drift. {drift.sentence}"
     yield from _describe_hashes(record)
+
+
+def _describe_immature(record: Record) -> str:
+    """The rows that are too young for a final outcome, in words; empty if every age is accepted."""
+    immature = None if record.snapshot is None else record.snapshot.immature
+    if immature is None:
+        return ""
+    return f"; {format_counted(immature, 'immature row')} {conjugate(immature, 'are')} not evaluated"
 
 
 def _describe_hashes(record: Record) -> Iterator[str]:
