@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from scorereport._utils.clock import fixed_time
 from scorereport.audit.audit_evidence import measure_evidence, show_evidence
 from scorereport.audit.record_rules import find_status
+from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
+from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
-from scorereport.history.evidence_plan import plan_evidence
+from scorereport.history.evidence_plan import EvidencePlan, plan_evidence
 from scorereport.history.trend.baselines import describe_as_snapshot
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from scorereport.audit.baseline_seal import BaselineInForce
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
+    from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import AuditStatus, Record
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
@@ -44,10 +47,6 @@ if TYPE_CHECKING:
 ROWS_NOT_IN_MEMORY = (
     "R needs all rows in memory, but the engine of this evaluation reads them in parts: set "
     '`evaluation.engine` to "memory" if the machine has enough memory.'
-)
-#: Why there is no evidence of rows that are not in memory.
-ROWS_WITHOUT_EVIDENCE = (
-    "Evidence is computed from single rows, which the engine of this evaluation does not keep in memory."
 )
 
 
@@ -101,7 +100,7 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    evidence, shown = _find_evidence(plan, evaluation, period, records, baseline, plan.count_looks(as_of))
+    evidence, shown = _find_evidence(plan, rows, evaluation, period, records, baseline, as_of)
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -128,22 +127,46 @@ def render_audit_report(
 
 def _find_evidence(
     plan: Plan,
+    rows: LoadedRows | SourceReference,
     evaluation: Evaluation,
     period: Period,
     records: Sequence[Record],
     baseline: BaselineInForce,
-    looks: int,
+    as_of: datetime,
 ) -> tuple[AuditEvidence | None, TrendEvidence | None]:
     """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
     if plan.audit.comparison.method != "evidence":
         return None, None
-    planned = plan_evidence(records, period, plan.audit.comparison.since)
-    if evaluation.predictions is None:
-        planned = replace(planned, days=None, note=ROWS_WITHOUT_EVIDENCE)
-    elif planned.days is not None and planned.days != (period.start, period.end):
-        planned = replace(planned, days=None, note="Only part of the period is new.")
-    evidence = measure_evidence(plan, evaluation, planned, looks=looks, baseline=baseline.record)
+    planned, predictions = _plan_rows(plan, rows, period, records, as_of)
+    evidence = measure_evidence(
+        plan,
+        evaluation,
+        planned,
+        looks=plan.count_looks(as_of),
+        predictions=predictions,
+        baseline=baseline.record,
+    )
     return evidence, show_evidence(planned, evidence, period)
+
+
+def _plan_rows(
+    plan: Plan,
+    rows: LoadedRows | SourceReference,
+    period: Period,
+    records: Sequence[Record],
+    as_of: datetime,
+) -> tuple[EvidencePlan, Predictions | ClassPredictions | None]:
+    """Return the plan of the evidence of an audit, and the rows of its counted days."""
+    maturity = find_maturity(plan.audit.outcomes.mature_after, as_of)
+    final = period if maturity is None else maturity.find_final_part(period)
+    if final is None:
+        return EvidencePlan(days=None, note=f"No outcome of {period.label} is final yet."), None
+    planned = plan_evidence(records, period, plan.since, final_end=final.end)
+    if planned.days is None:
+        return planned, None
+    if reason := explain_uncounted(rows, period, *planned.days):
+        return replace(planned, days=None, note=reason), None
+    return planned, load_counted_rows(rows, period, *planned.days)
 
 
 def _compare_with_past(

@@ -37,6 +37,7 @@ from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
+from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import find_labelled
 from scorereport.configuration.periods import (
@@ -246,6 +247,7 @@ class AuditRun:
             zone=plan.zone,
             expand=plan.expand,
             work=plan.configuration.work,
+            maturity=find_maturity(plan.audit.outcomes.mature_after, self.moment),
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
@@ -326,7 +328,7 @@ class AuditRun:
         """Return the last valid record of the period if it has the same data and configuration.
 
         A failed run has no data, so the next run appends a new record and the history does not end with the
-        failure.
+        failure. The same file has other data once more of its rows are old enough for a final outcome.
         """
         valid = list_valid(history.records(self.plan.name, period=self.period.label))
         last = valid[-1] if valid else None
@@ -335,4 +337,5 @@ class AuditRun:
         recorded, present = last.data_sha256, rows.data_sha256
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
-        return last if present and recorded == present else None
+        is_same_age = last.snapshot is not None and last.snapshot.immature == rows.immature
+        return last if present and recorded == present and is_same_age else None

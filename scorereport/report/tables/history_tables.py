@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import (
     MeasureFormat,
     common_decimals,
+    conjugate,
     format_count,
     format_counted,
     format_interval,
@@ -143,7 +144,7 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     yield from _describe_annulment(record, annulment)
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
     if record.source:
-        yield f"Data: {record.source}, {format_count(record.rows)} rows"
+        yield f"Data: {record.source}, {format_count(record.rows)} rows{_describe_immature(record)}"
     if record.certificate:
         yield f"R certificate: {record.certificate}"
     for judgement in record.judgements:
@@ -160,6 +161,14 @@ def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[st
         yield f"Annuls record {record.annuls}"
     if annulment is not None:
         yield f"Annulled by record {annulment.id} on {format_time(annulment.finished)}: {annulment.reason}"
+
+
+def _describe_immature(record: Record) -> str:
+    """The rows that are too young for a final outcome, in words; empty if every age is accepted."""
+    immature = None if record.snapshot is None else record.snapshot.immature
+    if immature is None:
+        return ""
+    return f"; {format_counted(immature, 'immature row')} {conjugate(immature, 'are')} not evaluated"
 
 
 def _describe_hashes(record: Record) -> Iterator[str]:
