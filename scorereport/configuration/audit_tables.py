@@ -103,9 +103,9 @@ class WindowTable:
         str,
         Help(
             '"last 30 days" (or hours, weeks, months), "previous calendar month" (or hour, day, week, '
-            'quarter, year), or "all" (default): all rows, up to the day of the audit if there is a '
-            '`column`. A period consists of whole days, or hours, that are over: "last 30 days" on 15 '
-            "November are 16 October to 14 November"
+            'quarter, year), or "all" (default): all rows, up to the day of the audit if there is a `column`.'
+            ' A period consists of whole days, or hours, that are over: "last 30 days" on 15 November are 16 '
+            "October to 14 November"
         ),
     ] = "all"
 
