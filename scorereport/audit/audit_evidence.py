@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scorereport.history.trend.baselines import list_bands
 from scorereport.history.trend.counted_days import find_uncounted
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
@@ -138,7 +139,9 @@ def measure_evidence(
 
 
 def _find_bands(baseline: Record | None, alpha: float) -> dict[tuple[str, str], Bounds]:
-    return {}
+    if baseline is None or baseline.baseline is None:
+        return {}
+    return {key: band.bounds for key, band in list_bands(baseline.baseline, alpha).items()}
 
 
 def show_evidence(

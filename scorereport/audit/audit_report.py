@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from scorereport.audit.baseline_seal import BaselineInForce
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import AuditStatus, Record
@@ -84,11 +85,13 @@ def render_audit_report(
     last: ChainHead | None,
     time: str,
     command: str,
+    baseline: BaselineInForce,
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far.
+    `records` are those of the audit so far, with that of the `baseline`.
     """
+    baseline = baseline.select(period)
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
@@ -97,7 +100,7 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    evidence, shown = _find_evidence(plan, evaluation, period, records, plan.count_looks(as_of))
+    evidence, shown = _find_evidence(plan, evaluation, period, records, plan.count_looks(as_of), baseline)
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -110,7 +113,7 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, records, shown, as_of, last),
+            trend=_compare_with_past(plan, snapshot, records, shown, as_of, last, baseline),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
@@ -123,7 +126,12 @@ def render_audit_report(
 
 
 def _find_evidence(
-    plan: Plan, evaluation: Evaluation, period: Period, records: Sequence[Record], looks: int
+    plan: Plan,
+    evaluation: Evaluation,
+    period: Period,
+    records: Sequence[Record],
+    looks: int,
+    baseline: BaselineInForce,
 ) -> tuple[AuditEvidence | None, TrendEvidence | None]:
     """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
     if plan.audit.comparison.method != "evidence":
@@ -133,7 +141,7 @@ def _find_evidence(
         planned = replace(planned, days=None, note=ROWS_WITHOUT_EVIDENCE)
     elif planned.days is not None and planned.days != (period.start, period.end):
         planned = replace(planned, days=None, note="Only part of the period is new.")
-    evidence = measure_evidence(plan, evaluation, planned, looks=looks)
+    evidence = measure_evidence(plan, evaluation, planned, looks=looks, baseline=baseline.record)
     return evidence, show_evidence(planned, evidence, period)
 
 
@@ -144,6 +152,7 @@ def _compare_with_past(
     evidence: TrendEvidence | None,
     as_of: datetime,
     last: ChainHead | None,
+    baseline: BaselineInForce,
 ) -> Trend:
     """Compare an audit with those before it, and add the record that precedes it in the history."""
     table = plan.audit.comparison
@@ -152,9 +161,19 @@ def _compare_with_past(
         for record in list_counted(records)
         if record.snapshot is not None and record.period.end < snapshot.period.end
     ]
-    trend = find_drift(snapshot, past, audits=table.audits, alpha=table.alpha, looks=plan.count_looks(as_of))
+    trend = find_drift(
+        snapshot,
+        past,
+        audits=table.audits,
+        alpha=table.alpha,
+        looks=plan.count_looks(as_of),
+        method=table.method,
+        baseline=baseline.list_snapshots(records, like=snapshot),
+        shifted=baseline.list_shifted(records),
+    )
     return replace(
         trend,
+        notes=(*trend.notes, *baseline.notes, *baseline.explain_missing_bands(snapshot)),
         audit=plan.name,
         as_of=as_of.isoformat(timespec="seconds"),
         time_zone=plan.audit.time_zone,

@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
 from scorereport.configuration.audit_tables import OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
 from scorereport.configuration.periods import find_period, is_ahead
@@ -47,12 +48,13 @@ _CHUNK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """What a configuration says about records: name, window, formats, and whether reports state hashes."""
+    """Name, window, formats and baseline in a configuration, and whether reports state hashes."""
 
     name: str
     window: str
     formats: tuple[str, ...]
     states_hashes: bool
+    baseline: str = ""
 
 
 def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
@@ -67,6 +69,7 @@ def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
         window=str(_find_table(audit, "window").get("period", WindowTable().period)),
         formats=tuple(map(str, formats)),
         states_hashes=not report.get("templates") and "provenance" not in report.get("omit", ()),
+        baseline=read_baseline_name(_find_table(audit, "baseline")),
     )
 
 
@@ -102,6 +105,8 @@ def check_record_contents(record: Record) -> Iterator[str]:
         yield "is not written as runs write records"
     if record.kind == "retention":
         yield from _check_removal(record)
+    elif record.kind == "baseline":
+        yield from check_baseline_contents(record)
     elif record.status is AuditStatus.FAILED:
         yield from _check_failure(record)
     else:
@@ -158,6 +163,10 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     if record.kind == "retention":
         return
     yield from _check_period(record, request.window)
+    if record.kind == "baseline":
+        if record.baseline is not None and record.baseline.source != request.baseline:
+            yield f"seals {record.baseline.source}, but its configuration names {request.baseline or 'none'}"
+        return
     if record.status is not AuditStatus.FAILED:
         yield from _check_files(record, request.formats)
 

@@ -31,6 +31,7 @@ from scorereport.audit.after_run import (
     notify_by_plan,
 )
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
+from scorereport.audit.baseline_seal import ensure_baseline
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
@@ -228,6 +229,9 @@ class AuditRun:
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
+        baseline = ensure_baseline(
+            self.plan, history, self.period, self.moment, started=self.started, command=self.command
+        )
         return render_audit_report(
             self.plan,
             rows,
@@ -237,6 +241,7 @@ class AuditRun:
             last=history.last(),
             time=self.started,
             command=self.command,
+            baseline=baseline,
         )
 
     def _record(

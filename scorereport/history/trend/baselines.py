@@ -15,7 +15,7 @@ from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Distribution, Number, Snapshot
 from scorereport.history.trend.evidence_records import GroupShares, OutcomeDigest, SealedBaseline
 from scorereport.inference.baseline_bands import find_baseline_band
-from scorereport.results.tallies import EDGES, find_bins
+from scorereport.results.tallies import EDGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.configuration.audit_tables import BaselineTable
     from scorereport.inference.baseline_bands import BaselineBand
-    from scorereport.inference.panel import PanelRows
 
 #: The label of the period of a baseline that is a file.
 BASELINE = "baseline"
@@ -41,39 +40,6 @@ def name_baseline(table: BaselineTable) -> str:
 def find_band_level(alpha: float) -> float:
     """Return the level of the band of a baseline: half of `alpha` is for a band that does not hold."""
     return 1 - alpha / 2
-
-
-def digest_outcomes(panel: PanelRows, labels: Sequence[str] = ()) -> tuple[OutcomeDigest, ...]:
-    """Count cases and events in the fixed bins of the forecasts of each model, or of each class."""
-    weight = panel.units.row_weight / panel.units.case_weight
-    return tuple(
-        _digest(model, label, column, panel.outcome == place, weight)
-        for model, forecast in panel.forecasts.items()
-        for place, label, column in _list_columns(forecast, labels)
-    )
-
-
-def _list_columns(forecast: FloatArray, labels: Sequence[str]) -> Iterator[tuple[int, str, FloatArray]]:
-    if not labels:
-        yield 1, "", forecast
-    for place, label in enumerate(labels):
-        yield place, label, forecast[:, place]
-
-
-def _digest(
-    model: str, label: str, forecast: FloatArray, happened: np.ndarray, weight: FloatArray
-) -> OutcomeDigest:
-    place = find_bins(forecast)
-    cases = np.bincount(place, weights=weight)
-    events = np.bincount(place, weights=weight * happened)
-    held = np.flatnonzero(cases)
-    return OutcomeDigest(
-        model=model,
-        label=label,
-        bins=tuple(held.tolist()),
-        weights=tuple(cases[held].tolist()),
-        events=tuple(events[held].tolist()),
-    )
 
 
 def build_baseline(
@@ -197,6 +163,13 @@ def baseline_band(
     level = 1 - (1 - find_band_level(alpha)) / len(digests)
     band = find_baseline_band(EDGES, cases * independent, events * independent, level=level)
     return None if band.is_crossing else band
+
+
+def list_bands(sealed: SealedBaseline, alpha: float) -> dict[tuple[str, str], BaselineBand]:
+    """Return the bands of a baseline by model and class label, without those that do not exist."""
+    keys = [(digest.model, digest.label) for digest in sealed.digests]
+    found = {(model, label): baseline_band(sealed, model, alpha, label=label) for model, label in keys}
+    return {key: band for key, band in found.items() if band is not None}
 
 
 def explain_missing_band(sealed: SealedBaseline, model: str) -> str:

@@ -1,7 +1,9 @@
 """Placeholder until the branch of outcomes is merged."""
 
 from __future__ import annotations
+
 from collections.abc import Sequence
+
 from scorereport.configuration.periods import Period
 
 
