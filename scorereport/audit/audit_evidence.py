@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.periods import Period
 from scorereport.history.evidence_plan import EvidenceTerms, compute_evidence
-from scorereport.history.trend.baselines import baseline_band, overlaps_baseline
+from scorereport.history.trend.baselines import list_bands
 from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence
 from scorereport.history.trend.evidence_factors import Hypotheses
 from scorereport.history.trend.evidence_rows import count_rows, list_score_limits
 
 if TYPE_CHECKING:
     from scorereport.audit.plan import Plan
+    from scorereport.configuration.periods import Period
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import Record
     from scorereport.history.evidence_plan import EvidencePlan
@@ -39,9 +39,7 @@ def measure_evidence(
     limits = list_score_limits(plan.configuration.limits, tuple(predictions.forecasts))
     return compute_evidence(
         count_rows(evaluation, predictions, limits),
-        Hypotheses(
-            tolerance=table.tolerance, limits=limits, bands=_find_bands(planned, baseline, table.alpha)
-        ),
+        Hypotheses(tolerance=table.tolerance, limits=limits, bands=_find_bands(baseline, table.alpha)),
         planned,
         EvidenceTerms(
             alpha=table.alpha,
@@ -52,21 +50,10 @@ def measure_evidence(
     )
 
 
-def _find_bands(
-    planned: EvidencePlan, baseline: Record | None, alpha: float
-) -> dict[tuple[str, str], Bounds]:
-    """Return the bounds of the baseline by model and class; none for days that are part of it."""
-    sealed = None if baseline is None else baseline.baseline
-    if sealed is None or planned.days is None:
+def _find_bands(baseline: Record | None, alpha: float) -> dict[tuple[str, str], Bounds]:
+    if baseline is None or baseline.baseline is None:
         return {}
-    start, end = planned.days
-    if overlaps_baseline(sealed, Period(label="", start=start, end=end)):
-        return {}
-    bands = {
-        (digest.model, digest.label): baseline_band(sealed, digest.model, alpha, label=digest.label)
-        for digest in sealed.digests
-    }
-    return {key: band.bounds for key, band in bands.items() if band is not None}
+    return {key: band.bounds for key, band in list_bands(baseline.baseline, alpha).items()}
 
 
 def show_evidence(

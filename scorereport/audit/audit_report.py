@@ -17,7 +17,6 @@ from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
 from scorereport.history.evidence_plan import EvidencePlan, plan_evidence
-from scorereport.history.trend.baselines import describe_as_snapshot
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence
@@ -90,8 +89,9 @@ def render_audit_report(
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far, `baseline` is the one that is sealed in the history, if any.
+    `records` are those of the audit so far, with that of the `baseline`.
     """
+    baseline = baseline.select(period)
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
@@ -192,11 +192,12 @@ def _compare_with_past(
         alpha=table.alpha,
         looks=plan.count_looks(as_of),
         method=table.method,
-        baseline=_list_baseline_samples(baseline, snapshot),
+        baseline=baseline.list_snapshots(records, like=snapshot),
+        shifted=baseline.list_shifted(records),
     )
     return replace(
         trend,
-        notes=(*trend.notes, *baseline.notes),
+        notes=(*trend.notes, *baseline.notes, *baseline.explain_missing_bands(snapshot)),
         audit=plan.name,
         as_of=as_of.isoformat(timespec="seconds"),
         time_zone=plan.audit.time_zone,
@@ -204,11 +205,6 @@ def _compare_with_past(
         last_id=0 if last is None else last.id,
         last_sha256="" if last is None else last.sha256,
     )
-
-
-def _list_baseline_samples(baseline: BaselineInForce, snapshot: Snapshot) -> list[Snapshot]:
-    sealed = baseline.sealed
-    return [] if sealed is None else [describe_as_snapshot(sealed, snapshot)]
 
 
 def check_certifiable(rows: LoadedRows | SourceReference, how: str) -> None:

@@ -115,7 +115,7 @@ def _list_bets(
     """Yield name, parameters and weight of the bets that the rules give."""
     if each.hypothesis in ("calibration", "baseline"):
         for label in labels:
-            for curve in fit_bets(fitted, each.model, label):
+            for curve in fit_bets(fitted, each.model, label, each.hypothesis):
                 yield curve.name, curve.parameters, curve.weight / len(labels)
         return
     sums = find_sums(fitted, each.model, each.measure, each.other)

@@ -30,7 +30,7 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.configuration.audit_tables import NotifyTable, SourceTable
+    from scorereport.configuration.audit_tables import BaselineTable, NotifyTable, SourceTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -71,6 +71,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_lists(table)
     yield from _check_source(table.source)
     yield from _check_maturity(table)
+    yield from _check_baseline(table.baseline)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
 
@@ -132,6 +133,16 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
     yield from _check_options(table.notify.on, OUTCOMES, "audit.notify.on")
     if not table.output.formats:
         yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
+
+
+def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
+    """Check that a baseline is defined in one way, and that its file is a single one."""
+    used = [key for key in ("file", "period", "audits") if getattr(baseline, key)]
+    if len(used) > 1:
+        named = " and ".join(f"`{key}`" for key in used)
+        yield f"`audit.baseline` must have only one of `file`, `period` and `audits`; got {named}."
+    if any(sign in baseline.file for sign in "{}*?[]"):
+        yield f"`audit.baseline.file` must be the name of one file; got {baseline.file!r}."
 
 
 def _check_source(source: SourceTable) -> Iterator[str]:
