@@ -128,7 +128,11 @@ def run_audit(
         remove_abandoned(place)
     moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
     run = AuditRun(
-        plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command
+        plan=plan,
+        moment=moment,
+        period=find_period(plan.audit.window.period, moment),
+        command=command,
+        final_by=moment if as_of is not None else plan.now,
     )
     try:
         with (
@@ -164,12 +168,17 @@ def _check_name_case(plan: Plan, history: History) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditRun:
-    """One run of an audit on one period; the caller holds the lock of the audit."""
+    """One run of an audit on one period; the caller holds the lock of the audit.
+
+    `final_by` is the moment at which outcomes must be final: by default the one that the period is counted
+    from.
+    """
 
     plan: Plan
     moment: datetime
     period: Period
     command: str = ""
+    final_by: datetime | None = None
     started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> RunResult:
@@ -227,7 +236,7 @@ class AuditRun:
             zone=plan.zone,
             expand=plan.expand,
             work=plan.configuration.work,
-            maturity=find_maturity(plan.audit.outcomes.mature_after, self.moment),
+            maturity=find_maturity(plan.audit.outcomes.mature_after, self.final_by or self.moment),
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
