@@ -11,17 +11,20 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from audit_tools import BRIEF, make_scored, run_command, write_audit
+from audit_tools import BRIEF, make_scored, write_audit
 from hypothesis import given
 from hypothesis import strategies as st
 
 import scorereport as sr
+from scorereport.audit import plan as plan_module
+from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
+from scorereport.audit.record_agreement import _check_snapshot
 from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
 from scorereport.audit.rows.loaded_rows import load_rows
 from scorereport.audit.rows.mature_rows import Maturity, find_maturity
 from scorereport.audit.run import run_audit
-from scorereport.configuration import parse_configuration
+from scorereport.configuration import parse_configuration, periods
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.outcome_maturity import MaturityAge, read_maturity_age
 from scorereport.configuration.periods import Period
@@ -32,6 +35,7 @@ from scorereport.history.store import open_history
 from scorereport.history.valid_records import list_counted
 from scorereport.report.report_record import read_report
 from scorereport.report.sections.missing_outcome_section import describe_missing_outcome_section
+from scorereport.report.tables.history_tables import describe_audit_record
 
 BERLIN = ZoneInfo("Europe/Berlin")
 OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
@@ -386,6 +390,7 @@ def write_late_audit(folder, **tables):
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_a_later_run_of_a_period_evaluates_what_has_become_final(tmp_path, engine):
     path = write_late_audit(tmp_path, evaluation={"engine": engine})
@@ -404,7 +409,7 @@ def test_a_later_run_of_a_period_evaluates_what_has_become_final(tmp_path, engin
     with open_history(plan.database_url, head=plan.chain_head) as history:
         counted = list_counted(history.records(plan.name))
     assert [record.id for record in counted] == [last.id]
-    assert run_command("verify", path).returncode == 0
+    assert verify_audit_history(plan).findings == ()
 
 
 def test_a_run_without_final_outcomes_fails_and_a_later_one_does_not(tmp_path):
@@ -420,8 +425,9 @@ def test_the_record_the_report_and_the_terminal_state_immature_rows(tmp_path):
     path = write_late_audit(tmp_path, report={})
     outcome = run_audit(path, as_of="2026-11-05T09:00")
     record = outcome.record
-    shown = run_command("show", record.id, path).stdout
-    assert "192 rows; 180 immature rows are not evaluated" in " ".join(shown.split())
+    assert any(
+        "192 rows; 180 immature rows are not evaluated" in line for line in describe_audit_record(record)
+    )
     finding = "180 rows (48.4 %) of the period are younger than 20 days"
     assert any(finding in text for text in record.summary.findings)
     report = read_report(outcome.files[0])
@@ -430,3 +436,22 @@ def test_the_record_the_report_and_the_terminal_state_immature_rows(tmp_path):
     text = describe_missing_outcome_section(report).content["immature"]
     assert text.startswith("They are immature: younger than 20 days, so that the outcome may still change.")
     assert "are final from 2026-11-20" in text
+
+
+def test_without_a_given_moment_ages_are_those_of_now(tmp_path, monkeypatch):
+    path = write_late_audit(tmp_path)
+    for day, rows in (("2026-11-02", 13), ("2026-11-18", 29)):
+        monkeypatch.setattr(plan_module, "read_clock", lambda day=day: f"{day}T09:00:00+00:00")
+        monkeypatch.setattr(periods, "read_clock", lambda day=day: f"{day}T09:00:00+00:00")
+        assert run_audit(path).record.rows == rows * 12
+
+
+def test_the_number_of_immature_rows_belongs_to_the_results(tmp_path):
+    """A record with another number does not match its results document."""
+    outcome = run_audit(write_late_audit(tmp_path), as_of="2026-11-05T09:00")
+    report, record = read_report(outcome.files[0]), outcome.record
+    assert list(_check_snapshot(record, report)) == []
+    forged = replace(record, snapshot=replace(record.snapshot, immature=0))
+    assert list(_check_snapshot(forged, report)) == [
+        "has a snapshot that does not match its results: `immature`"
+    ]

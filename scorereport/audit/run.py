@@ -137,7 +137,13 @@ def run_audit(
     for place in {None, plan.configuration.work.get("temporary_folder")}:
         remove_abandoned(place)
     moment, chosen = _choose_period(plan, as_of, period)
-    run = AuditRun(plan=plan, moment=moment, period=chosen, command=command)
+    run = AuditRun(
+        plan=plan,
+        moment=moment,
+        period=chosen,
+        command=command,
+        final_by=moment if as_of is not None else plan.now,
+    )
     try:
         with (
             hold_audit_lock(plan, wait=wait),
@@ -184,12 +190,17 @@ def _check_name_case(plan: Plan, history: History) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditRun:
-    """One run of an audit on one period; the caller holds the lock of the audit."""
+    """One run of an audit on one period; the caller holds the lock of the audit.
+
+    `final_by` is the moment at which outcomes must be final: by default the one that the period is counted
+    from.
+    """
 
     plan: Plan
     moment: datetime
     period: Period
     command: str = ""
+    final_by: datetime | None = None
     started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> RunResult:
@@ -247,7 +258,7 @@ class AuditRun:
             zone=plan.zone,
             expand=plan.expand,
             work=plan.configuration.work,
-            maturity=find_maturity(plan.audit.outcomes.mature_after, self.moment),
+            maturity=find_maturity(plan.audit.outcomes.mature_after, self.final_by or self.moment),
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
@@ -261,6 +272,7 @@ class AuditRun:
             history.records(self.plan.name),
             baseline,
             as_of=self.moment,
+            final_by=self.final_by or self.moment,
             last=history.last(),
             time=self.started,
             command=self.command,

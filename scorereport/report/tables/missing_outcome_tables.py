@@ -34,8 +34,8 @@ def missing_outcome_table(missing: MissingOutcomes | None) -> Table | None:
     rows = [(model.model, *_bound_row(bounds)) for model in missing.models for bounds in model.bounds]
     return Table(
         caption=f"Numbers of the observed rows; of all rows, the lowest and highest over all values of the "
-        f"{missing.counted}, and if no {missing.kind} outcome is an event, as many are as observed, as many "
-        "as forecast, or all. MCB is not corrected for overfit",
+        f"{missing.counted}, and if none of them is an event, as many are as observed, as many as forecast, "
+        "or all. MCB is not corrected for overfit",
         heads=("model", "number", *_COLUMNS.values()),
         rows=tuple(rows),
         n_labels=2,
