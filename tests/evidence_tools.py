@@ -173,7 +173,9 @@ def make_record(**changes):
     )
     period = Period(label=name_month(7), start="2025-08-01", end="2025-09-01")
     given = make_draft(period=period)
-    added = AuditEvidence(start=period.start, end=period.end, evidence=evidence)
+    added = AuditEvidence(
+        start=period.start, end=period.end, alpha=ALPHA, looks=LOOKS, level=0.95, evidence=evidence
+    )
     return replace(given, id=8, evidence=added, **changes)
 
 

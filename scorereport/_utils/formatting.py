@@ -18,7 +18,7 @@ _LARGE = ("", "k ", "M ", "G ")
 #: Unicode categories that control a terminal or hide text: controls, formats, surrogates, line breaks.
 _CONTROL_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 #: Evidence above is not told apart.
-_MOST_EVIDENCE = 1_000_000
+MOST_EVIDENCE = 1_000_000
 #: A number is not rounded down because of the last digits of its logarithm.
 _LOG_ERROR = 1e-9
 
@@ -126,8 +126,8 @@ def format_evidence(log_evidence: float) -> str:
     """
     if math.isnan(log_evidence):
         return NOT_DEFINED
-    if log_evidence > math.log(_MOST_EVIDENCE) + _LOG_ERROR:
-        return f"more than {_MOST_EVIDENCE:,} to 1"
+    if log_evidence > math.log(MOST_EVIDENCE) + _LOG_ERROR:
+        return f"more than {MOST_EVIDENCE:,} to 1"
     odds = math.exp(log_evidence + _LOG_ERROR)
     if odds < 1.1:
         return "no evidence"

@@ -16,6 +16,7 @@ from scorereport.plots.trend_picture import choose_day_ends, choose_format, choo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from scorereport.history.trend.evidence_records import SequencePoint
     from scorereport.plots.trend_picture import MeasuredValue
 
 
@@ -126,16 +127,26 @@ def scale_of_numbers(values: Sequence[float], height: int) -> NumberScale:
     return NumberScale(low=low, high=high, height=height)
 
 
-def choose_number_scale(readings: Sequence[MeasuredValue], height: int) -> NumberScale:
-    """Choose a scale for all numbers, for intervals unless far wider than others, and for limits nearby."""
+def choose_number_scale(
+    readings: Sequence[MeasuredValue], height: int, nearby: Sequence[float] = ()
+) -> NumberScale:
+    """Choose a scale for all numbers, for intervals unless far wider than others, and for limits nearby.
+
+    Other numbers are treated like limits.
+    """
     values = [reading.value for reading in readings if math.isfinite(reading.value)]
     low, high = choose_number_ends(
-        [*values, *_usual_ends(readings)], _all_limits(readings), share=_LEAST_SHARE
+        [*values, *_usual_ends(readings)], sorted({*_all_limits(readings), *nearby}), share=_LEAST_SHARE
     )
     return NumberScale(low=low, high=high, height=height)
 
 
-def describe_outside(measure: str, readings: Sequence[MeasuredValue], scale: NumberScale) -> Iterator[str]:
+def describe_outside(
+    measure: str,
+    readings: Sequence[MeasuredValue],
+    scale: NumberScale,
+    sequence: Iterable[SequencePoint | None] = (),
+) -> Iterator[str]:
     """Describe what the chart does not show in full."""
     format_of = choose_format(measure, ())
     infinite = sum(math.isinf(reading.value) for reading in readings)
@@ -147,6 +158,12 @@ def describe_outside(measure: str, readings: Sequence[MeasuredValue], scale: Num
     )
     if cut:
         yield f"{format_counted(cut, 'interval')} far wider than the others, cut at the edge."
+    wide = sum(
+        not (scale.holds(point.lower) and scale.holds(point.upper)) for point in sequence if point is not None
+    )
+    if wide:
+        points = format_counted(wide, "point")
+        yield f"The confidence sequence is wider than the chart at {points}, and cut at the edge."
     outside = sorted(limit for limit in _all_limits(readings) if not scale.holds(limit))
     if outside:
         listed = join_words(map(format_of.limit, outside))
