@@ -8,13 +8,8 @@ from math import log, nan
 
 import numpy as np
 
-from scorereport.configuration.periods import Period
-from scorereport.history.trend.drift_records import Number, Snapshot, Trend
 from scorereport.history.trend.evidence_records import (
-    AuditEvidence,
-    BetResult,
     ConfidenceSequence,
-    Evidence,
     EvidencePoint,
     EvidenceSeries,
     ModelStanding,

@@ -129,8 +129,6 @@ def _draw_sequence(model, counted):
             total, count = total + value, count + 1
             mean, half = total / count, 0.03 / math.sqrt(count)
             points.append(
-                SequencePoint(
-                    period=record.period.label, estimate=mean, lower=mean - half, upper=mean + half
-                )
+                SequencePoint(period=record.period.label, estimate=mean, lower=mean - half, upper=mean + half)
             )
     return ConfidenceSequence(model=model, measure="brier", level=0.95, points=tuple(points))
