@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.audit_evidence import measure_evidence, plan_evidence, show_evidence
+from scorereport.audit.audit_evidence import measure_evidence, show_evidence
 from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
+from scorereport.history.evidence_plan import plan_evidence
+from scorereport.history.trend.baselines import describe_as_snapshot
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from scorereport.audit.baseline_seal import BaselineInForce
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import AuditStatus, Record
@@ -79,6 +82,7 @@ def render_audit_report(
     rows: LoadedRows | SourceReference,
     period: Period,
     records: Sequence[Record],
+    baseline: BaselineInForce,
     *,
     as_of: datetime,
     last: ChainHead | None,
@@ -87,7 +91,7 @@ def render_audit_report(
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far.
+    `records` are those of the audit so far, `baseline` is the one that is sealed in the history, if any.
     """
     configuration = plan.configuration
     templates = find_templates(configuration)
@@ -97,7 +101,7 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    evidence, shown = _find_evidence(plan, evaluation, period, records, plan.count_looks(as_of))
+    evidence, shown = _find_evidence(plan, evaluation, period, records, baseline, plan.count_looks(as_of))
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -110,7 +114,7 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, records, shown, as_of, last),
+            trend=_compare_with_past(plan, snapshot, records, baseline, shown, as_of, last),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
@@ -123,7 +127,12 @@ def render_audit_report(
 
 
 def _find_evidence(
-    plan: Plan, evaluation: Evaluation, period: Period, records: Sequence[Record], looks: int
+    plan: Plan,
+    evaluation: Evaluation,
+    period: Period,
+    records: Sequence[Record],
+    baseline: BaselineInForce,
+    looks: int,
 ) -> tuple[AuditEvidence | None, TrendEvidence | None]:
     """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
     if plan.audit.comparison.method != "evidence":
@@ -133,7 +142,7 @@ def _find_evidence(
         planned = replace(planned, days=None, note=ROWS_WITHOUT_EVIDENCE)
     elif planned.days is not None and planned.days != (period.start, period.end):
         planned = replace(planned, days=None, note="Only part of the period is new.")
-    evidence = measure_evidence(plan, evaluation, planned, looks=looks)
+    evidence = measure_evidence(plan, evaluation, planned, looks=looks, baseline=baseline.record)
     return evidence, show_evidence(planned, evidence, period)
 
 
@@ -141,6 +150,7 @@ def _compare_with_past(
     plan: Plan,
     snapshot: Snapshot,
     records: Sequence[Record],
+    baseline: BaselineInForce,
     evidence: TrendEvidence | None,
     as_of: datetime,
     last: ChainHead | None,
@@ -150,11 +160,20 @@ def _compare_with_past(
     past = [
         record.snapshot
         for record in list_counted(records)
-        if record.snapshot is not None and record.period.end < snapshot.period.end
+        if record.snapshot is not None and record.period.ends < snapshot.period.ends
     ]
-    trend = find_drift(snapshot, past, audits=table.audits, alpha=table.alpha, looks=plan.count_looks(as_of))
+    trend = find_drift(
+        snapshot,
+        past,
+        audits=table.audits,
+        alpha=table.alpha,
+        looks=plan.count_looks(as_of),
+        method=table.method,
+        baseline=_list_baseline_samples(baseline, snapshot),
+    )
     return replace(
         trend,
+        notes=(*trend.notes, *baseline.notes),
         audit=plan.name,
         as_of=as_of.isoformat(timespec="seconds"),
         time_zone=plan.audit.time_zone,
@@ -162,6 +181,11 @@ def _compare_with_past(
         last_id=0 if last is None else last.id,
         last_sha256="" if last is None else last.sha256,
     )
+
+
+def _list_baseline_samples(baseline: BaselineInForce, snapshot: Snapshot) -> list[Snapshot]:
+    sealed = baseline.sealed
+    return [] if sealed is None else [describe_as_snapshot(sealed, snapshot)]
 
 
 def check_certifiable(rows: LoadedRows | SourceReference, how: str) -> None:

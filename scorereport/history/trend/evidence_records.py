@@ -103,8 +103,9 @@ class AuditEvidence:
 
     Only the rows from `start` up to, but not including, `end` are counted: rows of audits before are not
     counted again. False alarms occur at most `alpha` times in `looks` audits on average; `level` is that of
-    confidence sequences. `fitted_on` are the hashes of the records that bets were fitted on, `baseline` is
-    the hash of the record that seals the baseline, if there is one.
+    confidence sequences. Audits whose counted days begin before `since` do not count. `fitted_on` are the
+    hashes of the records that bets were fitted on, `baseline` is the hash of the record that seals the
+    baseline, if there is one.
     """
 
     start: str | None
@@ -112,6 +113,7 @@ class AuditEvidence:
     alpha: float
     looks: int
     level: float
+    since: str = ""
     fitted_on: tuple[str, ...] = ()
     baseline: str = ""
     digests: tuple[OutcomeDigest, ...] = ()
@@ -122,7 +124,7 @@ class AuditEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupShares:
-    """Numbers of cases of the baseline by value of a column of groups."""
+    """Numbers of independent cases of a sample by value of a column of groups."""
 
     column: str
     values: tuple[str, ...]
@@ -133,11 +135,13 @@ class GroupShares:
 class SealedBaseline:
     """The fixed sample that later audits are compared with, sealed by a record of its own.
 
-    It is the rows of `source`, or of the audits whose records have the hashes `records`. `prevalence` is that
-    of the event, or of each class.
+    `source` is its definition in the configuration: a file, or audits, whose records have the hashes
+    `records`. `size` is the effective number of independent cases, `level` that of the band of the
+    calibration curve. `shares` are those of the event and the rest, or of the classes `labels`. For each of
+    the `digests`, `means` has the mean forecast, and `sizes` the number of independent forecasts.
     """
 
-    OPTIONAL: ClassVar = ("groups",)
+    OPTIONAL: ClassVar = ("groups", "means", "sizes", "clusters")
 
     source: str
     start: str | None
@@ -151,6 +155,9 @@ class SealedBaseline:
     level: float
     digests: tuple[OutcomeDigest, ...]
     groups: tuple[GroupShares, ...] = ()
+    means: tuple[float, ...] = ()
+    sizes: tuple[float, ...] = ()
+    clusters: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
