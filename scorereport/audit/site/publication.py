@@ -13,6 +13,7 @@ from scorereport._utils.files import write_together
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.site.audit_runs import group_runs
 from scorereport.audit.site.entry_texts import STATUS_KEYS
+from scorereport.audit.site.evidence_charts import find_site_evidence
 from scorereport.audit.site.feeds import render_feeds
 from scorereport.audit.site.pages import describe_audit, describe_index
 from scorereport.audit.site.site_data import SiteFacts, render_data
@@ -62,7 +63,7 @@ def write_site(
     time: str,
     verification: Verification | None = None,
     templates: Path | None = None,
-    find_evidence: FindEvidence | None = None,
+    find_evidence: FindEvidence = find_site_evidence,
     address: str = "",
 ) -> list[Path]:
     """Write the web pages of all audits of a history into a folder, and return their paths.
@@ -76,7 +77,7 @@ def write_site(
     time : when the site is written, in ISO format; the same records, title and time give the same bytes
     verification : the result of `verify` for the history, if it was run
     templates : a folder of templates that replace those of the package
-    find_evidence : returns the evidence of the records of one audit; without it, pages show none
+    find_evidence : returns the evidence of the records of one audit, by default all that they have
     address : the address at which the site is published, for links in feeds; without it they are relative
     """
     own = read_manifest(folder)
