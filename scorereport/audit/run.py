@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
@@ -39,10 +40,12 @@ from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
-from scorereport.history.audit_record import Record
+from scorereport.history.audit_lock import hold_database_lock
+from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.record_rows import AlreadyRecorded
 from scorereport.history.store import History, open_history
+from scorereport.history.valid_records import list_valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,11 +64,14 @@ DEFAULT_WAIT_SECONDS = 3600.0
 def hold_audit_lock(plan: Plan, *, wait: float = DEFAULT_WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of an audit, so that no other process runs it inside the block; wait for it first.
 
-    The operating system releases the lock of a process that dies, so no lock is left behind.
+    The operating system releases the lock of a process that dies, so no lock is left behind. Machines that
+    share a history on a server also share a lock in its database.
     """
+    end = monotonic() + wait
     lock = _acquire_lock(plan, wait)
     try:
-        yield
+        with hold_database_lock(plan.database_url, plan.name, wait=max(0.0, end - monotonic())):
+            yield
     finally:
         lock.release()
 
@@ -107,6 +113,7 @@ def run_audit(
     *,
     as_of: str | None = None,
     again: bool = False,
+    once: bool = False,
     wait: float = DEFAULT_WAIT_SECONDS,
     command: str = "",
 ) -> RunResult:
@@ -117,6 +124,7 @@ def run_audit(
     path : the configuration, a TOML file; see docs/audits.md
     as_of : the day, or the moment, from which the period is counted; by default now
     again : write a new record even if there is one with the same period, data and configuration
+    once : return the record of the same moment `as_of`, if there is one that did not fail, whatever its data
     wait : seconds to wait for another run of the same audit
     command : the command line that started the run, for the record
     """
@@ -126,9 +134,8 @@ def run_audit(
     for place in {None, plan.configuration.work.get("temporary_folder")}:
         remove_abandoned(place)
     moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
-    run = AuditRun(
-        plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command
-    )
+    period = find_period(plan.audit.window.period, moment)
+    run = AuditRun(plan=plan, moment=moment, period=period, command=command, once=once)
     try:
         with (
             hold_audit_lock(plan, wait=wait),
@@ -169,6 +176,7 @@ class AuditRun:
     moment: datetime
     period: Period
     command: str = ""
+    once: bool = False
     started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> RunResult:
@@ -180,6 +188,8 @@ class AuditRun:
             return self._record_failure(history, error)
 
     def _load_and_record(self, history: History, *, again: bool) -> RunResult:
+        if (existing := self._find_same_moment(history)) is not None:
+            return self._build_result(existing, is_new=False)
         self.plan.create_marker()
         audit = self.plan.audit
         formats = tuple(f".{form}" for form in audit.output.formats)
@@ -304,6 +314,8 @@ class AuditRun:
         A failed run has no data, so the next run appends a new record and the history does not end with the
         failure.
         """
+        if (existing := self._find_same_moment(history)) is not None:
+            return existing
         last = history.find(self.plan.name, self.period.label)
         if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
             return None
@@ -311,6 +323,12 @@ class AuditRun:
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
         return last if present and recorded == present else None
+
+    def _find_same_moment(self, history: History) -> Record | None:
+        """Return the valid record of a run at the same moment, if only one is wanted: of another machine."""
+        records = list_valid(history.records(self.plan.name)) if self.once else []
+        made = [record for record in records if record.status is not AuditStatus.FAILED]
+        return next((record for record in made if _is_moment(record.as_of, self.moment)), None)
 
     def _find_past(self, history: History) -> list[Snapshot]:
         """Return the last snapshot of each period that ended before this one."""
@@ -322,3 +340,9 @@ class AuditRun:
             and not is_ahead(record.as_of, record.started)
         }
         return list(by_period.values())
+
+
+def _is_moment(as_of: str, moment: datetime) -> bool:
+    with suppress(ValueError, TypeError):  # earlier versions wrote other texts
+        return datetime.fromisoformat(as_of) == moment
+    return False
