@@ -53,6 +53,14 @@ def run(
             help="Add a new record even if there is one of the same period, data and configuration.",
         ),
     ] = False,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="Show the record of the same time (--as-of), if there is one that did not fail, whatever "
+            "its data: for schedulers on several machines.",
+        ),
+    ] = False,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait for another run of the same audit.")
     ] = 3600.0,
@@ -70,8 +78,11 @@ def run(
     from scorereport.audit.run import run_audit
     from scorereport.cli.progress_display import show_progress
 
+    if once and again:
+        raise UsageError("`--once` and `--again` exclude each other; give one of them.")
+    command = _name_command(config, as_of)
     with show_progress(quiet=quiet):
-        outcome = run_audit(config, as_of=as_of, again=again, wait=wait, command=_name_command(config, as_of))
+        outcome = run_audit(config, as_of=as_of, again=again, once=once, wait=wait, command=command)
     if as_json:
         typer.echo(outcome.record.to_json(), nl=False)
     else:
@@ -294,6 +305,30 @@ def site(
     with _open_existing(plan) as opened:
         pages = publish_site(plan, opened, output)
     echo(f"{pages} written.")
+
+
+@app.command()
+def notify(config: Config = _DEFAULT) -> None:
+    """Send the outcomes that wait for the daily digest, those of today included.
+
+    They are those of all audits of the folder that are notified by the same channels. The exit code is 2 if a
+    channel failed; what it did not accept waits for the next attempt.
+    """
+    from scorereport._utils.formatting import format_counted
+    from scorereport.audit.digests import send_digests
+    from scorereport.audit.plan import read_plan
+
+    plan = read_plan(config)
+    with _errors_redacted(plan):
+        sent = send_digests(plan)
+    for channel, count in sent.counts.items():
+        echo(f"{format_counted(count, 'outcome')} sent by {channel}.")
+    for problem in sent.problems:
+        print_problem(problem)
+    if sent.problems:
+        raise typer.Exit(ExitCode.USAGE)
+    if not sent.counts:
+        echo("Nothing waits for a digest.")
 
 
 @app.command()

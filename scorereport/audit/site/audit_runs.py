@@ -57,6 +57,11 @@ def link_to_file(path: str, *, above: int = 0) -> str:
     return "../" * above + quote(path)
 
 
+def find_page_address(audit: str) -> str:
+    """Return the path of an audit's page, relative to the top of the site."""
+    return f"audits/{safe_name(audit)}.html"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
     """One run of an audit: its record and the hash of the record."""
@@ -119,7 +124,7 @@ class AuditRuns:
     @property
     def address(self) -> str:
         """The path of the audit's page, relative to the top of the site."""
-        return f"audits/{self.key}.html"
+        return find_page_address(self.name)
 
 
 def get_snapshot(run: RecordedRun) -> Snapshot:
