@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, cast
 from scorereport._utils import json_documents
 from scorereport._utils.files import make_folder, write_text
 from scorereport.audit.delivery import redact_all, send_by_channel
+from scorereport.audit.digest_texts import describe_digest, format_days, name_digest, sort_outcomes
 from scorereport.channels.notification import (
     DailyDigest,
     Notification,
     Outcome,
     list_digest_variables,
 )
-from scorereport.channels.notification_texts import describe_digest, format_days, name_digest, sort_outcomes
 from scorereport.history.audit_record import AuditStatus
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_verdicts import Judgement
 
 #: From worst to best: the order of the board.
-_SEVERITY = (
+SEVERITY = (
     AuditStatus.FAILED,
     AuditStatus.FAIL,
     AuditStatus.UNCERTIFIED,
@@ -87,7 +87,7 @@ def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
 def _severity(entry: BoardEntry) -> int:
     """Return the worse rank of the newest run and the newest run with results; 0 is the worst."""
     runs = [run for run in (entry.newest, entry.measured) if run is not None]
-    return min(_SEVERITY.index(run.record.status) for run in runs)
+    return min(SEVERITY.index(run.record.status) for run in runs)
 
 
 def _build_entry(audit: AuditRuns) -> BoardEntry:
