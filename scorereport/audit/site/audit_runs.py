@@ -64,6 +64,11 @@ def link_to_file(path: str, *, above: int = 0) -> str:
     return "../" * above + quote(path)
 
 
+def find_page_address(audit: str) -> str:
+    """Return the path of an audit's page, relative to the top of the site."""
+    return f"audits/{safe_name(audit)}.html"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
     """One run of an audit: its record and the hash of the record, and the record that annuls it, if any.
@@ -127,7 +132,7 @@ class AuditRuns:
     @property
     def address(self) -> str:
         """The path of the audit's page, relative to the top of the site."""
-        return f"audits/{self.key}.html"
+        return find_page_address(self.name)
 
     @property
     def feed(self) -> str:
