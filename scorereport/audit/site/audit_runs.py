@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
+    from scorereport.configuration.periods import Period
     from scorereport.history.trend.drift_records import Snapshot
 
 
@@ -99,7 +100,8 @@ class RecordedRun:
 class AuditRuns:
     """All runs of an audit, the oldest period first; `key` is its name as a file.
 
-    Runs on a future period and annulled runs are listed, but neither their status nor their numbers count.
+    Of each period, the last valid run with results counts, or the last that failed if none has results. All
+    runs are listed, those on a future period and annulled ones as well.
     """
 
     name: str
@@ -109,22 +111,28 @@ class AuditRuns:
 
     @property
     def latest(self) -> RecordedRun:
-        """The last run of the newest period."""
+        """The run that counts of the newest period."""
         return (self._counted or self.runs)[-1]
 
     @cached_property
     def measured(self) -> tuple[RecordedRun, ...]:
-        """The runs with results."""
+        """The runs with results that count, one for each period."""
         return tuple(run for run in self._counted if run.has_numbers)
 
     @cached_property
     def failed(self) -> tuple[RecordedRun, ...]:
-        """The runs without results."""
+        """The failed runs of periods without results, one for each period."""
         return tuple(run for run in self._counted if not run.has_numbers)
 
     @cached_property
     def _counted(self) -> tuple[RecordedRun, ...]:
-        return tuple(run for run in self.runs if not run.is_ahead and not run.is_annulled)
+        valid = [run for run in self.runs if not run.is_ahead and not run.is_annulled]
+        chosen: dict[Period, RecordedRun] = {}
+        for run in valid:
+            before = chosen.get(run.record.period)
+            if before is None or run.has_numbers or not before.has_numbers:
+                chosen[run.record.period] = run
+        return tuple(run for run in valid if chosen[run.record.period] is run)
 
     @property
     def address(self) -> str:

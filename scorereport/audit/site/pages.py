@@ -220,6 +220,16 @@ def _take_zone(rows: Sequence[dict[str, Any]]) -> str:
     return _ZONE
 
 
+def _list_reasons(run: RecordedRun) -> Iterator[str]:
+    """List why a run failed, or why it does not count."""
+    if run.record.reason:
+        yield run.record.reason
+    if run.annulment is not None:
+        yield f"Annulled by record {run.annulment.id}: {run.annulment.reason}"
+    if run.is_ahead:
+        yield _FUTURE_PERIOD
+
+
 def _describe_run(run: RecordedRun, scores: Sequence[str], copies: Sequence[ReportCopy]) -> dict[str, Any]:
     record = run.record
     drifted = dict.fromkeys(drift.label for drift in record.drifts if drift.has_drifted)
@@ -229,7 +239,7 @@ def _describe_run(run: RecordedRun, scores: Sequence[str], copies: Sequence[Repo
         "attempt": record.attempt,
         "ran": format_time(record.finished),
         "status": status_badge(record.status),
-        "reason": " ".join(filter(None, (record.reason, _FUTURE_PERIOD if run.is_ahead else ""))),
+        "reason": " ".join(_list_reasons(run)),
         "rows": format_count(record.rows) if run.has_numbers else "",
         "scores": scores,
         "drift": ", ".join(drifted) or ("none" if record.drifts else ""),
