@@ -424,3 +424,45 @@ def test_the_detector_is_the_sum_of_evidence_since_each_audit():
     assert detector == pytest.approx(log(sum(since)))
     assert update_detector(5.0, -inf) == -inf
     assert update_detector(1000.0, 2.0) == pytest.approx(1002)
+
+
+# The safe Hosmer-Lemeshow test
+
+#: Forecasts, outcomes and the rows that q is fitted to, and the answer of eHL(y, P, boot = 1, s = .5) of the
+#: code of arXiv:2203.00426 (github.com/marius-cp/eHL, commit ae97b09) in R 4.2.2 for them.
+EHL_FORECASTS = """
+ .1606 .2992 .4529 .132 .4341 .386 .402 .6985 .1231 .7352 .1988 .1351 .2042 .4509 .4212 .2955 .1619 .2179
+.7249 .4354 .2325 .1637 .3221 .0759 .2533 .1996 .7095 .6713 .3576 .1342 .6413 .6276 .5922 .5948 .2843 .5859
+.7427 .3884 .1578 .6114 .6092 .2946 .8233 .1894 .4795 .0385 .3329 .702 .2598 .1709 .5919 .1868 .4554 .0701
+.1003 .2604 .1489 .7568 .6459 .1912"""
+EHL_OUTCOMES = "000111110110110111111100011011010101111101100001001110110110"
+EHL_FITTED = """
+42 19 31 28 39 2 15 26 8 3 24 40 22 47 52 53 12 20 49 58 54 6 16 48 21 4 11 45 23 55"""
+EHL_EVIDENCE = 12.986711566521
+
+
+def fit_as_ehl(forecast, outcome):
+    """Corners of the isotonic curve; a block of only events or only others has (events + 1/2)/(rows + 1)."""
+    order = np.argsort(forecast)
+    x, y = forecast[order], outcome[order]
+    curve = IsotonicRegression().fit_transform(x, y)
+    corners = {}
+    for level in np.unique(curve):
+        block = curve == level
+        is_pure = level in (0, 1)
+        q = (y[block].sum() + 0.5) / (block.sum() + 1) if is_pure else level
+        corners |= {float(x[block].min()): q, float(x[block].max()): q}
+    values = list(corners.values())
+    return [0.0, *corners, 1.0], [values[0], *values, values[-1]]
+
+
+def test_evidence_of_the_isotonic_fit_of_half_of_the_rows_is_that_of_the_safe_hosmer_lemeshow_test():
+    forecast = np.array(EHL_FORECASTS.split(), dtype=float)
+    outcome = np.array(list(EHL_OUTCOMES), dtype=float)
+    is_fitted = np.zeros(len(forecast), dtype=bool)
+    is_fitted[[int(row) - 1 for row in EHL_FITTED.split()]] = True
+    rest = np.sort(forecast[~is_fitted])
+    q = np.interp(rest, *fit_as_ehl(forecast[is_fitted], outcome[is_fitted]))
+    bet = CalibrationBet(name="isotonic", parameters=(1.0,), weight=1.0, log_odds=logit(rest), curve=q)
+    found = evidence_of(forecast[~is_fitted], outcome[~is_fitted], (bet,))
+    assert exp(found[0]) == pytest.approx(EHL_EVIDENCE, rel=1e-8)

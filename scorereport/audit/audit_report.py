@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.audit_evidence import measure_evidence, plan_evidence, show_evidence
+from scorereport.audit.audit_evidence import measure_evidence, show_evidence
 from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
+from scorereport.history.evidence_plan import plan_evidence
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence
@@ -80,16 +81,16 @@ def render_audit_report(
     rows: LoadedRows | SourceReference,
     period: Period,
     records: Sequence[Record],
+    baseline: BaselineInForce,
     *,
     as_of: datetime,
     last: ChainHead | None,
     time: str,
     command: str,
-    baseline: BaselineInForce,
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far, with that of the `baseline`.
+    `records` are those of the audit so far, `baseline` is the one that is sealed in the history, if any.
     """
     baseline = baseline.select(period)
     configuration = plan.configuration
@@ -100,7 +101,7 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    evidence, shown = _find_evidence(plan, evaluation, period, records, plan.count_looks(as_of), baseline)
+    evidence, shown = _find_evidence(plan, evaluation, period, records, baseline, plan.count_looks(as_of))
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -113,7 +114,7 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, records, shown, as_of, last, baseline),
+            trend=_compare_with_past(plan, snapshot, records, baseline, shown, as_of, last),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
@@ -130,8 +131,8 @@ def _find_evidence(
     evaluation: Evaluation,
     period: Period,
     records: Sequence[Record],
-    looks: int,
     baseline: BaselineInForce,
+    looks: int,
 ) -> tuple[AuditEvidence | None, TrendEvidence | None]:
     """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
     if plan.audit.comparison.method != "evidence":
@@ -149,17 +150,17 @@ def _compare_with_past(
     plan: Plan,
     snapshot: Snapshot,
     records: Sequence[Record],
+    baseline: BaselineInForce,
     evidence: TrendEvidence | None,
     as_of: datetime,
     last: ChainHead | None,
-    baseline: BaselineInForce,
 ) -> Trend:
     """Compare an audit with those before it, and add the record that precedes it in the history."""
     table = plan.audit.comparison
     past = [
         record.snapshot
         for record in list_counted(records)
-        if record.snapshot is not None and record.period.end < snapshot.period.end
+        if record.snapshot is not None and record.period.ends < snapshot.period.ends
     ]
     trend = find_drift(
         snapshot,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted
-from scorereport.audit.after_run import begin_record
+from scorereport.audit.begun_record import begin_record
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from math import isclose, log
 from typing import TYPE_CHECKING
 
-from scorereport.audit.audit_evidence import plan_evidence
 from scorereport.history.audit_record import Record
+from scorereport.history.evidence_plan import plan_evidence
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
     FoldedEvidence,
@@ -28,7 +28,7 @@ from scorereport.inference.score_bets import fit_difference_bets, fit_score_bets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.audit.audit_evidence import EvidencePlan
+    from scorereport.history.evidence_plan import EvidencePlan
     from scorereport.history.trend.evidence_records import AuditEvidence, BetResult, Evidence
 
 #: Relative and absolute tolerance within which numbers of different processors count as equal.
@@ -37,9 +37,8 @@ _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
 
 @dataclass(slots=True)
 class EvidenceCheck:
-    """Checks the evidence of records in the order of the chain; `since` is the start by configuration."""
+    """Checks the evidence of records in the order of the chain."""
 
-    since: dict[str, str] = field(default_factory=dict)
     _records: dict[str, list[Record]] = field(default_factory=lambda: defaultdict(list))
     _folded: dict[str, tuple[list[EvidenceStep], dict[HypothesisKey, FoldedEvidence]]] = field(
         default_factory=dict
@@ -57,7 +56,7 @@ class EvidenceCheck:
     def _check_evidence(
         self, record: Record, evidence: AuditEvidence, earlier: Sequence[Record]
     ) -> Iterator[str]:
-        planned = plan_evidence(earlier, record.period, self.since.get(record.configuration_sha256, ""))
+        planned = plan_evidence(earlier, record.period, evidence.since)
         if planned.days is None or planned.days[0] != evidence.start or planned.days[1] < evidence.end:
             yield (
                 f"counts the days from {evidence.start or 'the beginning'} up to, not including, "

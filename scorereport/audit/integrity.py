@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_words
+from scorereport.audit.annulment_rules import check_annulled
 from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.evidence_agreement import EvidenceCheck
@@ -66,6 +67,7 @@ class RecordExaminer:
         for record, claim in (
             *check_run_times(records, now),
             *(check_attempts(records) if is_complete else ()),
+            *check_annulled(records, is_complete=is_complete),
             *(check_baselines(records) if is_complete else ()),
         ):
             self._add_findings(record, [claim])

@@ -23,7 +23,6 @@ from scorereport._utils.processes import signals_deferred
 from scorereport._utils.progress import report_stage, report_work
 from scorereport._utils.work_plan import Stage
 from scorereport.audit.after_run import (
-    begin_record,
     complete_earlier_run,
     complete_record,
     complete_run,
@@ -32,18 +31,27 @@ from scorereport.audit.after_run import (
 )
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
 from scorereport.audit.baseline_seal import ensure_baseline
+from scorereport.audit.begun_record import begin_record
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.configuration.audit_rules import check_portable_name
-from scorereport.configuration.periods import Period, check_not_ahead, find_period, read_as_of
+from scorereport.configuration.period_labels import find_labelled
+from scorereport.configuration.periods import (
+    Period,
+    check_hours_over,
+    check_not_ahead,
+    find_period,
+    read_as_of,
+)
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.audit_record import Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.record_rows import AlreadyRecorded
 from scorereport.history.store import History, open_history
+from scorereport.history.valid_records import list_valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,6 +114,7 @@ def run_audit(
     path: str | Path,
     *,
     as_of: str | None = None,
+    period: str | None = None,
     again: bool = False,
     wait: float = DEFAULT_WAIT_SECONDS,
     command: str = "",
@@ -116,6 +125,7 @@ def run_audit(
     ----------
     path : the configuration, a TOML file; see docs/audits.md
     as_of : the day, or the moment, from which the period is counted; by default now
+    period : the label of the period to audit, such as "2026-06", instead of `as_of`; it must be over
     again : write a new record even if there is one with the same period, data and configuration
     wait : seconds to wait for another run of the same audit
     command : the command line that started the run, for the record
@@ -125,10 +135,8 @@ def run_audit(
     # Rows that a killed run left behind must not stay until a run happens to need a temporary folder.
     for place in {None, plan.configuration.work.get("temporary_folder")}:
         remove_abandoned(place)
-    moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
-    run = AuditRun(
-        plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command
-    )
+    moment, chosen = _choose_period(plan, as_of, period)
+    run = AuditRun(plan=plan, moment=moment, period=chosen, command=command)
     try:
         with (
             hold_audit_lock(plan, wait=wait),
@@ -148,6 +156,18 @@ def run_audit(
             raise
         raise shown from error
     return replace(outcome, problems=tuple(map(plan.redactor.redact, (*alarms, *earlier, *later))))
+
+
+def _choose_period(plan: Plan, as_of: str | None, label: str | None) -> tuple[datetime, Period]:
+    """Return the moment that the period is counted from, and the period; refuse one that is not over."""
+    window = plan.audit.window.period
+    if label is None:
+        moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
+        return moment, check_hours_over(find_period(window, moment), plan.zone)
+    if as_of is not None:
+        raise UsageError("`as_of` and `period` must not be given together: both choose the period.")
+    found = find_labelled(window, label, plan.zone)
+    return found.as_of, found.period
 
 
 def _check_name_case(plan: Plan, history: History) -> None:
@@ -237,11 +257,11 @@ class AuditRun:
             rows,
             self.period,
             history.records(self.plan.name),
+            baseline,
             as_of=self.moment,
             last=history.last(),
             time=self.started,
             command=self.command,
-            baseline=baseline,
         )
 
     def _record(
@@ -303,12 +323,13 @@ class AuditRun:
         return RunResult(record=record, is_new=is_new, files=find_report_files(self.plan, record))
 
     def _find_existing(self, history: History, rows: LoadedRows | SourceReference) -> Record | None:
-        """Return the last record of the period if it has the same data and configuration.
+        """Return the last valid record of the period if it has the same data and configuration.
 
         A failed run has no data, so the next run appends a new record and the history does not end with the
         failure.
         """
-        last = history.find(self.plan.name, self.period.label)
+        valid = list_valid(history.records(self.plan.name, period=self.period.label))
+        last = valid[-1] if valid else None
         if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
             return None
         recorded, present = last.data_sha256, rows.data_sha256

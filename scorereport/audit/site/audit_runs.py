@@ -17,7 +17,7 @@ from scorereport.history.valid_records import find_annulled, list_counted, list_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
+    from datetime import date, datetime
 
     from scorereport.history.trend.drift_records import Snapshot
 
@@ -66,11 +66,19 @@ def link_to_file(path: str, *, above: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """One run of an audit: its record, the hash of the record, and the record that annuls it, if any."""
+    """One run of an audit: its record and the hash of the record, and the record that annuls it, if any.
+
+    An annulled run is listed with the reason of its annulment; its status and its numbers do not count.
+    """
 
     record: Record
     sha256: str
     annulment: Record | None = None
+
+    @property
+    def is_annulled(self) -> bool:
+        """Whether a later record annuls the run."""
+        return self.annulment is not None
 
     @property
     def has_numbers(self) -> bool:
@@ -185,6 +193,6 @@ def _find_failed(
     return tuple(run for label, run in last.items() if label not in measured)
 
 
-def _sort_run(run: RecordedRun) -> tuple[str, str, int]:
+def _sort_run(run: RecordedRun) -> tuple[datetime, str, int]:
     """Sort by period, then in the order of the chain."""
-    return run.record.period.end, run.record.period.start or "", run.record.id
+    return run.record.period.ends, run.record.period.start or "", run.record.id

@@ -26,6 +26,7 @@ from scorereport.audit.site.site_files import (
     write_manifest,
 )
 from scorereport.audit.site.status_board import build_board
+from scorereport.history.counted_evidence import find_trend_evidence
 from scorereport.plots.fonts import font_faces
 from scorereport.report.page_policy import SITE_POLICY, add_policy, check_self_contained, check_style
 from scorereport.report.templates import render_html
@@ -179,6 +180,7 @@ def publish_site(plan: Plan, history: History, folder: Path) -> Path:
         title=plan.configuration.report.organisation or "Model audits",
         time=timestamp(),
         verification=verify_audit_history(plan),
+        find_evidence=find_trend_evidence,
         address=plan.audit.notify.site,
     )
     return folder / "index.html"

@@ -1,17 +1,48 @@
-"""Placeholder until the branch of outcomes is merged."""
+"""Days that count as evidence: rows of overlapping periods are counted once, by the first audit with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scorereport.configuration.periods import Period
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.configuration.periods import Period
+
+_LENGTH_OF_DATES = len("2026-11-18")
 
 
 def find_uncounted(
     period: Period, counted: Sequence[tuple[str | None, str]]
 ) -> tuple[str | None, str] | None:
-    start, end = period.start, period.end
-    for s, e in sorted(counted, key=lambda x: x[0] or ""):
-        if (start or "") < e and (s or "") < end:
-            start = e
-    return (start, end) if (start or "") < end else None
+    """Return the last part of a period, without gaps, that no counted interval covers.
+
+    Intervals go from a start up to, but not including, an end; without a start they reach back to any day.
+    Both are dates or times in ISO format, such as 2026-11-18 and 2026-11-18T06:00, whose order as texts is
+    that of time. A part of a period without a start has none unless an interval ends before it. The result
+    is None if nothing is left.
+
+    >>> from scorereport.configuration.periods import Period
+    >>> november = Period(label="2026-11", start="2026-11-01", end="2026-12-01")
+    >>> find_uncounted(november, [("2026-10-20", "2026-11-20")])
+    ('2026-11-20', '2026-12-01')
+    >>> find_uncounted(november, [("2026-11-05", "2026-11-10"), ("2026-11-20", "2026-12-20")])
+    ('2026-11-10', '2026-11-20')
+    """
+    end = period.end
+    parts = [part for part in counted if part[0] is None or _order(part[0]) < _order(part[1])]
+    for start, until in sorted(parts, key=lambda part: _order(part[1]), reverse=True):
+        if _order(until) < _order(end):
+            is_later = period.start is None or _order(period.start) < _order(until)
+            return until if is_later else period.start, end
+        if start is None:
+            return None
+        end = min(start, end, key=_order)
+        if period.start is not None and _order(end) <= _order(period.start):
+            return None
+    return period.start, end
+
+
+def _order(text: str) -> str:
+    """A date, or a time to the minute, as a time to the second."""
+    return text + "T00:00:00"[max(len(text) - _LENGTH_OF_DATES, 0) :]

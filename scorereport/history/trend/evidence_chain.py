@@ -28,15 +28,12 @@ from scorereport.history.trend.evidence_records import (
     TrendEvidence,
 )
 from scorereport.history.trend.evidence_sentences import describe_evidence
-from scorereport.history.valid_records import list_counted
 from scorereport.inference.calibration_bets import update_detector
 from scorereport.inference.confidence_sequences import find_confidence_sequence
 from scorereport.inference.model_set import adjust_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from scorereport.history.audit_record import Record
 
 #: Sorts before every day: the start of a period without a start.
 _FIRST = ""
@@ -95,22 +92,6 @@ class FoldedEvidence(NamedTuple):
             detector=update_detector(self.detector, factor),
             audits=self.audits + 1,
         )
-
-
-def list_steps(records: Iterable[Record], since: str = "") -> list[EvidenceStep]:
-    """List the evidence of the records that count, in the order of time.
-
-    Of two records whose counted days overlap, the earlier one in the chain counts. Audits whose counted days
-    begin before `since` do not count.
-    """
-    chosen: list[EvidenceStep] = []
-    for record in sorted(list_counted(records), key=lambda record: record.id):
-        if record.evidence is None:
-            continue
-        step = EvidenceStep(period=record.period.label, sha256=record.sha256, evidence=record.evidence)
-        if step.days[0] >= since and not any(have_days_in_common(step, other) for other in chosen):
-            chosen.append(step)
-    return sorted(chosen, key=lambda step: step.days)
 
 
 def have_days_in_common(one: EvidenceStep, other: EvidenceStep) -> bool:

@@ -103,8 +103,9 @@ class AuditEvidence:
 
     Only the rows from `start` up to, but not including, `end` are counted: rows of audits before are not
     counted again. False alarms occur at most `alpha` times in `looks` audits on average; `level` is that of
-    confidence sequences. `fitted_on` are the hashes of the records that bets were fitted on, `baseline` is
-    the hash of the record that seals the baseline, if there is one.
+    confidence sequences. Audits whose counted days begin before `since` do not count. `fitted_on` are the
+    hashes of the records that bets were fitted on, `baseline` is the hash of the record that seals the
+    baseline, if there is one.
     """
 
     start: str | None
@@ -112,6 +113,7 @@ class AuditEvidence:
     alpha: float
     looks: int
     level: float
+    since: str = ""
     fitted_on: tuple[str, ...] = ()
     baseline: str = ""
     digests: tuple[OutcomeDigest, ...] = ()

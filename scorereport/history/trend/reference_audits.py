@@ -210,26 +210,26 @@ def list_earlier(current: Snapshot, past: Sequence[Snapshot]) -> list[Snapshot]:
     """List audits whose period ends before that of the present one, oldest first; the last of each period."""
     latest: dict[str, Snapshot] = {}
     for snapshot in sorted(past, key=lambda snapshot: snapshot.time):
-        if snapshot.period.day_after < current.period.day_after:
+        if snapshot.period.ends < current.period.ends:
             latest[snapshot.period.label] = snapshot
-    return sorted(latest.values(), key=lambda snapshot: (snapshot.period.end, snapshot.period.start or ""))
+    return sorted(latest.values(), key=lambda snapshot: snapshot.period.order)
 
 
 def choose_reference(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> list[Snapshot]:
-    """Choose up to `audits` earlier audits without a day in common, oldest first.
+    """Choose up to `audits` earlier audits without rows in common, oldest first.
 
     Rows that two audits share would make the audits look alike. The latest audit that ends at or before the
     start of the present one is chosen, then the latest that ends at or before the start of that one, and so
     on.
     """
     chosen: list[Snapshot] = []
-    start = current.period.first_day
-    for snapshot in sorted(earlier, key=lambda s: (s.period.end, s.period.start or "", s.time), reverse=True):
+    start = current.period.begins
+    for snapshot in sorted(earlier, key=lambda s: (s.period.order, s.time), reverse=True):
         if start is None or len(chosen) == audits:
             break
-        if snapshot.period.day_after <= start:
+        if snapshot.period.ends <= start:
             chosen.append(snapshot)
-            start = snapshot.period.first_day
+            start = snapshot.period.begins
     return chosen[::-1]
 
 
