@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
-    from scorereport.configuration.periods import Period
     from scorereport.history.trend.drift_records import Snapshot
 
     #: Returns the evidence of the records of one audit; None if they have none.
