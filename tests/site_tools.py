@@ -48,13 +48,19 @@ def make_records(
     for place in range(days):
         last = start + timedelta(days=place * step)
         period = Period(
-            label=str(last) if step == 1 else f"{last:%Y-%m}",
+            label=str(last) if step == 1 else _name_month(start, place),
             start=str(last - timedelta(days=step - 1)),
             end=str(last + timedelta(days=1)),
         )
         make = _make_failure if place in failed else _make_success
         records.append(make(rng, audit, period, place / max(days - 1, 1), names[:models], forms, bins))
     return chain(records)
+
+
+def _name_month(start: date, place: int) -> str:
+    """The label of a month; periods of 30 days are not months, but need labels of their own."""
+    months = 12 * start.year + start.month - 1 + place
+    return f"{months // 12}-{months % 12 + 1:02}"
 
 
 def chain(records: Sequence[Record]) -> list[Record]:

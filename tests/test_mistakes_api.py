@@ -23,7 +23,8 @@ OF_MEANS = sr.corp(Y, P, functional="mean")
 EPOCHS = pd.DataFrame({"checkpoint": [1, 2], "brier": [0.2, 0.1]})
 SCORES = ", ".join(sorted(sr.scores.REGISTRY))
 PERIODS = (
-    "A period must be one of `last N days`, `last N weeks`, `last N months`, `previous calendar day`, "
+    "A period must be one of `last N hours`, `last N days`, `last N weeks`, `last N months`, "
+    "`previous calendar hour`, `previous calendar day`, "
     "`previous calendar week`, `previous calendar month`, `previous calendar quarter`, `previous calendar "
     "year` or `all`, where N is a whole number from 1; got"
 )
@@ -515,13 +516,14 @@ OF_PERIODS = {
     ),
     "one month": (
         lambda: check_window_text("2026-05"),
-        f"{PERIODS} '2026-05'. A period is relative to the day of the audit, which --as-of sets.",
+        f"{PERIODS} '2026-05'. A period is relative to the time of the audit, which --as-of or --period "
+        "sets.",
     ),
     "as of a month": (
         lambda: read_as_of("2026-05", ZoneInfo("UTC")),
         "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year 1900 to "
-        "2999, that exists in the time zone UTC; got '2026-05'. The calendar month 2026-05 is the period "
-        "as of a day of the next month, such as 2026-06-01.",
+        "2999, that exists in the time zone UTC; got '2026-05'. To audit this period: "
+        "`--period 2026-05`.",
     ),
 }
 PARTS = {

@@ -155,8 +155,9 @@ def test_a_window_is_written_in_one_way(text: str, expected: str) -> None:
 def test_an_unknown_window_is_refused_with_those_there_are(text: str, hint: str) -> None:
     with pytest.raises(
         UsageError,
-        match=r"^A period must be one of `last N days`, `last N weeks`, `last N months`, "
-        r"`previous calendar day`, `previous calendar week`, `previous calendar month`, "
+        match=r"^A period must be one of `last N hours`, `last N days`, `last N weeks`, `last N months`, "
+        r"`previous calendar hour`, `previous calendar day`, `previous calendar week`, "
+        r"`previous calendar month`, "
         r"`previous calendar quarter`, `previous calendar year` or `all`, where N is a whole number "
         rf"from 1; got .*\.{hint}$",
     ):
@@ -251,14 +252,16 @@ def test_a_moment_that_is_none_is_refused(text: str) -> None:
         read_as_of(text, BERLIN)
 
 
-def test_a_month_in_place_of_a_day_is_refused_with_the_day_to_give() -> None:
+def test_a_month_in_place_of_a_day_is_refused_with_the_option_to_use() -> None:
     with pytest.raises(UsageError) as error:
         read_as_of("2026-12", BERLIN)
-    assert str(error.value).endswith(
-        "got '2026-12'. The calendar month 2026-12 is the period as of a day of the next month, such as "
-        "2027-01-01."
-    )
-    assert find_period("previous calendar month", read_as_of("2027-01-01", BERLIN)).label == "2026-12"
+    assert str(error.value).endswith("got '2026-12'. To audit this period: `--period 2026-12`.")
+
+
+@pytest.mark.parametrize("label", ["2026", "2026-W23", "2026-q2", "2026-05-01--2026-05-30"])
+def test_labels_of_other_periods_are_no_days(label: str) -> None:
+    with pytest.raises(UsageError, match=f"To audit this period: `--period {label}`"):
+        read_as_of(label, BERLIN)
 
 
 def test_a_day_that_never_was_is_refused() -> None:

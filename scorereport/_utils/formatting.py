@@ -17,6 +17,10 @@ NOT_DEFINED = "n/d"
 _LARGE = ("", "k ", "M ", "G ")
 #: Unicode categories that control a terminal or hide text: controls, formats, surrogates, line breaks.
 _CONTROL_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+#: Evidence above is not told apart.
+MOST_EVIDENCE = 1_000_000
+#: A number is not rounded down because of the last digits of its logarithm.
+_LOG_ERROR = 1e-9
 
 
 def format_number(value: float, decimals: int) -> str:
@@ -108,6 +112,37 @@ def format_p_value(value: float) -> str:
     ['0.045', '<0.001', 'n/d']
     """
     return "<0.001" if value < 0.0005 else format_number(value, 3)
+
+
+def format_evidence(log_evidence: float) -> str:
+    """Format evidence, given as its natural logarithm: "35 to 1", rounded down.
+
+    Evidence that is below a whole alarm line is so never written as the line itself.
+
+    >>> [format_evidence(math.log(value)) for value in (0.1, 1.0, 2.47, 35.2)]
+    ['no evidence', 'no evidence', '2.4 to 1', '35 to 1']
+    >>> [format_evidence(math.log(value)) for value in (239.99, 240.0, 3200.0, 1e7)]
+    ['239 to 1', '240 to 1', '3,200 to 1', 'more than 1,000,000 to 1']
+    """
+    if math.isnan(log_evidence):
+        return NOT_DEFINED
+    if log_evidence > math.log(MOST_EVIDENCE) + _LOG_ERROR:
+        return f"more than {MOST_EVIDENCE:,} to 1"
+    odds = math.exp(log_evidence + _LOG_ERROR)
+    if odds < 1.1:
+        return "no evidence"
+    return f"{math.floor(10 * odds) / 10:.1f} to 1" if odds < 10 else f"{math.floor(odds):,} to 1"
+
+
+def format_alarm_line(alarm_at: float) -> str:
+    """Format the evidence that an alarm needs, rounded up to a whole number and never shortened.
+
+    >>> format_alarm_line(240), format_alarm_line(12 / 0.07), format_alarm_line(1_095_000)
+    ('240 to 1', '172 to 1', '1,095,000 to 1')
+    """
+    if not math.isfinite(alarm_at):
+        return NOT_DEFINED
+    return f"{math.ceil(alarm_at * (1 - _LOG_ERROR)):,} to 1"
 
 
 def format_count(value: float) -> str:

@@ -10,51 +10,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
+from scorereport.audit.begun_record import begin_record
 from scorereport.audit.delivery import open_pending_notification, send_notifications
 from scorereport.audit.record_rules import find_exit_code
 from scorereport.audit.report_folder import find_report_files, open_report_folder
-from scorereport.errors import ExitCode, ScoreReportError
+from scorereport.errors import ScoreReportError
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.expiry import ExpiryTerms, find_expired
-from scorereport.report.provenance import list_software, name_machine
 from scorereport.report.summary_page import summarize_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from scorereport.audit.audit_report import RenderedReport
     from scorereport.audit.plan import Plan
     from scorereport.audit.rows.loaded_rows import LoadedRows
     from scorereport.audit.rows.source_reference import SourceReference
-    from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import RecordedFile
     from scorereport.history.store import History
 
 
 #: For this many seconds, later runs retry a notification that reached no channel.
 _RETRY_SECONDS = 2 * 86_400.0
-
-
-def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
-    """Return the record of a run as far as it is known at the start: a failure without a reason yet."""
-    return Record(
-        audit=plan.name,
-        period=period,
-        attempt=0,  # the history sets the next free number
-        as_of=moment.isoformat(timespec="seconds"),
-        status=AuditStatus.FAILED,
-        exit_code=ExitCode.USAGE,
-        started=started,
-        finished="",  # the history sets it when the record is appended
-        configuration=plan.configuration.name,
-        configuration_sha256=plan.configuration.sha256,
-        folder=plan.reports_folder,
-        home=plan.marker,
-        command=plan.redactor.redact(command),
-        machine=name_machine(),
-        software=list_software(),
-    )
 
 
 def complete_record(
@@ -81,6 +58,7 @@ def complete_record(
         snapshot=rendered.snapshot,
         drifts=() if trend is None else trend.drifts,
         summary=summarize_report(rendered.report).to_texts(),
+        evidence=rendered.evidence,
     )
 
 

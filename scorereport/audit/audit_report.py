@@ -8,14 +8,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
+from scorereport.audit.audit_evidence import measure_evidence, show_evidence
 from scorereport.audit.record_rules import find_status
+from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
+from scorereport.history.evidence_plan import EvidencePlan, plan_evidence
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
+from scorereport.history.trend.evidence_records import AuditEvidence
 from scorereport.history.trend.snapshot import take_snapshot
+from scorereport.history.valid_records import list_counted
 from scorereport.report.report_output import find_templates, prepare_report, render_report, select_checkpoint
 from scorereport.report.report_record import Report
 
@@ -23,11 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from scorereport.audit.baseline_seal import BaselineInForce
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
-    from scorereport.history.audit_record import AuditStatus
+    from scorereport.data.predictions import ClassPredictions, Predictions
+    from scorereport.history.audit_record import AuditStatus, Record
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
+    from scorereport.history.trend.evidence_records import TrendEvidence
     from scorereport.reference.certification import PendingCertificate
     from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
@@ -53,6 +61,7 @@ class RenderedReport:
     report: Report
     snapshot: Snapshot
     forms: dict[str, bytes]
+    evidence: AuditEvidence | None = None
 
     @cached_property
     def results(self) -> bytes:
@@ -69,14 +78,19 @@ def render_audit_report(
     plan: Plan,
     rows: LoadedRows | SourceReference,
     period: Period,
-    past: Sequence[Snapshot],
+    records: Sequence[Record],
+    baseline: BaselineInForce,
     *,
     as_of: datetime,
     last: ChainHead | None,
     time: str,
     command: str,
 ) -> RenderedReport:
-    """Evaluate the rows of a period, and render the report in all formats that the configuration names."""
+    """Evaluate the rows of a period, and render the report in all formats that the configuration names.
+
+    `records` are those of the audit so far, with that of the `baseline`.
+    """
+    baseline = baseline.select(period)
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
@@ -85,6 +99,7 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
+    evidence, shown = _find_evidence(plan, rows, evaluation, period, records, baseline, as_of)
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -97,26 +112,93 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, past, as_of, last),
+            trend=_compare_with_past(plan, snapshot, records, baseline, shown, as_of, last),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
     return RenderedReport(
-        report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings}
+        report=report,
+        snapshot=snapshot,
+        forms={ending: rendered[ending] for ending in endings},
+        evidence=evidence,
     )
 
 
+def _find_evidence(
+    plan: Plan,
+    rows: LoadedRows | SourceReference,
+    evaluation: Evaluation,
+    period: Period,
+    records: Sequence[Record],
+    baseline: BaselineInForce,
+    as_of: datetime,
+) -> tuple[AuditEvidence | None, TrendEvidence | None]:
+    """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
+    if plan.audit.comparison.method != "evidence":
+        return None, None
+    planned, predictions = _plan_rows(plan, rows, period, records)
+    evidence = measure_evidence(
+        plan,
+        evaluation,
+        planned,
+        looks=plan.count_looks(as_of),
+        predictions=predictions,
+        baseline=baseline.record,
+    )
+    return evidence, show_evidence(planned, evidence, period)
+
+
+def _plan_rows(
+    plan: Plan,
+    rows: LoadedRows | SourceReference,
+    period: Period,
+    records: Sequence[Record],
+) -> tuple[EvidencePlan, Predictions | ClassPredictions | None]:
+    """Return the plan of the evidence of an audit, and the rows of its counted days."""
+    final = period if rows.maturity is None else rows.maturity.find_final_part(period)
+    if final is None:
+        return EvidencePlan(days=None, note=f"No outcome of {period.label} is final yet."), None
+    planned = plan_evidence(records, period, plan.since, final_end=final.end)
+    if planned.days is None:
+        return planned, None
+    if reason := explain_uncounted(rows, period, *planned.days):
+        return replace(planned, days=None, note=reason), None
+    return planned, load_counted_rows(rows, period, *planned.days)
+
+
 def _compare_with_past(
-    plan: Plan, snapshot: Snapshot, past: Sequence[Snapshot], as_of: datetime, last: ChainHead | None
+    plan: Plan,
+    snapshot: Snapshot,
+    records: Sequence[Record],
+    baseline: BaselineInForce,
+    evidence: TrendEvidence | None,
+    as_of: datetime,
+    last: ChainHead | None,
 ) -> Trend:
     """Compare an audit with those before it, and add the record that precedes it in the history."""
     table = plan.audit.comparison
-    trend = find_drift(snapshot, past, audits=table.audits, alpha=table.alpha, looks=plan.count_looks(as_of))
+    past = [
+        record.snapshot
+        for record in list_counted(records)
+        if record.snapshot is not None and record.period.ends < snapshot.period.ends
+    ]
+    trend = find_drift(
+        snapshot,
+        past,
+        audits=table.audits,
+        alpha=table.alpha,
+        looks=plan.count_looks(as_of),
+        method=table.method,
+        baseline=baseline.list_snapshots(records, like=snapshot),
+        shifted=baseline.list_shifted(records),
+    )
     return replace(
         trend,
+        notes=(*trend.notes, *baseline.notes, *baseline.explain_missing_bands(snapshot)),
         audit=plan.name,
         as_of=as_of.isoformat(timespec="seconds"),
         time_zone=plan.audit.time_zone,
+        evidence=evidence,
         last_id=0 if last is None else last.id,
         last_sha256="" if last is None else last.sha256,
     )

@@ -13,7 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_words
+from scorereport.audit.annulment_rules import check_annulled
+from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
+from scorereport.audit.evidence_agreement import EvidenceCheck
 from scorereport.audit.record_agreement import check_agreement, describe_snapshot
 from scorereport.audit.record_rules import (
     AuditRequest,
@@ -64,9 +67,12 @@ class RecordExaminer:
         for record, claim in (
             *check_run_times(records, now),
             *(check_attempts(records) if is_complete else ()),
+            *check_annulled(records, is_complete=is_complete),
+            *(check_baselines(records) if is_complete else ()),
         ):
             self._add_findings(record, [claim])
         self._compare_times()
+        self._check_evidence(records if is_complete else ())
         self._past = _index_past(records) if is_complete else None
 
     def read(self, sha256: str, content: bytes) -> None:
@@ -96,6 +102,11 @@ class RecordExaminer:
                 yield f"names a configuration that cannot be read: {error}"
                 return
         yield from check_record_request(record, self._requests[key])
+
+    def _check_evidence(self, records: Sequence[Record]) -> None:
+        check = EvidenceCheck()
+        for record in records:
+            self._add_findings(record, check.check(record))
 
     def _list_past(self, record: Record) -> set[str]:
         past = (self._past or {}).get(record.audit, {})

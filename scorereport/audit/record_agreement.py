@@ -84,7 +84,7 @@ def read_results(content: bytes) -> Report:
 
 def describe_snapshot(snapshot: Snapshot) -> str:
     """Return a text of a snapshot as documents of later audits show it; equal texts mean equal numbers."""
-    return repr(replace(snapshot, distributions=()))
+    return repr(replace(snapshot, distributions=(), groups=()))
 
 
 def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[str]:

@@ -19,8 +19,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
-from scorereport.configuration.audit_tables import OutputTable, WindowTable
+from scorereport.audit.annulment_rules import check_annulment
+from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
+from scorereport.configuration.audit_tables import AuditTable, OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
 from scorereport.configuration.periods import find_period, is_ahead
 from scorereport.errors import ExitCode, UsageError
@@ -47,12 +50,17 @@ _CHUNK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """What a configuration says about records: name, window, formats, and whether reports state hashes."""
+    """What a configuration says about records: name, window, formats, baseline, and stated hashes.
+
+    `zone` is the name of the time zone, which the hours of a window depend on.
+    """
 
     name: str
     window: str
     formats: tuple[str, ...]
     states_hashes: bool
+    zone: str = "UTC"
+    baseline: str = ""
 
 
 def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
@@ -65,8 +73,10 @@ def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
     return AuditRequest(
         name=str(audit.get("name") or PurePath(file_name).stem),
         window=str(_find_table(audit, "window").get("period", WindowTable().period)),
+        zone=str(audit.get("time_zone", AuditTable().time_zone)),
         formats=tuple(map(str, formats)),
         states_hashes=not report.get("templates") and "provenance" not in report.get("omit", ()),
+        baseline=read_baseline_name(_find_table(audit, "baseline")),
     )
 
 
@@ -102,10 +112,16 @@ def check_record_contents(record: Record) -> Iterator[str]:
         yield "is not written as runs write records"
     if record.kind == "retention":
         yield from _check_removal(record)
+    elif record.kind == "annulment":
+        yield from check_annulment(record)
+    elif record.kind == "baseline":
+        yield from check_baseline_contents(record)
     elif record.status is AuditStatus.FAILED:
         yield from _check_failure(record)
     else:
         yield from _check_success(record)
+    if record.annuls is not None and record.kind != "annulment":
+        yield f"annuls record {record.annuls}, but it is not an annulment"
     yield from _check_documents(record)
 
 
@@ -155,16 +171,21 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     """Check a record against the configuration that it names; yield ends of sentences about it."""
     if record.audit != request.name:
         yield f"is of the audit {record.audit}, but its configuration is of {request.name}"
-    if record.kind == "retention":
+    if record.kind in ("retention", "annulment"):
         return
-    yield from _check_period(record, request.window)
+    yield from _check_period(record, request)
+    if record.kind == "baseline":
+        if record.baseline is not None and record.baseline.source != request.baseline:
+            yield f"seals {record.baseline.source}, but its configuration names {request.baseline or 'none'}"
+        return
     if record.status is not AuditStatus.FAILED:
         yield from _check_files(record, request.formats)
 
 
-def _check_period(record: Record, window: str) -> Iterator[str]:
+def _check_period(record: Record, request: AuditRequest) -> Iterator[str]:
+    window = request.window
     try:
-        expected = find_period(window, datetime.fromisoformat(record.as_of))
+        expected = find_period(window, _read_local_time(record.as_of, request.zone))
     except (UsageError, ValueError, OverflowError):
         yield f"has a period that cannot be checked: `{window}` as of {record.as_of} gives none"
         return
@@ -173,6 +194,16 @@ def _check_period(record: Record, window: str) -> Iterator[str]:
             f"is of the period {_describe_period(record)}, but `{window}` as of {record.as_of} is "
             f"{expected.label}, {expected.describe()}"
         )
+
+
+def _read_local_time(text: str, zone: str) -> datetime:
+    """Read a time in the zone of the audit if that has the recorded offset; its rules may have changed."""
+    moment = datetime.fromisoformat(text)
+    try:
+        local = moment.astimezone(ZoneInfo(zone))
+    except (LookupError, ValueError, OSError):
+        return moment
+    return local if local.utcoffset() == moment.utcoffset() else moment
 
 
 def _describe_period(record: Record) -> str:

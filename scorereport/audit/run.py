@@ -23,7 +23,6 @@ from scorereport._utils.processes import signals_deferred
 from scorereport._utils.progress import report_stage, report_work
 from scorereport._utils.work_plan import Stage
 from scorereport.audit.after_run import (
-    begin_record,
     complete_earlier_run,
     complete_record,
     complete_run,
@@ -31,6 +30,8 @@ from scorereport.audit.after_run import (
     notify_by_plan,
 )
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
+from scorereport.audit.baseline_seal import ensure_baseline
+from scorereport.audit.begun_record import begin_record
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
@@ -38,12 +39,20 @@ from scorereport.audit.report_folder import find_report_files, open_report_folde
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.configuration.audit_rules import check_portable_name
-from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
+from scorereport.configuration.period_labels import find_labelled
+from scorereport.configuration.periods import (
+    Period,
+    check_hours_over,
+    check_not_ahead,
+    find_period,
+    read_as_of,
+)
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.audit_record import Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.record_rows import AlreadyRecorded
 from scorereport.history.store import History, open_history
+from scorereport.history.valid_records import list_valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +60,6 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
     from scorereport.audit.rows.source_reference import SourceReference
-    from scorereport.history.trend.drift_records import Snapshot
 
 
 #: How long a run waits for another run of the same audit, in seconds.
@@ -107,6 +115,7 @@ def run_audit(
     path: str | Path,
     *,
     as_of: str | None = None,
+    period: str | None = None,
     again: bool = False,
     wait: float = DEFAULT_WAIT_SECONDS,
     command: str = "",
@@ -117,6 +126,7 @@ def run_audit(
     ----------
     path : the configuration, a TOML file; see docs/audits.md
     as_of : the day, or the moment, from which the period is counted; by default now
+    period : the label of the period to audit, such as "2026-06", instead of `as_of`; it must be over
     again : write a new record even if there is one with the same period, data and configuration
     wait : seconds to wait for another run of the same audit
     command : the command line that started the run, for the record
@@ -126,11 +136,11 @@ def run_audit(
     # Rows that a killed run left behind must not stay until a run happens to need a temporary folder.
     for place in {None, plan.configuration.work.get("temporary_folder")}:
         remove_abandoned(place)
-    moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
+    moment, chosen = _choose_period(plan, as_of, period)
     run = AuditRun(
         plan=plan,
         moment=moment,
-        period=find_period(plan.audit.window.period, moment),
+        period=chosen,
         command=command,
         final_by=moment if as_of is not None else plan.now,
     )
@@ -153,6 +163,18 @@ def run_audit(
             raise
         raise shown from error
     return replace(outcome, problems=tuple(map(plan.redactor.redact, (*alarms, *earlier, *later))))
+
+
+def _choose_period(plan: Plan, as_of: str | None, label: str | None) -> tuple[datetime, Period]:
+    """Return the moment that the period is counted from, and the period; refuse one that is not over."""
+    window = plan.audit.window.period
+    if label is None:
+        moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
+        return moment, check_hours_over(find_period(window, moment), plan.zone)
+    if as_of is not None:
+        raise UsageError("`as_of` and `period` must not be given together: both choose the period.")
+    found = find_labelled(window, label, plan.zone)
+    return found.as_of, found.period
 
 
 def _check_name_case(plan: Plan, history: History) -> None:
@@ -240,11 +262,15 @@ class AuditRun:
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
+        baseline = ensure_baseline(
+            self.plan, history, self.period, self.moment, started=self.started, command=self.command
+        )
         return render_audit_report(
             self.plan,
             rows,
             self.period,
-            self._find_past(history),
+            history.records(self.plan.name),
+            baseline,
             as_of=self.moment,
             last=history.last(),
             time=self.started,
@@ -310,12 +336,13 @@ class AuditRun:
         return RunResult(record=record, is_new=is_new, files=find_report_files(self.plan, record))
 
     def _find_existing(self, history: History, rows: LoadedRows | SourceReference) -> Record | None:
-        """Return the last record of the period if it has the same data and configuration.
+        """Return the last valid record of the period if it has the same data and configuration.
 
         A failed run has no data, so the next run appends a new record and the history does not end with the
         failure. The same file has other data once more of its rows are old enough for a final outcome.
         """
-        last = history.find(self.plan.name, self.period.label)
+        valid = list_valid(history.records(self.plan.name, period=self.period.label))
+        last = valid[-1] if valid else None
         if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
             return None
         recorded, present = last.data_sha256, rows.data_sha256
@@ -323,14 +350,3 @@ class AuditRun:
             recorded, present = last.source_sha256, rows.source_sha256
         is_same_age = last.snapshot is not None and last.snapshot.immature == rows.immature
         return last if present and recorded == present and is_same_age else None
-
-    def _find_past(self, history: History) -> list[Snapshot]:
-        """Return the last snapshot of each period that ended before this one."""
-        by_period = {
-            record.period.label: record.snapshot
-            for record in history.records(self.plan.name)
-            if record.snapshot is not None
-            and record.period.end < self.period.end
-            and not is_ahead(record.as_of, record.started)
-        }
-        return list(by_period.values())

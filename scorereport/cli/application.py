@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scorereport.cli.audit_commands import app as audit_app
+from scorereport.cli.audit_state_commands import app as audit_app
 from scorereport.cli.command_output import (
     Strict,  # typer reads annotations
     echo,

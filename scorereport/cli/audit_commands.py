@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from scorereport._utils.exits import format_exit_message, redact_error
-from scorereport.cli.command_output import echo, print_problem
+from scorereport.cli.command_output import echo, find_record_code, name_run_command, print_problem
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -46,6 +45,17 @@ def run(
         str | None,
         typer.Option(help="Day or time that the period is counted from, instead of now: audits the past."),
     ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(help="Label of the period to audit, such as 2026-06; it must be over."),
+    ] = None,
+    first: Annotated[
+        str | None,
+        typer.Option("--from", help="Label of the first of several periods to audit in order; needs --to."),
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", help="Label of the last of several periods; needs --from.")
+    ] = None,
     again: Annotated[
         bool,
         typer.Option(
@@ -65,13 +75,27 @@ def run(
 ) -> None:
     """Evaluate the rows of one period, judge the limits, file a report and add a record to the history.
 
-    If the history has a record of the same period, data and configuration, show it and change nothing.
+    If the history has a record of the same period, data and configuration, show it and change nothing. With
+    --from and --to, all periods between are audited, one after the other.
     """
     from scorereport.audit.run import run_audit
+    from scorereport.cli.backfill_output import check_choice, run_and_print
     from scorereport.cli.progress_display import show_progress
 
+    if check_choice(as_of, period, first, last):
+        run_and_print(
+            config,
+            (first or "", last or ""),
+            again=again,
+            wait=wait,
+            strict=strict,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    command = name_run_command(config, as_of, period)
     with show_progress(quiet=quiet):
-        outcome = run_audit(config, as_of=as_of, again=again, wait=wait, command=_name_command(config, as_of))
+        outcome = run_audit(config, as_of=as_of, period=period, again=again, wait=wait, command=command)
     if as_json:
         typer.echo(outcome.record.to_json(), nl=False)
     else:
@@ -81,11 +105,6 @@ def run(
     if outcome.failure and (debug or "--debug" in sys.argv[1:]):
         echo(outcome.failure.rstrip("\n"), err=True)
     _exit_by_status(outcome, strict=strict)
-
-
-def _name_command(config: Path, as_of: str | None) -> str:
-    words = ["scorereport", "audit", "run", str(config)]
-    return shlex.join(words if as_of is None else [*words, "--as-of", as_of])
 
 
 def _summarize_record(record: Record) -> SummaryTexts:
@@ -120,12 +139,7 @@ def _print_result(outcome: RunResult) -> None:
 
 
 def _exit_by_status(outcome: RunResult, *, strict: bool) -> None:
-    from scorereport.history.audit_record import AuditStatus
-
-    code = outcome.record.exit_code
-    is_open = outcome.record.status in (AuditStatus.WARN, AuditStatus.INCONCLUSIVE)
-    if code == ExitCode.DONE and strict and is_open:
-        code = ExitCode.WARNINGS
+    code = find_record_code(outcome.record, strict=strict)
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 
@@ -201,16 +215,18 @@ def show(
     """Show one record: verdicts, numbers, drift, hashes."""
     from scorereport.audit.plan import read_plan
     from scorereport.cli.terminal import print_record
+    from scorereport.history.valid_records import find_annulled
 
     with _open_existing(read_plan(config)) as opened:
         record = opened.get(number)
         if results and not record.results_sha256:
             raise UsageError(f"Record {number} has no results: its status is {record.status}.")
         document = opened.document(record.results_sha256).decode() if results else ""
+        annulled = find_annulled(opened.records(record.audit, kind="annulment"))
     if results or as_json:
         typer.echo(document or record.to_json(), nl=False)
     else:
-        print_record(record)
+        print_record(record, annulment=annulled.get(record.id))
 
 
 @app.command()
@@ -233,7 +249,7 @@ def verify(
     from scorereport.audit.plan import read_plan
 
     plan = read_plan(config)
-    with _errors_redacted(plan):
+    with errors_redacted(plan):
         found = verify_audit_history(plan, heads=head or ())
     if as_json:
         typer.echo(json_documents.dump(_redact_findings(found, plan)), nl=False)
@@ -344,7 +360,7 @@ def _redact_findings(found: Verification, plan: Plan) -> Verification:
 
 
 @contextmanager
-def _errors_redacted(plan: Plan) -> Iterator[None]:
+def errors_redacted(plan: Plan) -> Iterator[None]:
     """Remove the secrets from the messages of errors, expected and internal ones."""
     try:
         yield
@@ -361,7 +377,7 @@ def _open_existing(plan: Plan) -> Iterator[History]:
     from scorereport.history.store import open_history
 
     with (
-        _errors_redacted(plan),
+        errors_redacted(plan),
         open_history(plan.database_url, head=plan.chain_head, create=False) as opened,
     ):
         yield opened

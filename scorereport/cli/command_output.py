@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,9 @@ from scorereport._utils.formatting import visible, visible_lines
 from scorereport.errors import ExitCode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scorereport.history.audit_record import Record
     from scorereport.reference.reference_documents import Certificate
     from scorereport.report.report_record import Report
 
@@ -44,6 +48,22 @@ def conclude_report(
     for code in codes:
         if code != ExitCode.DONE:
             raise typer.Exit(code)
+
+
+def name_run_command(config: Path, as_of: str | None = None, period: str | None = None) -> str:
+    """Return the command line that repeats a run of an audit, for its record."""
+    options = {"--as-of": as_of, "--period": period}
+    given = [word for name, value in options.items() if value is not None for word in (name, value)]
+    return shlex.join(["scorereport", "audit", "run", str(config), *given])
+
+
+def find_record_code(record: Record, *, strict: bool) -> int:
+    """Return the exit code of the record of an audit; with `strict`, 3 for warnings and inconclusive ones."""
+    from scorereport.history.audit_record import AuditStatus
+
+    is_open = record.status in (AuditStatus.WARN, AuditStatus.INCONCLUSIVE)
+    is_raised = strict and is_open and record.exit_code == ExitCode.DONE
+    return ExitCode.WARNINGS if is_raised else record.exit_code
 
 
 def _print_verdicts(report: Report, *, with_summary: bool) -> None:

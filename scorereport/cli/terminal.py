@@ -259,10 +259,10 @@ def print_history(records: Sequence[Record], file: IO[str] | None = None) -> Non
     _Printer(file).table(history_table(records), has_caption=False)
 
 
-def print_record(record: Record, file: IO[str] | None = None) -> None:
-    """Print the contents of a record."""
+def print_record(record: Record, file: IO[str] | None = None, annulment: Record | None = None) -> None:
+    """Print the contents of a record, and the annulment of it, if there is one."""
     out = _Printer(file)
-    out.sentences(describe_audit_record(record))
+    out.sentences(describe_audit_record(record, annulment))
     for table in (number_table(record), record_drift_table(record)):
         if table is not None:
             out.space()

@@ -21,6 +21,7 @@ from scorereport.configuration.audit_tables import (
 )
 from scorereport.configuration.messages import find_failure, join_key
 from scorereport.configuration.outcome_maturity import check_mature_after
+from scorereport.configuration.period_labels import find_label_start
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
 from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS
@@ -29,7 +30,7 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.configuration.audit_tables import NotifyTable, SourceTable
+    from scorereport.configuration.audit_tables import BaselineTable, NotifyTable, SourceTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -45,6 +46,7 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "window.period": lambda text, name: check_audit_window(text, name=name),
     "comparison.method": partial(check_option, allowed=METHODS),
     "comparison.tolerance": partial(check_inside, lower=0, upper=5),
+    "comparison.since": lambda label, name: find_label_start(label, name=name) if label else "",
     "comparison.audits": partial(check_whole, smallest=1),
     "comparison.alpha": partial(check_inside, lower=0, upper=1, closed="neither"),
     "comparison.looks": partial(check_whole, smallest=1),
@@ -69,6 +71,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_lists(table)
     yield from _check_source(table.source)
     yield from _check_maturity(table)
+    yield from _check_baseline(table.baseline)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
 
@@ -130,6 +133,16 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
     yield from _check_options(table.notify.on, OUTCOMES, "audit.notify.on")
     if not table.output.formats:
         yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
+
+
+def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
+    """Check that a baseline is defined in one way, and that its file is a single one."""
+    used = [key for key in ("file", "period", "audits") if getattr(baseline, key)]
+    if len(used) > 1:
+        named = " and ".join(f"`{key}`" for key in used)
+        yield f"`audit.baseline` must have only one of `file`, `period` and `audits`; got {named}."
+    if any(sign in baseline.file for sign in "{}*?[]"):
+        yield f"`audit.baseline.file` must be the name of one file; got {baseline.file!r}."
 
 
 def _check_source(source: SourceTable) -> Iterator[str]:

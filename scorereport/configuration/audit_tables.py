@@ -38,7 +38,8 @@ class SourceTable:
             "a file such as .csv, .csv.gz, .parquet or .xlsx, relative to the configuration, or a pattern"
             " such as `scores/*.parquet`, of which the newest file is read. `{period}`, `{start}` and "
             "`{end}` stand for the label of the period (see [labels of periods](#labels-of-periods)), its"
-            " first day, and the day after its last: `scores/{period}.csv`. With a slash at its end, as "
+            " first day, and the day after its last: `scores/{period}.csv`; hours are written 2026-11-15T06."
+            " With a slash at its end, as "
             "in `scores/{period}/`, or a name that ends in .parquet, it may be a folder of Parquet files,"
             " which are all read. A .duckdb file needs a `table`. `separator`, `decimal` and `encoding` "
             "of a CSV file are keys of `[evaluation]`"
@@ -62,7 +63,8 @@ class SourceTable:
         str,
         Help(
             "one SELECT; without a `column`, it must select the days itself: `:start` and `:end` are "
-            "bound to the first day of the period and the day after the last"
+            "bound to the first day of the period and the day after the last, or to local times for hours"
+            " (in SQLite, to texts such as 2026-11-15 06:00)"
         ),
     ] = ""
     table: Annotated[
@@ -86,7 +88,7 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowTable:
-    """`[audit.window]`: the column of dates, and the period of days that an audit covers."""
+    """`[audit.window]`: the column of dates or times, and the period that an audit covers."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -100,10 +102,10 @@ class WindowTable:
     period: Annotated[
         str,
         Help(
-            '"last 30 days" (or weeks, months), "previous calendar month" (or day, week, quarter, year), '
-            'or "all" (default): all rows, up to the day of the audit if there is a `column`. A period '
-            'consists of whole days that are over: "last 30 days" on 15 November are 16 October to 14 '
-            "November"
+            '"last 30 days" (or hours, weeks, months), "previous calendar month" (or hour, day, week, '
+            'quarter, year), or "all" (default): all rows, up to the day of the audit if there is a `column`.'
+            ' A period consists of whole days, or hours, that are over: "last 30 days" on 15 November are 16 '
+            "October to 14 November"
         ),
     ] = "all"
 

@@ -34,7 +34,7 @@ FEWEST_CASES = 10
 _ROUNDING = 1e-9
 
 
-class Evidence(NamedTuple):
+class CaseCounts(NamedTuple):
     """The number of independent cases of a sample, and of those of the rarer kind, with a description.
 
     `cases` is NaN if weights vary, because there is no exact bound then.
@@ -53,17 +53,17 @@ class Evidence(NamedTuple):
 
 def find_evidence(
     sample: SampleSummary, measure: LimitMeasure, cases: CountedCases | None = None
-) -> Evidence:
+) -> CaseCounts:
     """The cases of a sample that count for a measure; `cases` are those to which its number refers."""
     found = count_independent(sample)
     if measure.evidence is EvidenceRule.NONE:
-        return Evidence(math.nan, math.inf, "", found.unit)
+        return CaseCounts(math.nan, math.inf, "", found.unit)
     if cases is not None:
         return _count_found(found, sample, measure, cases)
     if found.classes:
         return _count_classes(found, sample, measure)
     fewest, what = min((found.events, "event"), (found.non_events, "non-event"))
-    return Evidence(
+    return CaseCounts(
         _count_alike(found, sample), fewest, _describe(fewest, what, found.unit, sample), found.unit
     )
 
@@ -76,7 +76,7 @@ def _count_alike(found: IndependentCases, sample: SampleSummary) -> float:
 
 def _count_found(
     found: IndependentCases, sample: SampleSummary, measure: LimitMeasure, cases: CountedCases
-) -> Evidence:
+) -> CaseCounts:
     """The cases to which a number refers; a rate among them has an exact bound if they are rows."""
     number, noun = cases
     fewest = round(number) if math.isclose(number, round(number), rel_tol=_ROUNDING) else number
@@ -84,7 +84,7 @@ def _count_found(
     alike = _count_alike(found, sample)
     if measure.exact is ExactBound.RATE_AMONG:
         alike = fewest if found.unit == "row" and not math.isnan(alike) else math.nan
-    return Evidence(alike, fewest, describes, found.unit)
+    return CaseCounts(alike, fewest, describes, found.unit)
 
 
 def _count_nouns(number: float, noun: str) -> str:
@@ -115,7 +115,7 @@ def _round_down(fewest: float) -> float:
     return math.floor(10 * fewest) / 10
 
 
-def _count_classes(found: IndependentCases, sample: SampleSummary, measure: LimitMeasure) -> Evidence:
+def _count_classes(found: IndependentCases, sample: SampleSummary, measure: LimitMeasure) -> CaseCounts:
     """Cases outside the most frequent class or, for means over classes, of the rarest observed class."""
     if measure.evidence is EvidenceRule.RAREST_CLASS:
         fewest, which = min(cases for cases in found.classes if cases > 0), "of the rarest class"
@@ -123,7 +123,7 @@ def _count_classes(found: IndependentCases, sample: SampleSummary, measure: Limi
         fewest = min(sum(found.classes) - max(found.classes), found.total)
         which = "outside the most frequent class"
     describes = _describe_class_cases(fewest, found.unit, which)
-    return Evidence(_count_alike(found, sample), fewest, describes, found.unit)
+    return CaseCounts(_count_alike(found, sample), fewest, describes, found.unit)
 
 
 def _describe_class_cases(fewest: float, unit: str, which: str) -> str:

@@ -1,4 +1,4 @@
-"""Periods of days that an audit covers, and the texts of windows in a configuration."""
+"""Periods of days or hours that an audit covers, and the texts of windows in a configuration."""
 
 from __future__ import annotations
 
@@ -10,39 +10,45 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport._utils.suggestions import suggest_name
+from scorereport.configuration.clock_hours import HOUR, find_hour_before, find_last_hour_end
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 _DAY = timedelta(days=1)
-_UNITS = ("day", "week", "month", "quarter", "year")
+#: Units of calendar periods, the shortest first.
+UNITS = ("hour", "day", "week", "month", "quarter", "year")
 #: The largest N of `last N` for each unit: about a hundred years.
-_MOST = {"day": 36_525, "week": 5_217, "month": 1_200}
-_LAST = re.compile(r"last ([0-9]{1,9}) (day|week|month)s?")
-_PREVIOUS = re.compile(rf"previous calendar ({'|'.join(_UNITS)})s?")
+_MOST = {"hour": 876_600, "day": 36_525, "week": 5_217, "month": 1_200}
+_LAST = re.compile(rf"last ([0-9]{{1,9}}) ({'|'.join(_MOST)})s?")
+_PREVIOUS = re.compile(rf"previous calendar ({'|'.join(UNITS)})s?")
 _CHOICES = (
     *(f"last N {unit}s" for unit in _MOST),
-    *(f"previous calendar {unit}" for unit in _UNITS),
+    *(f"previous calendar {unit}" for unit in UNITS),
     "all",
 )
 #: Words before a unit, and other words for a unit, that mean the previous calendar period.
 _BEFORE = "(?:last|previous|prior|past|preceding)"
 _OTHER_WORDS = {
+    "hour": "hourly",
     "day": "daily|yesterday",
     "week": "weekly",
     "month": "monthly",
     "quarter": "quarterly",
     "year": "yearly|annual",
 }
+#: Labels of periods that are not days, for advice.
+_LABEL = re.compile(r"[0-9]{4}(-([0-9]{2}|W[0-9]{2}|Q[1-4]))?|[0-9T-]+--[0-9T-]+", re.IGNORECASE)
 _YEARS = range(1900, 3000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Days from `start` up to, but not including, `end`; without a start, all rows before the end.
+    """Days or hours from `start` up to, but not including, `end`; without a start, all rows before the end.
 
-    Both are dates such as 2026-10-01, in the time zone of the audit. The label identifies the period.
+    Both are dates such as 2026-10-01, or whole hours such as 2026-10-01T06:00, in the local time of the
+    audit's zone. The label identifies the period; it is part of file names.
     """
 
     label: str
@@ -50,37 +56,68 @@ class Period:
     end: str
 
     @property
+    def is_hourly(self) -> bool:
+        """Whether start and end are hours."""
+        return "T" in self.end
+
+    @property
+    def begins(self) -> datetime | None:
+        """The local time of the start, without a zone; None if the period has no start."""
+        return None if self.start is None else datetime.fromisoformat(self.start)
+
+    @property
+    def ends(self) -> datetime:
+        """The local time of the end, without a zone; it compares dates with hours."""
+        return datetime.fromisoformat(self.end)
+
+    @property
+    def order(self) -> tuple[datetime, datetime]:
+        """The key that sorts periods in time: by their ends, then by their starts."""
+        return self.ends, self.begins or datetime.min
+
+    @property
     def first_day(self) -> date | None:
         """The first day; None if the period has no start."""
-        return None if self.start is None else date.fromisoformat(self.start)
+        return None if self.begins is None else self.begins.date()
 
     def describe(self) -> str:
-        """The first and the last day, as text.
+        """The first and the last day, or the hours, as text.
 
         >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").describe()
         '2026-10-01 to 2026-10-31'
+        >>> Period(label="2026-10-01T06", start="2026-10-01T06:00", end="2026-10-01T07:00").describe()
+        '2026-10-01 06:00 to 2026-10-01 07:00'
         """
+        if self.is_hourly:
+            return f"{self.start} to {self.end}".replace("T", " ")
         last = (self.day_after - timedelta(days=1)).isoformat()
         if self.start is None:
             return f"the days up to {last}"
         return last if self.start == last else f"{self.start} to {last}"
 
     def describe_others(self) -> str:
-        """Why rows of other days are dropped, as text."""
+        """Why rows of other times are dropped, as text."""
         return f"outside of {self.describe()}"
+
+    @property
+    def file_bounds(self) -> tuple[str | None, str]:
+        """Start and end as parts of file names, which have no colon: 2026-10-01, or 2026-10-01T06."""
+        return None if self.start is None else self.start.removesuffix(":00"), self.end.removesuffix(":00")
 
     @property
     def day_after(self) -> date:
         """The day after the last."""
-        return date.fromisoformat(self.end)
+        return (self.ends + _DAY - timedelta(microseconds=1)).date()
 
     @property
     def middle(self) -> date:
-        """The day in the middle, the first of two; the last day if the period has no start.
+        """The day in the middle, the first of two, or the middle of hours; the last day without a start.
 
         >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").middle.isoformat()
         '2026-10-16'
         """
+        if self.begins is not None and self.is_hourly:
+            return self.begins + (self.ends - self.begins) / 2
         last = self.day_after - _DAY
         first = self.first_day or last
         return first + (last - first) // 2
@@ -89,7 +126,8 @@ class Period:
 def find_period(window: str, as_of: datetime) -> Period:
     """The period of a window as of a moment in the time zone of the audit.
 
-    The day of that moment is not over, so it is not part of the period; only `all` includes its rows.
+    The day or the hour of that moment is not over, so it is not part of the period; only `all` includes the
+    rows of its day.
 
     >>> find_period("last 30 days", datetime(2026, 11, 15, 6, 30, tzinfo=UTC)).label
     '2026-10-16--2026-11-14'
@@ -100,9 +138,12 @@ def find_period(window: str, as_of: datetime) -> Period:
     day = _check_moment(as_of).date()
     if parts == ["all"]:
         return Period(label=day.isoformat(), start=None, end=(day + _DAY).isoformat())
+    unit, count = parts[2].removesuffix("s"), int(parts[1]) if parts[0] == "last" else 1
+    if unit == "hour":
+        return _find_hours(count, as_of)
     if parts[0] == "last":
-        return _find_last(int(parts[1]), parts[2].removesuffix("s"), day)
-    return _find_previous(parts[2], day)
+        return _find_last(count, unit, day)
+    return _find_previous(unit, day)
 
 
 def check_window_text(text: str) -> str:
@@ -137,18 +178,13 @@ def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
         raise UsageError(
             "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
             f"{_YEARS[0]} to {_YEARS[-1]}, that exists in the time zone {zone.key}; got {moment!r}."
-            f"{_explain_month(moment)}"
+            f"{_explain_label(moment)}"
         ) from error
 
 
-def _explain_month(text: str) -> str:
-    """A sentence on a month in place of a day: its period is audited as of a day after it."""
-    try:
-        first = date.fromisoformat(f"{text}-01")
-    except ValueError:
-        return ""
-    after = _begin_unit("month", first + 31 * _DAY)
-    return f" The calendar month {text} is the period as of a day of the next month, such as {after}."
+def _explain_label(text: str) -> str:
+    """A sentence on a period in place of a day."""
+    return f" To audit this period: `--period {text}`." * bool(_LABEL.fullmatch(text))
 
 
 def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:
@@ -160,6 +196,17 @@ def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:
             f"in {zone.key}."
         )
     return as_of
+
+
+def check_hours_over(period: Period, zone: ZoneInfo) -> Period:
+    """Refuse a period of hours that is not over; other periods are over once the `as_of` day has begun."""
+    now = datetime.fromisoformat(read_clock()).astimezone(zone)
+    if period.is_hourly and period.ends > find_last_hour_end(now):
+        raise UsageError(
+            f"`as_of` must not lie in the future; the period {period.label} is not over, and it is "
+            f"{now:%Y-%m-%d %H:%M} now in {zone.key}."
+        )
+    return period
 
 
 def is_ahead(as_of: str, started: str) -> bool:
@@ -196,11 +243,11 @@ def _suggest(text: str) -> str:
 
 def _explain_period(text: str) -> str:
     """A sentence on a period that is not over, or on a period by its date."""
-    if unfinished := re.fullmatch(rf"(?:this|current) (?:calendar )?({'|'.join(_UNITS)})", text):
+    if unfinished := re.fullmatch(rf"(?:this|current) (?:calendar )?({'|'.join(UNITS)})", text):
         unit = unfinished[1]
         return f" A period must be over: `previous calendar {unit}` is the last whole {unit}."
     if re.match(r"[0-9]{4}\b", text):
-        return " A period is relative to the day of the audit, which --as-of sets."
+        return " A period is relative to the time of the audit, which --as-of or --period sets."
     return ""
 
 
@@ -241,6 +288,16 @@ def _find_last(count: int, unit: str, day: date) -> Period:
     return Period(label=label, start=start.isoformat(), end=day.isoformat())
 
 
+def _find_hours(count: int, as_of: datetime) -> Period:
+    """The last hours that are over; if the clock skips the first one, the period begins an hour before."""
+    zone, end = as_of.tzinfo or UTC, find_last_hour_end(as_of)
+    first, last = find_hour_before(end - (count - 1) * HOUR, zone), find_hour_before(end, zone)
+    label = f"{first:%Y-%m-%dT%H}" if first == last else f"{first:%Y-%m-%dT%H}--{last:%Y-%m-%dT%H}"
+    return Period(
+        label=label, start=first.isoformat(timespec="minutes"), end=end.isoformat(timespec="minutes")
+    )
+
+
 def _months_before(day: date, count: int) -> date:
     """The same day of an earlier month, or the last day of that month if it is shorter."""
     year, month = divmod(day.year * 12 + day.month - 1 - count, 12)
@@ -248,8 +305,8 @@ def _months_before(day: date, count: int) -> date:
 
 
 def _find_previous(unit: str, day: date) -> Period:
-    end = _begin_unit(unit, day)
-    start = _begin_unit(unit, end - _DAY)
+    end = begin_unit(unit, day)
+    start = begin_unit(unit, end - _DAY)
     labels = {
         "day": start.isoformat(),
         "week": "{}-W{:02}".format(*start.isocalendar()),
@@ -260,7 +317,7 @@ def _find_previous(unit: str, day: date) -> Period:
     return Period(label=labels[unit], start=start.isoformat(), end=end.isoformat())
 
 
-def _begin_unit(unit: str, day: date) -> date:
+def begin_unit(unit: str, day: date) -> date:
     """The first day of the calendar day, week (from Monday), month, quarter or year of a day."""
     if unit == "day":
         return day
@@ -276,6 +333,8 @@ def _show(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _read_moment(text: str, zone: ZoneInfo) -> datetime:
+    if _LABEL.fullmatch(text):  # Python reads 2026-W23 as the Monday of this week
+        raise ValueError("this is a period, not a day")
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -286,6 +345,11 @@ def _read_moment(text: str, zone: ZoneInfo) -> datetime:
             raise ValueError("this day does not exist in the time zone")
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
     local = moment.astimezone(UTC).astimezone(zone)
-    if local.year not in _YEARS:
+    return check_year(local)
+
+
+def check_year(moment: datetime) -> datetime:
+    """Raise a ValueError for a moment that is too early or too late for an audit."""
+    if moment.year not in _YEARS:
         raise ValueError("the year is out of range")
-    return local
+    return moment

@@ -16,6 +16,7 @@ from scorereport._utils.files import open_beside, write_text
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import read_audit_record
 from scorereport.history.filed_reports import find_filed_path, is_below, list_filed_reports
+from scorereport.history.valid_records import find_annulled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,13 +34,16 @@ NUMBER_COLUMNS = (
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 #: The earliest time that a ZIP archive can hold, so that its bytes do not depend on when it was written.
 _ARCHIVE_TIME = (1980, 1, 1, 0, 0, 0)
+#: The status of rows whose record is annulled.
+_ANNULLED = "annulled"
 _README = """\
 A history of audits, written by scorereport
 ===========================================
 
 records.jsonl   the records of the audits, one on each line, the oldest first
 numbers.csv     their numbers as a table; a text that a spreadsheet would take for a formula, because it
-                begins with = + - or @, has an apostrophe before it
+                begins with = + - or @, has an apostrophe before it; the status "annulled" means that a later
+                record annuls the run
 documents/      documents that the history stores with its records: results (.json) and configurations
                 (.toml), each named by its SHA-256
 reports/        the files of the reports, under the names in the records
@@ -108,16 +112,18 @@ def render_numbers(bodies: Sequence[str]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(NUMBER_COLUMNS)
-    for body in bodies:
-        record = read_audit_record(body, "A record of the history")
+    records = [read_audit_record(body, "A record of the history") for body in bodies]
+    annulled = find_annulled(records)
+    for record, body in zip(records, bodies, strict=True):
         if record.kind == "audit":
-            writer.writerows(_describe_rows(record, hashlib.sha256(body.encode()).hexdigest()))
+            status = _ANNULLED if record.id in annulled else record.status.value
+            writer.writerows(_describe_rows(record, status, hashlib.sha256(body.encode()).hexdigest()))
     return text.getvalue()
 
 
-def _describe_rows(record: Record, sha256: str) -> Iterator[list[Any]]:
+def _describe_rows(record: Record, status: str, sha256: str) -> Iterator[list[Any]]:
     period = record.period
-    begin = [record.audit, period.label, period.start or "", period.end, record.attempt, record.status.value]
+    begin = [record.audit, period.label, period.start or "", period.end, record.attempt, status]
     verdicts = {(j.model, j.measure): j.verdict.value for j in record.judgements if not j.group}
     numbers = record.snapshot.numbers if record.snapshot is not None else ()
     for cells in [_describe_number(number, verdicts) for number in numbers] or [[""] * 6]:

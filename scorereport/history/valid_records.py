@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 
 def find_annulled(records: Iterable[Record]) -> dict[int, Record]:
-    """Return the annulments by the number of the record that they annul."""
-    return {record.annuls: record for record in records if record.annuls is not None}
+    """Return the annulments by the number of the record that they annul; the first of several counts."""
+    found: dict[int, Record] = {}
+    for record in records:
+        if record.kind == "annulment" and record.annuls is not None:
+            found.setdefault(record.annuls, record)
+    return found
 
 
 def list_valid(records: Iterable[Record]) -> list[Record]:
@@ -37,4 +41,4 @@ def list_counted(records: Iterable[Record]) -> list[Record]:
     Results stay valid if a later run of the same period fails.
     """
     latest = {record.period.label: record for record in list_valid(records) if record.snapshot is not None}
-    return sorted(latest.values(), key=lambda record: (record.period.end, record.period.start or ""))
+    return sorted(latest.values(), key=lambda record: record.period.order)

@@ -13,17 +13,20 @@ from scorereport._utils.formatting import (
     format_interval,
 )
 from scorereport.configuration.measure_limits import MEASURES
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.geometry import date_ticks, even_ticks
-from scorereport.plots.label_placement import SizedAxes
+from scorereport.plots.canvas import set_axis
+from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
+from scorereport.plots.stacked_panels import (
+    DASHED,
+    PanelStack,
+    SideLabel,
+    find_height,
+    label_room,
+    write_side_labels,
+)
 from scorereport.plots.style import (
-    HEADING,
-    HEAVY,
     INK,
-    MUTED,
     PAPER,
     RULE,
-    SMALL,
     ModelStyle,
     model_style,
     report_style,
@@ -37,7 +40,6 @@ from scorereport.plots.trend_picture import (
     find_range,
     label_number,
     read_audit,
-    spread_labels,
 )
 
 if TYPE_CHECKING:
@@ -49,12 +51,8 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.trend.drift_records import Trend
+    from scorereport.plots.label_placement import SizedAxes
 
-_LEFT, _LABELS, _HIGHEST = 13.0, 43.0, 205.0
-_PANEL = WIDTH - _LEFT - _LABELS
-#: Heights: the lines above a panel, the gap below it, and the dates below the last panel.
-_ABOVE, _BELOW, _DATES = 9.5, 4.0, 6.0
-_LOWEST, _LINE = 27.0, 9.5
 #: Most models in the figure; the results document has all of them.
 MOST_MODELS = 12
 #: With more audits, points are left out; with more intervals, these are pale.
@@ -63,11 +61,10 @@ MOST_MARKS, _MOST_INTERVALS = 40, 24
 _MOST_DATES, _LONGEST_DATE = 5, 10
 #: Colours of verdicts, always shown with a word: for lines, and darker for text.
 _AMBER, _RED = ("#b7791f", "#8a5a12"), ("#b3402a", "#b3402a")
-_DASHED = (0, (4, 2))
 #: Least share of a panel for the values; a limit that would leave them less is not drawn.
 _LEAST_SHARE = 0.3
-#: Widths in points: of a date with room around it, and of a label.
-_WIDEST_DATE, _WIDEST_LABEL = 48.0, _LABELS * POINTS_PER_MM - 12
+#: Width of a date with room around it, in points.
+_WIDEST_DATE = 48.0
 _SAMPLE_STYLE = ModelStyle(colour=INK, tint="#c4c8cd", dashes=(), marker="o")
 
 
@@ -79,17 +76,6 @@ class _LimitLine:
     words: str
     number: str
     colours: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Label:
-    """A text to the right of a panel, the height of its value, and their colours."""
-
-    text: str
-    height: float
-    start: float
-    colour: str
-    line: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,23 +94,16 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
     """Draw main score, its components and the prevalence of all audits, with limits where there are any."""
     measures = list_trend_measures(trend)
     with report_style():
-        days = np.array([float(s.period.middle.toordinal()) for s in trend.snapshots])
+        days = np.array([place_day(s.period.middle) for s in trend.snapshots])
         lines = {measure: _find_lines(judgements, measure) for measure in measures}
         labels = min(len(name_models(trend)), MOST_MODELS) + max(map(len, lines.values()))
-        height = min(
-            max(_LOWEST, labels * _LINE / POINTS_PER_MM),
-            (_HIGHEST - _DATES) / len(measures) - _ABOVE - _BELOW,
-        )
-        row = _ABOVE + height + _BELOW
-        canvas = Canvas.of(WIDTH, len(measures) * row + _DATES)
-        canvas.divide([place * row for place in range(len(measures))])
-        for place, measure in enumerate(measures):
-            axes = canvas.panel(_LEFT, place * row + _ABOVE, _PANEL, height)
-            _write_heading(canvas, trend, measure, place * row)
-            panel = SizedAxes(axes, _PANEL * POINTS_PER_MM, height * POINTS_PER_MM)
+        stack = PanelStack.of(len(measures), labels)
+        for place, (measure, panel) in enumerate(zip(measures, stack.list_panels(), strict=True)):
+            direction = MEASURES[measure].direction
+            stack.write_heading(place, _capitalise(_find_label(trend, measure)), direction)
             _draw_panel(panel, trend, measure, days, lines[measure])
-            _set_days(axes, days, trend, has_texts=place == len(measures) - 1)
-        return canvas.figure
+            _set_days(panel, days, trend, has_texts=place == len(measures) - 1)
+        return stack.canvas.figure
 
 
 def list_trend_measures(trend: Trend) -> list[str]:
@@ -147,23 +126,6 @@ def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _write_heading(canvas: Canvas, trend: Trend, measure: str, top: float) -> None:
-    known = MEASURES[measure]
-    label = _capitalise(_find_label(trend, measure))
-    direction = f" · {known.direction}" if known.direction else ""
-    style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
-    canvas.write(_LEFT - 1.0, top + 3.8, label, va="baseline", **style)
-    after = _LEFT - 0.4 + text_width(label, HEADING, HEAVY) / POINTS_PER_MM
-    canvas.write(
-        after,
-        top + 3.8,
-        direction,
-        va="baseline",
-        size=SMALL,
-        color=MUTED,
-    )
-
-
 def _draw_panel(
     panel: SizedAxes, trend: Trend, measure: str, days: FloatArray, lines: Sequence[_LimitLine]
 ) -> None:
@@ -177,8 +139,8 @@ def _draw_panel(
         _draw_series(panel.axes, days, one, in_reference, apart=_offset(place, len(series), days))
     for line in lines:
         if limits[0] <= line.at <= limits[1]:
-            panel.axes.axhline(line.at, color=line.colours[0], linewidth=0.9, linestyle=_DASHED, zorder=2)
-    _write_labels(panel, [*_label_series(panel, series, measure, days), *_label_lines(panel, lines)])
+            panel.axes.axhline(line.at, color=line.colours[0], linewidth=0.9, linestyle=DASHED, zorder=2)
+    write_side_labels(panel, [*_label_series(panel, series, measure, days), *_label_lines(panel, lines)])
 
 
 def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
@@ -241,15 +203,24 @@ def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
         axes.set_yticks(ticks, [f"{format_short(100 * tick)} %" for tick in ticks])
 
 
-def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
+def _set_days(panel: SizedAxes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
     """Label the axis with the periods if they are few, short and far enough apart, else with round dates."""
-    places = [int(day) for day in days]
+    places = days.tolist()
     texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = choose_day_ends(days.tolist())
-    is_narrow = np.diff(days, prepend=-np.inf).min() * _PANEL * POINTS_PER_MM < _WIDEST_DATE * (last - first)
+    is_narrow = np.diff(days, prepend=-np.inf).min() * panel.width < _WIDEST_DATE * (last - first)
     if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
-        places, texts = date_ticks(min(places), max(places), 6)
-    axes.set_xticks(places, texts if has_texts else [""] * len(places))
+        places, texts = _list_dates(min(places), max(places))
+    panel.axes.set_xticks(places, texts if has_texts else [""] * len(places))
+
+
+def _list_dates(first: float, last: float) -> tuple[list[float], list[str]]:
+    """Return round dates between two places, or round hours if there are less than two days."""
+    if hours := time_ticks(first, last, 6):
+        texts = [f"{hour:%m-%d %H:%M}" for hour in hours]
+        return [place_day(hour) for hour in hours], texts
+    places, texts = date_ticks(int(first), int(last), 6)
+    return [float(place) for place in places], texts
 
 
 def _offset(place: int, n: int, days: FloatArray) -> float:
@@ -278,7 +249,7 @@ def _draw_series(
 
 def _label_series(
     panel: SizedAxes, series: Sequence[_Series], measure: str, days: FloatArray
-) -> Iterator[_Label]:
+) -> Iterator[SideLabel]:
     """Yield labels with the current value and the name of each model."""
     known = [one for one in series if np.isfinite(one.value[-1])]
     format_of = choose_format(measure, [float(one.value[-1]) for one in known])
@@ -287,57 +258,27 @@ def _label_series(
         now = float(one.value[-1])
         value = drop_zero(format_of.number(now))
         changed = ", changed" if one.has_drifted else ""
-        name = shorten_text(one.name or "all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
-        yield _Label(
+        name = shorten_text(one.name or "all cases", label_room(panel) - text_width(f"{value} {changed}"))
+        yield SideLabel(
             text=f"{value} {name}{changed}",
-            height=_height(panel, now),
+            height=find_height(panel, now),
             start=float(start),
             colour=INK,
             line=one.look.colour,
         )
 
 
-def _label_lines(panel: SizedAxes, lines: Sequence[_LimitLine]) -> Iterator[_Label]:
+def _label_lines(panel: SizedAxes, lines: Sequence[_LimitLine]) -> Iterator[SideLabel]:
     """Yield labels of the limits, with an arrow where a limit lies outside the panel."""
     for line in lines:
-        height = _height(panel, line.at)
+        height = find_height(panel, line.at)
         arrow = "↑ " if height > panel.height else "↓ " if height < 0 else ""
-        yield _Label(
+        yield SideLabel(
             text=f"{arrow}{line.words} {drop_zero(line.number)}",
             height=float(np.clip(height, 0, panel.height)),
             start=panel.width,
             colour=line.colours[1],
             line=PAPER if arrow else line.colours[0],
-        )
-
-
-def _height(panel: SizedAxes, value: float) -> float:
-    return (value - panel.axes.get_ylim()[0]) * panel.scale[1]
-
-
-def _write_labels(panel: SizedAxes, labels: Sequence[_Label]) -> None:
-    """Write labels to the right of the panel without overlap, each with a hairline from its value."""
-    axes, left = panel.axes, panel.width + 11
-    places = spread_labels([label.height for label in labels], panel.height, _LINE)
-    for label, at in zip(labels, places, strict=True):
-        axes.plot(
-            [label.start / panel.width, (left - 2) / panel.width],
-            [label.height / panel.height, at / panel.height],
-            transform=axes.transAxes,
-            clip_on=False,
-            scalex=False,
-            scaley=False,
-            color=label.line,
-            linewidth=0.5,
-        )
-        axes.text(
-            left / panel.width,
-            at / panel.height,
-            label.text,
-            transform=axes.transAxes,
-            va="center_baseline",
-            size=SMALL,
-            color=label.colour,
         )
 
 

@@ -20,7 +20,7 @@ _TEXT = """
 html head meta title style link body header nav main footer section article aside h1 h2 h3 h4 h5 h6 hgroup
 p div span a img figure figcaption ul ol li dl dt dd table caption colgroup col thead tbody tfoot tr th td
 b i em strong small s u sub sup code pre kbd samp var q cite dfn abbr data time mark del ins blockquote
-address br hr wbr bdi bdo ruby rt rp details summary center font big tt
+address br hr wbr bdi bdo ruby rt rp details summary center font big tt fieldset legend label input
 """
 _DRAWINGS = """
 svg g path rect circle ellipse line polyline polygon text tspan textPath desc defs use image symbol marker
@@ -35,7 +35,7 @@ ALLOWED_ELEMENTS = frozenset(f"{_TEXT} {_DRAWINGS} {_FORMULAS}".split())
 _OF_TEXT = """
 id class lang xml:lang xml:space dir title role tabindex hidden alt width height name content rel target
 colspan rowspan scope headers span start value type reversed datetime open align valign border bgcolor
-color face size cellpadding cellspacing decoding loading translate abbr media sizes
+color face size cellpadding cellspacing decoding loading translate abbr media sizes for checked
 """
 _OF_DRAWINGS = """
 version xmlns xmlns:xlink viewBox preserveAspectRatio d x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy points
@@ -178,11 +178,18 @@ def _is_embedded(address: str, tag: str) -> bool:
 
 
 def _check_link(element: Any, beside: Collection[str]) -> Iterator[str]:
-    """Yield a link unless it is an embedded icon or a style sheet beside the page."""
+    """Yield a link unless it is an embedded icon, or a style sheet or a feed beside the page."""
     relation, address = element.get("rel", "").lower(), element.get("href", "")
     is_fine = _is_embedded(address, "link") if relation == "icon" else address in beside
-    if relation not in ("icon", "stylesheet") or not is_fine:
+    if relation not in ("icon", "stylesheet", "alternate") or not is_fine:
         yield f"the address {address[:_ADDRESS_LENGTH]!r} in <link>"
+
+
+def _check_input(element: Any, _beside: Collection[str]) -> Iterator[str]:
+    """Yield a field unless it is a choice, by which a page filters its lists without a script."""
+    kind = element.get("type", "")
+    if kind.lower() != "radio":
+        yield f"a field of the type {kind[:_ADDRESS_LENGTH]!r}"
 
 
 def _check_sheet(element: Any, _beside: Collection[str]) -> Iterator[str]:
@@ -191,6 +198,7 @@ def _check_sheet(element: Any, _beside: Collection[str]) -> Iterator[str]:
 
 _CHECKS: dict[str, Callable[[Any, Collection[str]], Iterator[str]]] = {
     "link": _check_link,
+    "input": _check_input,
     "style": _check_sheet,
 }
 

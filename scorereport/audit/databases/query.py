@@ -1,4 +1,4 @@
-"""Query of an audit: checked to be a single reading statement, and bound to the days of the period.
+"""Query of an audit: checked to be a single reading statement, and bound to the days or hours of the period.
 
 The check gives an early and clear error. It guarantees nothing: only the read-only session does.
 """
@@ -6,15 +6,16 @@ The check gives an early and clear error. It guarantees nothing: only the read-o
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import TextClause
+    from sqlalchemy import BindParameter, TextClause
 
     from scorereport.configuration.periods import Period
 
@@ -70,20 +71,34 @@ class _Part(NamedTuple):
 
 
 def bind_period(query: str, period: Period, database: str) -> TextClause:
-    """Return the query with its parameters :start and :end, if any, bound to the days of the period."""
+    """Return the query with its parameters :start and :end, if any, bound to the edges of the period."""
     import sqlalchemy as sa
 
     parts = list(_split(query, database))
     _check_query(parts)
-    days = {"start": period.first_day, "end": period.day_after}
+    bounds = {"start": period.start, "end": period.end}
     names = sorted({part.text[1:] for part in parts if part.kind == "parameter"})
     for name in names:
-        if name not in days:
+        if name not in bounds:
             raise UsageError(f"{_QUERY} may have the parameters :start and :end; got :{name}.")
-        if days[name] is None:
+        if bounds[name] is None:
             raise UsageError(f"{_QUERY} has the parameter :start, but a period of all rows has no start.")
-    bound = [sa.bindparam(name, days[name], sa.Date()) for name in names]
+    bound = [_bind_time(name, bounds[name] or "", database) for name in names]
     return sa.text("".join(map(_escape, parts))).bindparams(*bound)
+
+
+def _bind_time(name: str, text: str, database: str) -> BindParameter[Any]:
+    """Bind a day as a date, an hour as a local time; SQLite, which has no times, compares texts.
+
+    Its texts end with the minutes, so that they come before those with seconds, as `datetime()` writes them.
+    """
+    import sqlalchemy as sa
+
+    if "T" not in text:
+        return sa.bindparam(name, date.fromisoformat(text), sa.Date())
+    if database == "sqlite":
+        return sa.bindparam(name, text.replace("T", " "), sa.String())
+    return sa.bindparam(name, datetime.fromisoformat(text), sa.DateTime())
 
 
 def _split(query: str, database: str) -> Iterator[_Part]:

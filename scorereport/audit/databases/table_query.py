@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,6 @@ from scorereport.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
 
     from sqlalchemy import ColumnElement, Connection, Executable, Inspector, TableClause
     from sqlalchemy.types import TypeEngine
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 _MAX_NAMES = 5
 #: This many days around the window are read as well: dates in texts may be of other time zones.
 _MARGIN = timedelta(days=2)
+#: This many hours around a window of hours are read as well: in the night in which clocks are set back, the
+#: database would take a local time for one of two moments.
+_HOUR_MARGIN = timedelta(hours=3)
 
 
 class TableName(NamedTuple):
@@ -113,8 +115,7 @@ def select_period_rows(
     statement = sa.select(*selected).select_from(table.clause)
     if not column or period.first_day is None:
         return statement
-    days = (period.first_day, period.day_after)
-    return statement.where(_is_in_window(*days, column, types[column], connection.dialect.name))
+    return statement.where(_is_in_window(period, column, types[column], connection.dialect.name))
 
 
 def select_time_range(table: TableName, column: str) -> Executable:
@@ -126,21 +127,30 @@ def select_time_range(table: TableName, column: str) -> Executable:
     return edges.select_from(table.clause)
 
 
-def _is_in_window(
-    first: date, after: date, column: str, kind: TypeEngine[Any], dialect: str
-) -> ColumnElement[bool]:
-    """Return the condition that a time is in the window or missing; days are bound as parameters."""
+def _is_in_window(period: Period, column: str, kind: TypeEngine[Any], dialect: str) -> ColumnElement[bool]:
+    """Return the condition that a time is near the window or missing; bounds are bound as parameters."""
     import sqlalchemy as sa
 
     time: ColumnElement[Any] = sa.column(quote_identifier(column))
     is_missing = time.is_(None)
     bounds: list[ColumnElement[Any]]
     if dialect == "sqlite" or isinstance(kind, sa.String):
+        first, after = period.first_day or date.min, period.day_after
         texts = ((first - _MARGIN).isoformat(), (after + _MARGIN).isoformat())
         bounds = [sa.bindparam(None, text, sa.String()) for text in texts]
         time = time if dialect == "sqlite" else time.collate("C")
     elif isinstance(kind, (sa.Date, sa.DateTime)):
-        bounds = [sa.bindparam(None, day, sa.Date()) for day in (first, after)]
+        bounds = _bind_bounds(period, is_day=isinstance(kind, sa.Date))
     else:
         raise DataError(f"`{column}` must hold dates; the type of the column is {kind}.")
     return sa.or_(is_missing, sa.and_(time >= bounds[0], time < bounds[1]))
+
+
+def _bind_bounds(period: Period, *, is_day: bool) -> list[ColumnElement[Any]]:
+    """Bind start and end of a period, for a column of dates (`is_day`) or times."""
+    import sqlalchemy as sa
+
+    if is_day or not period.is_hourly:
+        return [sa.bindparam(None, day, sa.Date()) for day in (period.first_day, period.day_after)]
+    times = ((period.begins or datetime.min) - _HOUR_MARGIN, period.ends + _HOUR_MARGIN)
+    return [sa.bindparam(None, moment, sa.DateTime()) for moment in times]

@@ -69,7 +69,7 @@ def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:
 class PeriodRows(NamedTuple):
     """The rows of a period, their indices in the source, and counts of rows.
 
-    The counts are of rows read, rows of other days, and rows without a time. `times` are local times of the
+    The counts are of rows read, rows of other times, and rows without a time. `times` are local times of the
     rows. The outcomes of rows that are `immature` are removed; `is_immature` marks these rows.
     """
 
@@ -136,9 +136,11 @@ def is_in_period(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bo
 
 
 def describe_empty_period(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
-    """State that a source has no rows of the period, and the days that it has."""
+    """State that a source has no rows of the period, and the days or times that it has."""
     sentence = f"No row of {source} has a `{column}` of {period.describe()}"
-    days = known[~np.isnat(known)].astype("datetime64[D]")
-    if not len(days):
+    times = known[~np.isnat(known)].astype("datetime64[m]" if period.is_hourly else "datetime64[D]")
+    if not len(times):
         return f"{sentence}: there are no rows at all."
-    return f"{sentence}: its dates range from {days.min()} to {days.max()}."
+    what = "times" if period.is_hourly else "dates"
+    first, last = (str(time).replace("T", " ") for time in (times.min(), times.max()))
+    return f"{sentence}: its {what} range from {first} to {last}."

@@ -119,7 +119,8 @@ def find_source_file(pattern: str, period: Period, folder: Path, *, newest: str,
 
 def _fill_placeholders(pattern: str, period: Period) -> str:
     """Return the pattern with its placeholders replaced by the days of the period."""
-    values = {"period": period.label, "start": period.start, "end": period.end}
+    start, end = period.file_bounds
+    values = {"period": period.label, "start": start, "end": end}
 
     def fill(match: re.Match[str]) -> str:
         if match[1] not in values:

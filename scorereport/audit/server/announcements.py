@@ -157,7 +157,8 @@ def wants_failure_notifications(plan: Plan) -> bool:
 def notify_missed(plan: Plan, moment: datetime, reason: str) -> list[str]:
     """Notify people of a scheduled run without a result; return the problems, a sentence each."""
     from scorereport._utils.clock import timestamp
-    from scorereport.audit.after_run import begin_record, notify_by_plan
+    from scorereport.audit.after_run import notify_by_plan
+    from scorereport.audit.begun_record import begin_record
     from scorereport.configuration.periods import find_period
 
     local = moment.astimezone(plan.zone)

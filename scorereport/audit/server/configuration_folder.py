@@ -120,6 +120,18 @@ def hash_configurations(folder: Path) -> dict[Path, str]:
     return {path: _hash_configuration(path) for path in sorted(paths) if path.is_file()}
 
 
+def list_audit_configurations(folder: Path) -> list[Path]:
+    """List the configurations of a folder with a table `[audit]`, and those that cannot be read."""
+    return [path for path in hash_configurations(folder) if _may_be_audit(path)]
+
+
+def _may_be_audit(path: Path) -> bool:
+    try:
+        return "audit" in tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return True
+
+
 def find_stable_changes(known: Digests, before: Digests, digests: Digests) -> list[Path]:
     """Find files that differ from what was last read, but not from the previous update."""
     paths = {*known, *digests}

@@ -102,16 +102,19 @@ def read_health(folder: str | Path) -> Health:
 
 
 def read_recorded_times(plan: Plan) -> frozenset[datetime]:
-    """Read the `as_of` moments of the last records of an audit; empty if there is no history yet."""
+    """Read the `as_of` moments of the last valid records of an audit; empty if there is no history yet."""
     from scorereport.history.database import find_database_file, read_url
     from scorereport.history.store import open_history
+    from scorereport.history.valid_records import find_annulled
 
     file = find_database_file(read_url(plan.database_url))
     if file is not None and not file.exists():
         return frozenset()
     with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
-        records = history.records(audit=plan.name, kind="audit", last=_MAX_RECORDS)
-    return frozenset(datetime.fromisoformat(record.as_of) for record in records)
+        records = history.records(audit=plan.name, last=_MAX_RECORDS)
+    annulled = find_annulled(records)
+    runs = (record for record in records if record.kind == "audit" and record.id not in annulled)
+    return frozenset(datetime.fromisoformat(record.as_of) for record in runs)
 
 
 def read_completed_times(folder: Path) -> dict[str, datetime]:

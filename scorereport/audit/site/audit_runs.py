@@ -1,10 +1,10 @@
-"""Runs of each audit in order, from the records of a history, and safe file names for their pages."""
+"""Runs of each audit in order, those that count, annulments, and safe file names for their pages."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,12 +12,17 @@ from urllib.parse import quote
 
 from scorereport.configuration.periods import is_ahead
 from scorereport.history.audit_record import AuditStatus, Record
+from scorereport.history.trend.evidence_records import TrendEvidence
+from scorereport.history.valid_records import find_annulled, list_counted, list_valid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
+    from collections.abc import Callable, Sequence
+    from datetime import date, datetime
 
     from scorereport.history.trend.drift_records import Snapshot
+
+    #: Returns the evidence of the records of one audit; None if they have none.
+    FindEvidence = Callable[[Sequence[Record]], TrendEvidence | None]
 
 
 #: Names that are kept: short, without `..`, and without capitals, which some systems do not distinguish.
@@ -26,6 +31,8 @@ _PLAIN = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
 _CHANGED = re.compile(r"-[0-9a-f]{10}$")
 #: Names that some systems reserve for devices, with any ending.
 _DEVICE_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
+#: The path of the feed of all audits, relative to the top of the site.
+SITE_FEED = "feed.xml"
 _ENDINGS = (".html", ".pdf", ".json")
 
 
@@ -59,10 +66,19 @@ def link_to_file(path: str, *, above: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """One run of an audit: its record and the hash of the record."""
+    """One run of an audit: its record and the hash of the record, and the record that annuls it, if any.
+
+    An annulled run is listed with the reason of its annulment; its status and its numbers do not count.
+    """
 
     record: Record
     sha256: str
+    annulment: Record | None = None
+
+    @property
+    def is_annulled(self) -> bool:
+        """Whether a later record annuls the run."""
+        return self.annulment is not None
 
     @property
     def has_numbers(self) -> bool:
@@ -89,37 +105,34 @@ class RecordedRun:
 class AuditRuns:
     """All runs of an audit, the oldest period first; `key` is its name as a file.
 
-    Runs on a future period are listed, but neither their status nor their numbers count.
+    `measured` are the runs that count: the last valid one with results of each period. `failed` are the last
+    failed runs of periods that have no results; a failed run that was made good is listed in `runs` only, as
+    are annulled runs and those on a future period.
     """
 
     name: str
     key: str
     runs: tuple[RecordedRun, ...]
+    measured: tuple[RecordedRun, ...]
+    failed: tuple[RecordedRun, ...]
+    annulments: tuple[RecordedRun, ...]
     removed: frozenset[tuple[str, str]]
+    evidence: TrendEvidence | None = None
 
-    @property
+    @cached_property
     def latest(self) -> RecordedRun:
-        """The last run of the newest period."""
-        return (self._counted or self.runs)[-1]
-
-    @cached_property
-    def measured(self) -> tuple[RecordedRun, ...]:
-        """The runs with results."""
-        return tuple(run for run in self._counted if run.has_numbers)
-
-    @cached_property
-    def failed(self) -> tuple[RecordedRun, ...]:
-        """The runs without results."""
-        return tuple(run for run in self._counted if not run.has_numbers)
-
-    @cached_property
-    def _counted(self) -> tuple[RecordedRun, ...]:
-        return tuple(run for run in self.runs if not run.is_ahead)
+        """The run of the newest period, with its results if it has any."""
+        return max((*self.measured, *self.failed), key=_sort_run, default=self.runs[-1])
 
     @property
     def address(self) -> str:
         """The path of the audit's page, relative to the top of the site."""
         return f"audits/{self.key}.html"
+
+    @property
+    def feed(self) -> str:
+        """The path of the audit's feed, relative to the top of the site."""
+        return f"audits/{self.key}.xml"
 
 
 def get_snapshot(run: RecordedRun) -> Snapshot:
@@ -129,12 +142,12 @@ def get_snapshot(run: RecordedRun) -> Snapshot:
     return run.record.snapshot
 
 
-def group_runs(records: Sequence[Record]) -> tuple[AuditRuns, ...]:
+def group_runs(records: Sequence[Record], find_evidence: FindEvidence | None = None) -> tuple[AuditRuns, ...]:
     """Group the records of a history by audit, in order of name; removals of files belong to their audit."""
     by_audit: dict[str, list[RecordedRun]] = {}
     for record, sha256 in zip(records, hash_records(records), strict=True):
         by_audit.setdefault(record.audit, []).append(RecordedRun(record=record, sha256=sha256))
-    audits = (_collect_runs(name, runs) for name, runs in sorted(by_audit.items()))
+    audits = (_collect_runs(name, runs, find_evidence) for name, runs in sorted(by_audit.items()))
     return tuple(audit for audit in audits if audit.runs)
 
 
@@ -150,11 +163,36 @@ def hash_records(records: Sequence[Record]) -> list[str]:
     ]
 
 
-def _collect_runs(name: str, runs: Sequence[RecordedRun]) -> AuditRuns:
-    audits = [run for run in runs if run.record.kind == "audit"]
+def _collect_runs(name: str, found: Sequence[RecordedRun], find_evidence: FindEvidence | None) -> AuditRuns:
+    records = [run.record for run in found]
+    annulled = find_annulled(records)
+    runs = [
+        replace(run, annulment=annulled.get(run.record.id)) for run in found if run.record.kind == "audit"
+    ]
+    runs.sort(key=_sort_run)
+    counted = {record.id for record in list_counted(records)}
+    measured = tuple(run for run in runs if run.record.id in counted)
     return AuditRuns(
         name=name,
         key=safe_name(name),
-        runs=tuple(sorted(audits, key=lambda run: (run.record.period.end, run.record.id))),
-        removed=frozenset((file.name, file.sha256) for run in runs for file in run.record.removed),
+        runs=tuple(runs),
+        measured=measured,
+        failed=_find_failed(runs, records, {run.record.period.label for run in measured}),
+        annulments=tuple(run for run in found if run.record.kind == "annulment"),
+        removed=frozenset((file.name, file.sha256) for run in found for file in run.record.removed),
+        evidence=None if find_evidence is None else find_evidence(records),
     )
+
+
+def _find_failed(
+    runs: Sequence[RecordedRun], records: Sequence[Record], measured: set[str]
+) -> tuple[RecordedRun, ...]:
+    """Find the last valid run of each period that has no results."""
+    valid = {record.id for record in list_valid(records)}
+    last = {run.record.period.label: run for run in runs if run.record.id in valid}
+    return tuple(run for label, run in last.items() if label not in measured)
+
+
+def _sort_run(run: RecordedRun) -> tuple[datetime, str, int]:
+    """Sort by period, then in the order of the chain."""
+    return run.record.period.ends, run.record.period.start or "", run.record.id

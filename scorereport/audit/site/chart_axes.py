@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted, join_words
-from scorereport.plots.geometry import date_ticks, even_ticks
+from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
 from scorereport.plots.trend_picture import choose_day_ends, choose_format, choose_number_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from scorereport.history.trend.evidence_records import SequencePoint
     from scorereport.plots.trend_picture import MeasuredValue
 
 
@@ -58,32 +59,44 @@ class TimeScale:
 
     def share(self, day: date) -> float:
         """Return the place of a day, from 0 to 1."""
-        return (day.toordinal() - self.first) / (self.last - self.first)
+        return (place_day(day) - self.first) / (self.last - self.first)
 
 
 def scale_of_days(days: Iterable[date]) -> TimeScale:
     """Return a scale for the days, with a small margin at both ends; a single day is in the middle."""
-    first, last = choose_day_ends([day.toordinal() for day in days])
+    first, last = choose_day_ends([place_day(day) for day in days])
     return TimeScale(first=first, last=last)
 
 
 def list_day_ticks(days: Sequence[date], scale: TimeScale) -> tuple[DayTick, ...]:
     """List ticks at round days, months or years, few enough to be read; a single day is its own tick."""
-    ordinals, _ = date_ticks(min(days).toordinal(), max(days).toordinal(), _MOST_DAYS)
-    chosen = [date.fromordinal(ordinal) for ordinal in ordinals]
-    by_month = len(chosen) > 1 and all(day.day == 1 for day in chosen)
+    chosen = _choose_days([place_day(day) for day in days])
+    by_month = len(chosen) > 1 and all(day.day == 1 and not isinstance(day, datetime) for day in chosen)
     keep = math.ceil(len(chosen) / _MOST_ON_PHONES)
     years = [None, *(day.year for day in chosen)]
     new_year = next((place for place, (a, b) in enumerate(pairwise(chosen), 1) if a.year != b.year), 0)
     return tuple(
         DayTick(
             place=scale.share(day),
-            text=_MONTHS[day.month - 1] if by_month else f"{day.day} {_MONTHS[day.month - 1]}",
+            text=_MONTHS[day.month - 1] if by_month else _name_day(day),
             year="" if before == day.year else str(day.year),
             main=(place - new_year) % keep == 0,
         )
         for place, (day, before) in enumerate(zip(chosen, years, strict=False))
     )
+
+
+def _choose_days(places: Sequence[float]) -> Sequence[date]:
+    """Choose round hours if there are less than two days, else round days, months or years."""
+    if hours := time_ticks(min(places), max(places), _MOST_DAYS):
+        return hours
+    ordinals, _ = date_ticks(int(min(places)), int(max(places)), _MOST_DAYS)
+    return [date.fromordinal(ordinal) for ordinal in ordinals]
+
+
+def _name_day(day: date) -> str:
+    name = f"{day.day} {_MONTHS[day.month - 1]}"
+    return f"{name} {day:%H:%M}" if isinstance(day, datetime) and day.hour else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +139,26 @@ def scale_of_numbers(values: Sequence[float], height: int) -> NumberScale:
     return NumberScale(low=low, high=high, height=height)
 
 
-def choose_number_scale(readings: Sequence[MeasuredValue], height: int) -> NumberScale:
-    """Choose a scale for all numbers, for intervals unless far wider than others, and for limits nearby."""
+def choose_number_scale(
+    readings: Sequence[MeasuredValue], height: int, nearby: Sequence[float] = ()
+) -> NumberScale:
+    """Choose a scale for all numbers, for intervals unless far wider than others, and for limits nearby.
+
+    Other numbers are treated like limits.
+    """
     values = [reading.value for reading in readings if math.isfinite(reading.value)]
     low, high = choose_number_ends(
-        [*values, *_usual_ends(readings)], _all_limits(readings), share=_LEAST_SHARE
+        [*values, *_usual_ends(readings)], sorted({*_all_limits(readings), *nearby}), share=_LEAST_SHARE
     )
     return NumberScale(low=low, high=high, height=height)
 
 
-def describe_outside(measure: str, readings: Sequence[MeasuredValue], scale: NumberScale) -> Iterator[str]:
+def describe_outside(
+    measure: str,
+    readings: Sequence[MeasuredValue],
+    scale: NumberScale,
+    sequence: Iterable[SequencePoint | None] = (),
+) -> Iterator[str]:
     """Describe what the chart does not show in full."""
     format_of = choose_format(measure, ())
     infinite = sum(math.isinf(reading.value) for reading in readings)
@@ -147,6 +170,12 @@ def describe_outside(measure: str, readings: Sequence[MeasuredValue], scale: Num
     )
     if cut:
         yield f"{format_counted(cut, 'interval')} far wider than the others, cut at the edge."
+    wide = sum(
+        not (scale.holds(point.lower) and scale.holds(point.upper)) for point in sequence if point is not None
+    )
+    if wide:
+        points = format_counted(wide, "point")
+        yield f"The confidence sequence is wider than the chart at {points}, and cut at the edge."
     outside = sorted(limit for limit in _all_limits(readings) if not scale.holds(limit))
     if outside:
         listed = join_words(map(format_of.limit, outside))

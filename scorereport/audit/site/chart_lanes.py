@@ -17,7 +17,11 @@ from scorereport.plots.trend_picture import BOUNDS, find_range, spread_labels
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from scorereport.history.trend.evidence_records import SequencePoint
     from scorereport.plots.trend_picture import MeasureSeries
+
+    #: The place of each run in a lane; None where the run has no number.
+    Points = Sequence[tuple[int, int] | None]
 
 
 UNITS_PER_PIXEL = 10
@@ -26,7 +30,7 @@ NAME_HEIGHT = 26
 #: The distance in pixels of the labels on the right of a lane.
 _LABEL_HEIGHT = 15
 #: The axis has at most about one number per this many pixels.
-_TICK_HEIGHT = 32
+TICK_HEIGHT = 32
 
 
 def join_lines(points: Iterable[tuple[int, int] | None]) -> str:
@@ -69,18 +73,22 @@ def _step(x: int, y: int) -> str:
 class LaneLabel:
     """A text beside a lane: its distance from the top of the chart in pixels, its kind, and the text.
 
-    `more` may be left out if there is little space.
+    `more`, before the text, and `unit`, after it, may be left out if there is little space.
     """
 
     place: float
     kind: str
     text: str
     more: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The drawing of one model: paths, and the texts beside them; `top` and `bottom` are of its plot."""
+    """The drawing of one model: paths, and the texts beside them; `top` and `bottom` are of its plot.
+
+    `sequence` is the band of the confidence sequence, and `mean` the line of the mean of all audits so far.
+    """
 
     model: str
     name_place: float
@@ -93,6 +101,9 @@ class Lane:
     limits: tuple[tuple[str, str], ...]
     ticks: tuple[LaneLabel, ...]
     labels: tuple[LaneLabel, ...]
+    points: Points
+    sequence: str = ""
+    mean: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +115,15 @@ class LaneSettings:
     is_dense: bool
 
 
-def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: LaneSettings) -> Lane:
+def build_lane(
+    series: MeasureSeries,
+    places: Sequence[int],
+    top: int,
+    drawing: LaneSettings,
+    sequence: Sequence[SequencePoint | None] = (),
+) -> Lane:
     """Build a lane whose plot begins at `top`; `places` are those of the runs, from left to right."""
     scale = drawing.scale
-    bottom = top + scale.height
     ticks = _list_ticks(series.measure, scale)
     points = [
         None if reading is None or math.isnan(reading.value) else (place, top + scale.place(reading.value))
@@ -116,25 +132,40 @@ def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: 
     segments = _interval_segments(series, places, top, scale)
     banded = [segment for segment in segments if drawing.is_dense and len(segment) > 1]
     alone = [segment for segment in segments if not (drawing.is_dense and len(segment) > 1)]
+    known = [(place, point) for place, point in zip(places, sequence, strict=False) if point is not None]
     return Lane(
         model=series.model,
         name_place=top / UNITS_PER_PIXEL - NAME_HEIGHT,
         top=top,
-        bottom=bottom,
-        grid="".join(f"M0 {top + scale.place(tick)}h{CHART_WIDTH}" for tick in ticks),
+        bottom=top + scale.height,
+        grid=draw_grid(ticks, top, scale),
         band="".join(draw_band(segment) for segment in banded),
         whiskers="".join(f"M{x} {upper}V{lower}" for segment in alone for x, upper, lower in segment),
         line=join_lines(points),
         limits=tuple(_draw_limits(series, places, top, scale)),
         ticks=_label_ticks(ticks, top, drawing),
         labels=_label_values(series, top, drawing),
+        points=points,
+        sequence=_draw_sequence(known, top, scale),
+        mean=join_lines((x, top + scale.place(point.estimate)) for x, point in known),
     )
+
+
+def draw_grid(ticks: Iterable[float], top: int, scale: NumberScale) -> str:
+    """Return a horizontal line for each tick."""
+    return "".join(f"M0 {top + scale.place(tick)}h{CHART_WIDTH}" for tick in ticks)
+
+
+def _draw_sequence(known: Sequence[tuple[int, SequencePoint]], top: int, scale: NumberScale) -> str:
+    """Return the band of a confidence sequence; a single audit has none."""
+    ends = [(x, top + scale.place(point.upper), top + scale.place(point.lower)) for x, point in known]
+    return draw_band(ends) if len(ends) > 1 else ""
 
 
 def _list_ticks(measure: str, scale: NumberScale) -> list[float]:
     """Return round numbers in the range of the measure."""
     low, high = find_range(measure)
-    ticks = scale.ticks(scale.height // (_TICK_HEIGHT * UNITS_PER_PIXEL))
+    ticks = scale.ticks(scale.height // (TICK_HEIGHT * UNITS_PER_PIXEL))
     return [tick for tick in ticks if low <= tick <= high]
 
 
@@ -165,15 +196,18 @@ def _label_values(series: MeasureSeries, top: int, drawing: LaneSettings) -> tup
     ]
     drawn = [label for label in wanted if not math.isnan(label[1])]
     drawn.sort(key=lambda label: -label[1])
-    places = spread_labels(
-        [drawing.scale.place(value) / UNITS_PER_PIXEL for _, value, _, _ in drawn],
-        drawing.scale.height / UNITS_PER_PIXEL,
-        _LABEL_HEIGHT,
-    )
+    places = place_labels([value for _, value, _, _ in drawn], top, drawing.scale)
     return tuple(
-        LaneLabel(place=top / UNITS_PER_PIXEL + place, kind=kind, text=text, more=side)
+        LaneLabel(place=place, kind=kind, text=text, more=side)
         for place, (kind, _, text, side) in zip(places, drawn, strict=True)
     )
+
+
+def place_labels(values: Sequence[float], top: int, scale: NumberScale) -> list[float]:
+    """Return places of labels in pixels, as close as possible to their numbers, without overlap."""
+    wanted = [scale.place(value) / UNITS_PER_PIXEL for value in values]
+    spread = spread_labels(wanted, scale.height / UNITS_PER_PIXEL, _LABEL_HEIGHT)
+    return [top / UNITS_PER_PIXEL + place for place in spread]
 
 
 def _interval_segments(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_time
 from scorereport.audit.site.audit_runs import link_to_file
+from scorereport.audit.site.evidence_texts import describe_board_evidence
 from scorereport.audit.site.measure_series import choose_site_format, describe_direction
 from scorereport.audit.site.site_files import FileState
+from scorereport.audit.site.status_board import SEVERITY
 from scorereport.audit.site.trend_charts import build_sparkline
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.history.audit_record import AuditStatus
@@ -30,7 +33,7 @@ _STATUSES = {
 }
 _SENTENCES = {
     AuditStatus.PASS: "Pass: all limits are met.",
-    AuditStatus.WARN: "Warn: a number is close to its limit, or has drifted.",
+    AuditStatus.WARN: "Warn: a number is close to its limit or has drifted, or evidence raised an alarm.",
     AuditStatus.INCONCLUSIVE: (
         "Inconclusive: the data are consistent with a limit being met and with it being breached."
     ),
@@ -39,6 +42,10 @@ _SENTENCES = {
     AuditStatus.UNCERTIFIED: "Certificate failed: the numbers of R differ.",
     AuditStatus.FAILED: "The last run failed.",
 }
+#: Statuses as words of style sheets, from worst to best: pages are filtered by them.
+STATUS_KEYS = (*(status.value.replace(" ", "-") for status in SEVERITY), "annulled")
+#: The badge of a run that an annulment took out.
+_ANNULLED = {"tone": "plain", "mark": "○", "text": "annulled"}
 _UNJUDGED = {"tone": "plain", "mark": "●", "text": "no limits"}
 #: The name of the sample on the pages; it is not a model.
 SAMPLE_NAME = "all rows"
@@ -49,6 +56,11 @@ def status_badge(status: AuditStatus) -> dict[str, str]:
     """Return the badge of an audit's status: its tone, mark and text."""
     look = _STATUSES[status] if status in _STATUSES else VERDICT_LABELS[LimitVerdict(status.value)]
     return dict(zip(("tone", "mark", "text"), look, strict=True))
+
+
+def run_badge(run: RecordedRun) -> dict[str, str]:
+    """Return the badge of a run: that of its status, unless it is annulled."""
+    return status_badge(run.record.status) if run.annulment is None else _ANNULLED
 
 
 def status_sentence(status: AuditStatus) -> str:
@@ -68,30 +80,70 @@ def verdict_count_badges(counts: Mapping[LimitVerdict, int]) -> list[dict[str, A
     return [verdict_badge(verdict) | {"count": format_count(n)} for verdict, n in counts.items() if n]
 
 
+def needs_attention(entry: BoardEntry) -> bool:
+    """Whether an audit needs a look: by its status, by a breached limit, or by the evidence."""
+    evidence = entry.audit.evidence
+    is_alarming = evidence is not None and evidence.is_alarming
+    return is_alarming or entry.is_in_breach or run_badge(entry.newest)["tone"] in ("bad", "open")
+
+
 def describe_entry(
-    entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]], *, above: int = 0
+    entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]], *, now: str, above: int = 0
 ) -> dict[str, Any]:
     """Describe an audit for a page that is `above` folders below the top of the site."""
     shown = entry.measured or entry.newest
     main = next((row.series for row in entry.rows if row.series is not None and row.model), None)
+    models = [_describe_row(entry, row) for row in entry.rows]
     return {
         "id": f"audit-{entry.audit.key}",
         "name": entry.audit.name,
         "href": link_to_file(entry.audit.address, above=above),
-        "status": status_badge(entry.newest.record.status),
-        "sentence": status_sentence(entry.newest.record.status),
+        "feed": link_to_file(entry.audit.feed, above=above),
+        "key": status_key(entry.newest),
+        "needs_attention": needs_attention(entry),
+        "status": run_badge(entry.newest),
+        "sentence": _describe_status(entry.newest),
         "failure": _describe_failure(entry.newest) if entry.has_failed else None,
         "is_old": entry.is_old,
         "has_numbers": entry.measured is not None,
-        "numbers_status": status_badge(shown.record.status),
+        "numbers_status": run_badge(shown),
         "period": shown.period,
+        "age": describe_age(shown, now),
         "ran": format_time(shown.record.finished),
         "rows": format_counted(shown.record.rows, "row"),
         "score": "" if main is None else main.label,
         "direction": "" if main is None else describe_direction(main.measure),
+        "evidence": describe_board_evidence(entry.audit.evidence),
+        "annulled": _describe_annulled(entry),
         "reports": describe_copies(copies[shown.record.id], above=above),
-        "models": [_describe_row(entry, row) for row in entry.rows],
+        "models": models,
+        "count": format_counted(sum(not row["is_sample"] for row in models), "model"),
+        "main": next((row for row in models if not row["is_sample"]), None),
     }
+
+
+def status_key(run: RecordedRun) -> str:
+    """Return the status of a run as a word of style sheets, by which pages are filtered."""
+    return STATUS_KEYS[-1] if run.annulment is not None else STATUS_KEYS[SEVERITY.index(run.record.status)]
+
+
+def describe_age(run: RecordedRun, now: str) -> str:
+    """Describe how long ago the period of a run ended; empty if the times cannot be compared."""
+    try:
+        days = (datetime.fromisoformat(now).date() - run.record.period.day_after).days
+    except ValueError:
+        return ""
+    return f"ended {format_counted(days, 'day')} ago" if days > 0 else ""
+
+
+def _describe_status(run: RecordedRun) -> str:
+    return "All audits are annulled." if run.annulment is not None else status_sentence(run.record.status)
+
+
+def _describe_annulled(entry: BoardEntry) -> str:
+    """Describe how many records are annulled; empty if none are."""
+    count = sum(run.annulment is not None for run in entry.audit.runs)
+    return f"{format_counted(count, 'annulled record')}" if count else ""
 
 
 def _describe_failure(run: RecordedRun) -> dict[str, str]:

@@ -12,6 +12,8 @@ from scorereport._utils.clock import timestamp
 from scorereport._utils.files import write_together
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.site.audit_runs import group_runs
+from scorereport.audit.site.entry_texts import STATUS_KEYS
+from scorereport.audit.site.feeds import render_feeds
 from scorereport.audit.site.pages import describe_audit, describe_index
 from scorereport.audit.site.site_data import SiteFacts, render_data
 from scorereport.audit.site.site_files import (
@@ -24,6 +26,7 @@ from scorereport.audit.site.site_files import (
     write_manifest,
 )
 from scorereport.audit.site.status_board import build_board
+from scorereport.history.counted_evidence import find_trend_evidence
 from scorereport.plots.fonts import font_faces
 from scorereport.report.page_policy import SITE_POLICY, add_policy, check_self_contained, check_style
 from scorereport.report.templates import render_html
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.audit.plan import Plan
+    from scorereport.audit.site.audit_runs import FindEvidence
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.history.audit_record import Record
     from scorereport.history.store import History
@@ -58,6 +62,8 @@ def write_site(
     time: str,
     verification: Verification | None = None,
     templates: Path | None = None,
+    find_evidence: FindEvidence | None = None,
+    address: str = "",
 ) -> list[Path]:
     """Write the web pages of all audits of a history into a folder, and return their paths.
 
@@ -70,9 +76,11 @@ def write_site(
     time : when the site is written, in ISO format; the same records, title and time give the same bytes
     verification : the result of `verify` for the history, if it was run
     templates : a folder of templates that replace those of the package
+    find_evidence : returns the evidence of the records of one audit; without it, pages show none
+    address : the address at which the site is published, for links in feeds; without it they are relative
     """
     own = read_manifest(folder)
-    audits = group_runs(records)
+    audits = group_runs(records, find_evidence)
     copies = plan_copies(audits, folder, find_folder)
     facts = _collect_facts(records, title, time, verification)
     entries = build_board(audits)
@@ -82,7 +90,8 @@ def write_site(
     }
     pages["index.html"] = _render_page("site/index.html", describe_index(facts, entries, copies), templates)
     style, fonts = _render_style("".join(pages.values()), templates)
-    texts = {"audits.json": render_data(facts, entries, copies), _STYLE_SHEET: style, **pages}
+    feeds = render_feeds(facts, audits, copies, address)
+    texts = {"audits.json": render_data(facts, entries, copies), _STYLE_SHEET: style, **pages, **feeds}
     contents = fonts | {name: text.encode() for name, text in texts.items()}
     return _write(folder, contents, copies, own)
 
@@ -90,7 +99,7 @@ def write_site(
 def _render_page(template: str, context: Mapping[str, Any], templates: Path | None) -> str:
     """Render a page that loads nothing but the style sheet of the site, and its fonts."""
     page = render_html(template, context, templates=templates)
-    check_self_contained(page, beside=(_STYLE_SHEET, f"../{_STYLE_SHEET}"))
+    check_self_contained(page, beside=(_STYLE_SHEET, f"../{_STYLE_SHEET}", context["feed"]["href"]))
     return add_policy(page, SITE_POLICY)
 
 
@@ -109,7 +118,7 @@ def _collect_facts(
 
 def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, bytes]]:
     """Render the style sheet of all pages, and its fonts, reduced to the characters of the pages."""
-    sheet = render_html("site/style.css", {}, templates=templates)
+    sheet = render_html("site/style.css", {"statuses": STATUS_KEYS}, templates=templates)
     check_style(sheet)
     rules, fonts = [], {}
     for family, weight, packed in _FONT_FACE.findall(
@@ -171,5 +180,7 @@ def publish_site(plan: Plan, history: History, folder: Path) -> Path:
         title=plan.configuration.report.organisation or "Model audits",
         time=timestamp(),
         verification=verify_audit_history(plan),
+        find_evidence=find_trend_evidence,
+        address=plan.audit.notify.site,
     )
     return folder / "index.html"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scorereport.audit.site.audit_runs import RecordedRun
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.status_board import BoardEntry
+    from scorereport.history.trend.evidence_records import ConfidenceSequence, EvidenceSeries, TrendEvidence
     from scorereport.plots.trend_picture import MeasuredValue, MeasureSeries
 
 
@@ -117,6 +118,68 @@ def _describe_entry(entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]
         "measured": [run.record.id for run in measured],
         "series": [_describe_series(one) for one in collect_runs(measured)],
         "runs": [_describe_run(run, copies[run.record.id]) for run in entry.audit.runs],
+        "annulments": [_describe_annulment(run) for run in entry.audit.annulments],
+        "evidence": _describe_evidence(entry.audit.evidence),
+    }
+
+
+def _describe_annulment(run: RecordedRun) -> dict[str, Any]:
+    record = run.record
+    return {
+        "id": record.id,
+        "sha256": run.sha256,
+        "annuls": record.annuls,
+        "reason": record.reason,
+        "finished": record.finished,
+    }
+
+
+def _describe_evidence(evidence: TrendEvidence | None) -> dict[str, Any] | None:
+    """Describe evidence as natural logarithms, confidence sequences, and the standings of models."""
+    if evidence is None:
+        return None
+    return {
+        "alpha": evidence.alpha,
+        "looks": evidence.looks,
+        "tolerance": evidence.tolerance,
+        "is_alarming": evidence.is_alarming,
+        "series": [_describe_evidence_series(one) for one in evidence.series],
+        "sequences": [_describe_sequence(one) for one in evidence.sequences],
+        "measure": evidence.measure,
+        "standings": [
+            {"model": one.model, "log_evidence": _round(one.log_evidence), "left": one.left or None}
+            for one in evidence.standings
+        ],
+        "notes": list(evidence.notes),
+    }
+
+
+def _describe_evidence_series(series: EvidenceSeries) -> dict[str, Any]:
+    return {
+        "model": series.model,
+        "other": series.other or None,
+        "hypothesis": series.hypothesis,
+        "measure": series.measure or None,
+        "bound": _round(series.bound),
+        "is_upper": series.is_upper,
+        "alarm_at": _round(series.alarm_at),
+        "is_alarm": series.is_alarm,
+        "sentence": series.sentence,
+        "period": [point.period for point in series.points],
+        "log_product": [_round(point.log_product) for point in series.points],
+        "log_detector": [_round(point.log_detector) for point in series.points],
+    }
+
+
+def _describe_sequence(sequence: ConfidenceSequence) -> dict[str, Any]:
+    return {
+        "model": sequence.model,
+        "measure": sequence.measure,
+        "level": sequence.level,
+        "period": [point.period for point in sequence.points],
+        "estimate": [_round(point.estimate) for point in sequence.points],
+        "lower": [_round(point.lower) for point in sequence.points],
+        "upper": [_round(point.upper) for point in sequence.points],
     }
 
 
@@ -154,6 +217,13 @@ def _describe_run(run: RecordedRun, copies: Sequence[ReportCopy]) -> dict[str, A
     }
     absent = {copy.file.name: copy.state for copy in copies if copy.state is not FileState.THERE}
     drifted = [[drift.model, drift.measure] for drift in record.drifts if drift.has_drifted]
-    optional = {"reason": record.reason, "absent": absent, "drifted": drifted}
+    annulled = None if run.annulment is None else run.annulment.id
+    optional = {
+        "reason": record.reason,
+        "absent": absent,
+        "drifted": drifted,
+        "is_ahead": run.is_ahead,
+        "annulled_by": annulled,
+    }
     described["files"] = list(described["files"])
     return described | {name: value for name, value in optional.items() if value}

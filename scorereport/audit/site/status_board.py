@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_verdicts import Judgement
 
 #: From worst to best: the order of the board.
-_SEVERITY = (
+SEVERITY = (
     AuditStatus.FAILED,
     AuditStatus.FAIL,
     AuditStatus.UNCERTIFIED,
@@ -75,7 +75,7 @@ class BoardEntry:
     @property
     def has_failed(self) -> bool:
         """Whether the newest run has no results."""
-        return not self.newest.has_numbers
+        return not self.newest.has_numbers and self.newest.annulment is None
 
 
 def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
@@ -86,8 +86,8 @@ def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
 
 def _severity(entry: BoardEntry) -> int:
     """Return the worse rank of the newest run and the newest run with results; 0 is the worst."""
-    runs = [run for run in (entry.newest, entry.measured) if run is not None]
-    return min(_SEVERITY.index(run.record.status) for run in runs)
+    runs = [run for run in (entry.newest, entry.measured) if run is not None and run.annulment is None]
+    return min((SEVERITY.index(run.record.status) for run in runs), default=len(SEVERITY))
 
 
 def _build_entry(audit: AuditRuns) -> BoardEntry:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from scorereport.configuration.periods import Period
-from scorereport.history.trend.evidence_records import TrendEvidence
+from scorereport.history.trend.evidence_records import GroupShares, TrendEvidence
 
 #: Word for a difference that hardly matters.
 SMALL_DRIFT = "small"
@@ -56,9 +56,12 @@ class Snapshot:
 
     `size` is the effective number of independent rows; `classes` are the weights of the classes, if any, and
     `labels` their names. `clusters` is the number of clusters of dependent rows, if any. `configuration` is
-    the SHA-256 of the configuration of the audit, if it is known. `immature` is the number of rows that were
-    too young for a final outcome; None if every age is accepted.
+    the SHA-256 of the configuration of the audit, if it is known. `groups` are the cases by value of each
+    column of groups, if there are any. `immature` is the number of rows that were too young for a final
+    outcome; None if every age is accepted.
     """
+
+    OPTIONAL: ClassVar = ("groups", "immature")
 
     period: Period
     time: str
@@ -72,17 +75,19 @@ class Snapshot:
     labels: tuple[str, ...] = ()
     clusters: int | None = None
     configuration: str = ""
+    groups: tuple[GroupShares, ...] = ()
     immature: int | None = None
-
-    OPTIONAL: ClassVar = ("immature",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     """A number of this audit compared with that of earlier audits, with a test of the difference.
 
-    `measure` is that of a `Number`, or `forecasts` for the distribution of forecasts, whose difference is
-    the population stability index. `p_value_adjusted` allows for all tests of this audit and for all audits
+    `measure` is that of a `Number`, or `forecasts` for the distribution of forecasts and `groups` for the
+    shares of the values of a column, whose difference is the population stability index. A `kind` of
+    "population" states that a difference is a population shift, not a fault of the model. `against` is
+    "baseline" if the reference is the sealed baseline, and `group` the value of a column whose share differs
+    most. `p_value_adjusted` allows for all tests of this audit and for all audits
     over which false alarms are to be rare. `size` is the word for the difference: small, moderate or large.
     If nothing can be tested, `note` gives the reason. `caution` states what a reader must know about the
     test.
@@ -105,6 +110,11 @@ class Drift:
     size: str = ""
     note: str = ""
     caution: str = ""
+    kind: Literal["population"] | None = None
+    against: Literal["baseline"] | None = None
+    group: str | None = None
+
+    OPTIONAL: ClassVar = ("kind", "against", "group")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from scorereport.history.trend.drift_records import Drift, Snapshot
 
-FORECASTS, PREVALENCE, MISCALIBRATION = "forecasts", "prevalence", "miscalibration"
+FORECASTS, PREVALENCE, MISCALIBRATION, GROUPS = "forecasts", "prevalence", "miscalibration", "groups"
+_POPULATION_SHIFT = " This is a population shift, which is no fault of the model by itself."
 _SIZE_WORDS = (SMALL_DRIFT, "moderate", "large")
 #: Relative changes below which a difference is small, and below which it is moderate.
 DRIFT_SIZES = {
@@ -29,11 +30,12 @@ DRIFT_SIZES = {
     MISCALIBRATION: (0.01, 0.05),
     PREVALENCE: (0.05, 0.2),
     FORECASTS: (0.1, 0.25),
+    GROUPS: (0.1, 0.25),
 }
 
 
 def find_drift_kind(measure: str) -> str:
-    """Return what kind of number a drift is about: score, miscalibration, prevalence or forecasts."""
+    """Return what kind of number a drift is about: score, miscalibration, prevalence, forecasts or groups."""
     if measure.endswith(MISCALIBRATION):
         return MISCALIBRATION
     return measure if measure in DRIFT_SIZES else "score"
@@ -51,9 +53,9 @@ class DriftNumbers(NamedTuple):
 def describe_drift_numbers(drift: Drift) -> DriftNumbers:
     """Format value, reference, difference and interval; shares in percent, their differences in points."""
     kind = find_drift_kind(drift.measure)
-    is_share = kind in (PREVALENCE, FORECASTS)
+    is_share = kind in (PREVALENCE, FORECASTS, GROUPS)
     of_score = common_decimals([max(drift.value, drift.reference)])
-    factor, decimals = {PREVALENCE: (100, 1), FORECASTS: (1, 3)}.get(kind, (1, of_score))
+    factor, decimals = {PREVALENCE: (100, 1), FORECASTS: (1, 3), GROUPS: (1, 3)}.get(kind, (1, of_score))
     value, reference = (
         format_percent(number) if is_share else format_number(number, decimals)
         for number in (drift.value, drift.reference)
@@ -70,15 +72,26 @@ def describe_drift(drift: Drift, whole: float) -> str:
     """Describe a drift in a sentence; `whole` is the number that its size is relative to."""
     if isnan(drift.p_value):
         return f"{_name_drift(drift)}: not tested. {drift.note}"
-    numbers = describe_drift_numbers(drift)
-    if find_drift_kind(drift.measure) == FORECASTS:
-        return _describe_forecasts(drift, numbers)
+    is_shift = drift.kind == "population" and drift.has_drifted
+    return _describe_change(drift, whole) + (_POPULATION_SHIFT if is_shift else "")
+
+
+def _describe_change(drift: Drift, whole: float) -> str:
+    numbers, kind = describe_drift_numbers(drift), find_drift_kind(drift.measure)
+    if kind == FORECASTS:
+        return _describe_shift(
+            drift, f"mean {numbers.value}, in {_name_reference(drift)} {numbers.reference}"
+        )
+    if kind == GROUPS:
+        return _describe_shift(
+            drift, f"{drift.group} {numbers.value}, in {_name_reference(drift)} {numbers.reference}"
+        )
     points = " percentage points" if drift.measure == PREVALENCE else ""
     shown = f"{numbers.difference}{points} {numbers.interval}"
     if not drift.has_drifted:
         return (
-            f"{_name_drift(drift)}: {numbers.value}, in earlier audits {numbers.reference}. The difference "
-            f"of {shown} {_describe_chance(drift, whole)}"
+            f"{_name_drift(drift)}: {numbers.value}, in {_name_reference(drift)} {numbers.reference}. The "
+            f"difference of {shown} {_describe_chance(drift, whole)}"
         )
     rose = "rose" if drift.difference > 0 else "fell"
     return (
@@ -88,19 +101,26 @@ def describe_drift(drift: Drift, whole: float) -> str:
 
 
 def _name_drift(drift: Drift) -> str:
+    if find_drift_kind(drift.measure) == GROUPS:
+        return f"Groups by {drift.label}"
     label = drift.label[0].upper() + drift.label[1:]
     return f"{label} of {drift.model}" if drift.model else label
 
 
-def _describe_forecasts(drift: Drift, numbers: DriftNumbers) -> str:
-    name, means = _name_drift(drift), f"mean {numbers.value}, in earlier audits {numbers.reference}"
+def _name_reference(drift: Drift) -> str:
+    return "earlier audits" if drift.against is None else f"the {drift.against}"
+
+
+def _describe_shift(drift: Drift, shares: str) -> str:
+    """Describe a change of forecasts or groups by the stability index; `shares` are the numbers of both."""
+    name, numbers = _name_drift(drift), describe_drift_numbers(drift)
     index = f"stability index {numbers.difference} {numbers.interval}".rstrip()
     if drift.has_drifted:
         return (
-            f"{name} have another distribution than in earlier audits ({index}; {means}): "
+            f"{name} have another distribution than in {_name_reference(drift)} ({index}; {shares}): "
             f"{_describe_size(drift)}."
         )
-    return f"{name}: {means}. The difference of the distributions ({index}) {_describe_chance(drift)}"
+    return f"{name}: {shares}. The difference of the distributions ({index}) {_describe_chance(drift)}"
 
 
 def _describe_chance(drift: Drift, whole: float = nan) -> str:
@@ -160,7 +180,7 @@ def _larger(first: str, second: str) -> str:
 
 
 def _relative(drift: Drift, difference: float, whole: float) -> float:
-    if find_drift_kind(drift.measure) == FORECASTS:
+    if find_drift_kind(drift.measure) in (FORECASTS, GROUPS):
         return difference
     return difference / whole if whole > 0 else nan
 
@@ -176,6 +196,8 @@ def explain_untested(measure: str) -> str:
     kind = find_drift_kind(measure)
     if kind == FORECASTS:
         return "The forecasts are too similar, in this audit and in earlier ones."
+    if kind == GROUPS:
+        return "The column has only one value."
     if kind == PREVALENCE:
         return "Only one outcome was observed, in this audit and in earlier ones."
     if kind == MISCALIBRATION:

@@ -7,7 +7,6 @@ audits that share no rows are multiplied. All evidence is stored as natural loga
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
 from typing import ClassVar, Literal
 
 #: What evidence speaks against: calibration within a tolerance, the calibration curve of the baseline, a
@@ -66,23 +65,31 @@ class BetResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """Evidence of one audit against one hypothesis about a model, and that of all audits so far.
+class EvidenceFactor:
+    """Evidence of one audit against one hypothesis about a model.
 
     `measure` is that of the limit, or the score of a difference; `bound` the limit, or the tolerance in
-    log-odds. `log_factor` is the evidence of this audit: the weighted mean of its bets. `log_product` is that
-    of all counted audits up to this period, `log_detector` the evidence for a change at some audit so far
-    (SEQUENTIAL: R = e (1 + R)), which raises an alarm at `alarm_at`. `audits` is the number of factors.
+    log-odds. `log_factor` is the logarithm of the weighted mean of the bets.
     """
 
     model: str
     other: str = ""
     hypothesis: Hypothesis
     measure: str = ""
-    bound: float = nan
+    bound: float = 0.0
     is_upper: bool = True
     bets: tuple[BetResult, ...]
     log_factor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(EvidenceFactor):
+    """Evidence of an audit, and of all counted audits up to its period, against one hypothesis.
+
+    `log_product` is the evidence of all these audits together, `log_detector` that for a change at one of
+    them, R = e (1 + R), which raises an alarm at `alarm_at`. `audits` is the number of factors.
+    """
+
     log_product: float
     log_detector: float
     alarm_at: float
@@ -95,12 +102,18 @@ class AuditEvidence:
     """All evidence of an audit, and what later audits need from it.
 
     Only the rows from `start` up to, but not including, `end` are counted: rows of audits before are not
-    counted again. `fitted_on` are the hashes of the records that bets were fitted on, `baseline` is the hash
-    of the record that seals the baseline, if there is one.
+    counted again. False alarms occur at most `alpha` times in `looks` audits on average; `level` is that of
+    confidence sequences. Audits whose counted days begin before `since` do not count. `fitted_on` are the
+    hashes of the records that bets were fitted on, `baseline` is the hash of the record that seals the
+    baseline, if there is one.
     """
 
     start: str | None
     end: str
+    alpha: float
+    looks: int
+    level: float
+    since: str = ""
     fitted_on: tuple[str, ...] = ()
     baseline: str = ""
     digests: tuple[OutcomeDigest, ...] = ()
@@ -111,7 +124,7 @@ class AuditEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupShares:
-    """Numbers of cases of the baseline by value of a column of groups."""
+    """Numbers of independent cases of a sample by value of a column of groups."""
 
     column: str
     values: tuple[str, ...]
@@ -122,11 +135,13 @@ class GroupShares:
 class SealedBaseline:
     """The fixed sample that later audits are compared with, sealed by a record of its own.
 
-    It is the rows of `source`, or of the audits whose records have the hashes `records`. `prevalence` is that
-    of the event, or of each class.
+    `source` is its definition in the configuration: a file, or audits, whose records have the hashes
+    `records`. `size` is the effective number of independent cases, `level` that of the band of the
+    calibration curve. `shares` are those of the event and the rest, or of the classes `labels`. For each of
+    the `digests`, `means` has the mean forecast, and `sizes` the number of independent forecasts.
     """
 
-    OPTIONAL: ClassVar = ("groups",)
+    OPTIONAL: ClassVar = ("groups", "means", "sizes", "clusters")
 
     source: str
     start: str | None
@@ -140,6 +155,9 @@ class SealedBaseline:
     level: float
     digests: tuple[OutcomeDigest, ...]
     groups: tuple[GroupShares, ...] = ()
+    means: tuple[float, ...] = ()
+    sizes: tuple[float, ...] = ()
+    clusters: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +177,7 @@ class EvidenceSeries:
     other: str = ""
     hypothesis: Hypothesis
     measure: str = ""
-    bound: float = nan
+    bound: float = 0.0
     is_upper: bool = True
     alarm_at: float
     points: tuple[EvidencePoint, ...]

@@ -62,6 +62,19 @@ def find_audit_spread(values: Sequence[float], sizes: Sequence[float]) -> AuditS
     return AuditSpread(error, len(values))
 
 
+def find_spread_around(
+    values: Sequence[float], reference_sizes: Sequence[float], variance: float
+) -> AuditSpread:
+    """Return the standard error of one more audit minus a fixed reference, by the spread of other audits.
+
+    The samples of the reference vary as audits do, and `variance` is the sampling variance of their mean,
+    which audits with more rows do not have.
+    """
+    share = np.array(reference_sizes) / sum(reference_sizes)
+    between = float(np.var(values, ddof=1)) * (1 + float((share**2).sum()))
+    return AuditSpread(sqrt(between + variance), len(values))
+
+
 def find_spread_of_means(samples: Sequence[MeanEstimate]) -> AuditSpread:
     """Return the spread of means over audits, by the estimate of the overfit that makes it larger."""
     sizes = [sample.size for sample in samples]
@@ -126,15 +139,19 @@ def allow_for_shifts(
     now: FloatArray,
     before: Sequence[FloatArray],
     distribution: ErrorDistribution,
+    *,
+    others: Sequence[FloatArray] = (),
 ) -> Contrast:
     """Raise the p-value of a comparison of counts in several groups to allow for the variance between audits.
 
     The root of the stability index of the present audit is compared with those of the earlier audits, each
-    against the others.
+    against the others. If there are `others`, their variance is used for a fixed reference `before`.
     """
     if not isfinite(contrast.p_value):
         return contrast
-    if len(before) < ENOUGH_AUDITS:
+    if others:
+        p_value = _rank_fixed_index(now, before, others)
+    elif len(before) < ENOUGH_AUDITS:
         filled = np.count_nonzero(now + np.sum(before, axis=0))
         p_value = tail_probability(chi_square / _FEW_FACTOR, int(filled) - 1, distribution)
     else:
@@ -144,18 +161,44 @@ def allow_for_shifts(
 
 def _rank_index(now: FloatArray, before: Sequence[FloatArray]) -> float:
     """Return the p-value of the present stability index among those of earlier audits, by t."""
-    total = np.sum(before, axis=0)
-    root = sqrt(max(stability_index(now, total), 0.0))
-    roots = np.sqrt([max(stability_index(counts, total - counts), 0.0) for counts in before])
+    root = sqrt(max(stability_index(now, np.sum(before, axis=0)), 0.0))
+    return _rank_root(root, _list_roots(before))
+
+
+def _rank_fixed_index(now: FloatArray, before: Sequence[FloatArray], others: Sequence[FloatArray]) -> float:
+    """Return the p-value of the stability index against a fixed reference among those of other audits.
+
+    An audit differs from the mean of n others by a variance of 1 + 1/n, and from a reference of m samples by
+    1 + 1/m. A reference with fewer rows than an audit adds a part by chance, which is subtracted.
+    """
+    total, n = np.sum(before, axis=0), len(others)
+    groups = int(np.count_nonzero(now + total))
+    chance = (groups - 1) * max(1 / float(total.sum()) - n / float(np.sum(others)), 0.0)
+    root = sqrt(max(stability_index(now, total) - chance, 0.0))
+    return _rank_root(root, sqrt((1 + 1 / len(before)) / (1 + 1 / (n - 1))) * _list_roots(others))
+
+
+def _list_roots(audits: Sequence[FloatArray]) -> FloatArray:
+    """Return the root of the stability index of each audit against the others."""
+    total = np.sum(audits, axis=0)
+    return np.sqrt([max(stability_index(counts, total - counts), 0.0) for counts in audits])
+
+
+def _rank_root(root: float, roots: FloatArray) -> float:
     n = len(roots)
     error = float(np.std(roots, ddof=1)) * sqrt(1 + 1 / n)
     return float(stdtr(n - 1, -(root - roots.mean()) / error)) if error > 0 else 0.0
 
 
-def explain_few_audits(audits: int) -> str:
+def explain_few_audits(audits: int, *, is_baseline: bool = False) -> str:
     """Explain the assumption of a test against few audits; "" if there are enough."""
     if audits >= ENOUGH_AUDITS:
         return ""
+    if is_baseline:
+        return (
+            f"With fewer than {ENOUGH_AUDITS} audits before this one the variance between audits is not "
+            "known; the test assumes that it equals the sampling variance."
+        )
     spread = ", or for means the spread of these audits if that is larger" if audits > 1 else ""
     return (
         f"With fewer than {ENOUGH_AUDITS} earlier audits (here {audits}) the variance between audits is not "
@@ -167,26 +210,26 @@ def list_earlier(current: Snapshot, past: Sequence[Snapshot]) -> list[Snapshot]:
     """List audits whose period ends before that of the present one, oldest first; the last of each period."""
     latest: dict[str, Snapshot] = {}
     for snapshot in sorted(past, key=lambda snapshot: snapshot.time):
-        if snapshot.period.day_after < current.period.day_after:
+        if snapshot.period.ends < current.period.ends:
             latest[snapshot.period.label] = snapshot
-    return sorted(latest.values(), key=lambda snapshot: (snapshot.period.end, snapshot.period.start or ""))
+    return sorted(latest.values(), key=lambda snapshot: snapshot.period.order)
 
 
 def choose_reference(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> list[Snapshot]:
-    """Choose up to `audits` earlier audits without a day in common, oldest first.
+    """Choose up to `audits` earlier audits without rows in common, oldest first.
 
     Rows that two audits share would make the audits look alike. The latest audit that ends at or before the
     start of the present one is chosen, then the latest that ends at or before the start of that one, and so
     on.
     """
     chosen: list[Snapshot] = []
-    start = current.period.first_day
-    for snapshot in sorted(earlier, key=lambda s: (s.period.end, s.period.start or "", s.time), reverse=True):
+    start = current.period.begins
+    for snapshot in sorted(earlier, key=lambda s: (s.period.order, s.time), reverse=True):
         if start is None or len(chosen) == audits:
             break
-        if snapshot.period.day_after <= start:
+        if snapshot.period.ends <= start:
             chosen.append(snapshot)
-            start = snapshot.period.first_day
+            start = snapshot.period.begins
     return chosen[::-1]
 
 
@@ -196,5 +239,5 @@ def has_standard_errors(snapshot: Snapshot) -> bool:
 
 
 def select_shown(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> tuple[Snapshot, ...]:
-    """Return the last `audits` and the present one; only the present one keeps its forecast distributions."""
-    return (*(replace(snapshot, distributions=()) for snapshot in earlier[-audits:]), current)
+    """Return the last `audits` and the present one, which alone keeps its distributions and groups."""
+    return (*(replace(snapshot, distributions=(), groups=()) for snapshot in earlier[-audits:]), current)

@@ -18,6 +18,8 @@ from scorereport.errors import UsageError
 from scorereport.evaluation.prediction_panels import class_panel_of, panel_of
 from scorereport.history.trend.drift_records import Distribution, Number, Snapshot
 from scorereport.history.trend.drift_tests import group_bins
+from scorereport.history.trend.evidence_records import GroupShares
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.results.tallies import find_bins
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
     from scorereport.inference.estimates import ComponentEstimate, Estimate
     from scorereport.inference.panel import PanelRows
-    from scorereport.reliability.sampling import SamplingUnits
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelScores
     from scorereport.results.tallies import Tallies
@@ -102,8 +103,43 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configur
         labels=() if data.classes is None else data.classes.labels,
         clusters=data.clusters,
         configuration=configuration,
+        groups=tuple(list_group_shares(evaluation)),
         immature=data.row_flow.immature_rows,
     )
+
+
+def list_group_shares(evaluation: Evaluation) -> Iterator[GroupShares]:
+    """Yield the numbers of independent cases by value, for each column of groups of an evaluation."""
+    for column in dict.fromkeys(group.column for group in evaluation.groups):
+        found = [group for group in evaluation.groups if group.column == column]
+        weights = np.array([group.sample.total for group in found])
+        size = _find_group_size(evaluation, column)
+        yield GroupShares(
+            column=column,
+            values=tuple(group.label for group in found),
+            weights=tuple((weights * (size / weights.sum())).tolist()),
+        )
+
+
+def _find_group_size(evaluation: Evaluation, column: str) -> float:
+    """Return the number of independent cases that estimate the shares of the groups of a column.
+
+    For rows that are not in memory, it is at most the number of clusters, which is safe.
+    """
+    predictions, tallies = evaluation.predictions, getattr(evaluation, "tallies", None)
+    if predictions is None:
+        rows = evaluation.data.sample.total if tallies is None else tallies.rows
+        return float(min(rows, evaluation.data.clusters or rows))
+    cluster = predictions.cluster
+    units = SamplingUnits(
+        rows=len(predictions),
+        weight=predictions.weight,
+        cluster=None if cluster is None else np.unique(cluster, return_inverse=True)[1],
+        weight_kind=predictions.weight_kind,
+    )
+    if cluster is None and units.are_repeated_rows:
+        return units.total
+    return effective_size(units, np.unique(predictions.groups[column], return_inverse=True)[1])
 
 
 def _describe_rows(evaluation: Evaluation) -> tuple[float, tuple[Distribution, ...]]:
@@ -112,7 +148,7 @@ def _describe_rows(evaluation: Evaluation) -> tuple[float, tuple[Distribution, .
     if tallies is not None:
         size = tallies.rows if tallies.are_rows else effective_size_by_bucket(tallies.rows, tallies.outcomes)
         return size, tuple(_describe_tallies(tallies, model) for model in tallies.forecasts)
-    panel, classes = _find_panel(evaluation), evaluation.data.classes
+    panel, classes = find_panel(evaluation), evaluation.data.classes
     size = effective_size(panel.units, panel.outcome.astype(np.int64))
     return size, tuple(_list_distributions(panel, () if classes is None else classes.labels))
 
@@ -134,7 +170,7 @@ def _describe_tallies(tallies: Tallies, model: str) -> Distribution:
     )
 
 
-def _find_panel(evaluation: Evaluation) -> PanelRows:
+def find_panel(evaluation: Evaluation) -> PanelRows:
     """Return the evaluated rows, without those of zero weight."""
     predictions = evaluation.predictions
     if predictions is None:

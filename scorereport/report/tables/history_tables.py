@@ -18,6 +18,7 @@ from scorereport._utils.formatting import (
     format_time,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.history.valid_records import find_annulled
 from scorereport.plots.trend_picture import choose_format, label_number
 from scorereport.report.tables.table import Table
 
@@ -37,22 +38,23 @@ _FORECASTS, _INDEX_DECIMALS = "forecasts", 3
 
 def history_table(records: Sequence[Record]) -> Table:
     """Table of all records: audit, period, run, status, limits, drift and hash."""
+    annulled = find_annulled(records)
     heads = ("record", "audit", "period", "run", "status", "limits", "drift", "hash", "rows")
     return Table(
         caption="Audits, oldest first",
         heads=heads,
-        rows=tuple(_list_audit(record) for record in records),
+        rows=tuple(_list_audit(record, annulled.get(record.id)) for record in records),
         n_labels=len(heads) - 1,
     )
 
 
-def _list_audit(record: Record) -> tuple[str, ...]:
+def _list_audit(record: Record, annulment: Record | None) -> tuple[str, ...]:
     return (
         str(record.id),
         record.audit,
         record.period.label if record.attempt == 1 else f"{record.period.label} ({record.attempt})",
         format_time(record.finished),
-        describe_record_status(record),
+        describe_record_status(record, annulment),
         _count_limits(record),
         str(sum(drift.has_drifted for drift in record.drifts)) if record.drifts else "",
         record.sha256[:_SHORT_HASH],
@@ -60,14 +62,19 @@ def _list_audit(record: Record) -> tuple[str, ...]:
     )
 
 
-def describe_record_status(record: Record) -> str:
-    """Return the status of a record; for a failed run, with the beginning of its reason."""
+def describe_record_status(record: Record, annulment: Record | None = None) -> str:
+    """Return the status of a record; if it failed or is annulled, with the beginning of the reason."""
     if record.kind == "retention":
         return f"{format_counted(len(record.removed), 'file')} removed"
-    if not record.reason:
-        return str(record.status)
-    is_long = len(record.reason) > _LONGEST_REASON
-    return f"{record.status}: {record.reason[:_LONGEST_REASON]}{'…' if is_long else ''}"
+    if record.kind == "annulment":
+        return f"annuls record {record.annuls}: {_shorten(record.reason)}"
+    if annulment is not None:
+        return f"annulled: {_shorten(annulment.reason)}"
+    return f"{record.status}: {_shorten(record.reason)}" if record.reason else str(record.status)
+
+
+def _shorten(reason: str) -> str:
+    return f"{reason[:_LONGEST_REASON]}{'…' if len(reason) > _LONGEST_REASON else ''}"
 
 
 def _count_limits(record: Record) -> str:
@@ -127,10 +134,14 @@ def record_drift_table(record: Record) -> Table | None:
     )
 
 
-def describe_audit_record(record: Record) -> Iterator[str]:
-    """Yield a record as lines of text: audit, status, data, judgements, drift and hashes."""
+def describe_audit_record(record: Record, annulment: Record | None = None) -> Iterator[str]:
+    """Yield a record as lines of text: audit, status, data, judgements, drift and hashes.
+
+    `annulment` is the record that annuls it, if there is one.
+    """
     yield f"Record {record.id}: {record.audit}, period {record.period.label}, attempt {record.attempt}"
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
+    yield from _describe_annulment(record, annulment)
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
     if record.source:
         yield f"Data: {record.source}, {format_count(record.rows)} rows{_describe_immature(record)}"
@@ -143,6 +154,13 @@ def describe_audit_record(record: Record) -> Iterator[str]:
         if drift.has_drifted:
             yield f"Drift. {drift.sentence}"
     yield from _describe_hashes(record)
+
+
+def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[str]:
+    if record.annuls is not None:
+        yield f"Annuls record {record.annuls}"
+    if annulment is not None:
+        yield f"Annulled by record {annulment.id} on {format_time(annulment.finished)}: {annulment.reason}"
 
 
 def _describe_immature(record: Record) -> str:

@@ -1,0 +1,127 @@
+"""Annulment of a record: a further record that takes it out of status, trend and evidence, with a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scorereport._utils.clock import read_clock
+from scorereport._utils.formatting import one_line
+from scorereport.audit.begun_record import begin_record
+from scorereport.audit.integrity import update_chain_head
+from scorereport.audit.plan import Plan, read_plan
+from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
+from scorereport.errors import ExitCode, UsageError
+from scorereport.history.audit_record import AuditStatus, Record
+from scorereport.history.chain_head import check_chain_head
+from scorereport.history.record_rows import AlreadyRecorded
+from scorereport.history.store import open_history
+from scorereport.history.valid_records import find_annulled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scorereport.history.store import History
+
+_LONGEST_REASON = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AnnulmentResult:
+    """The record of an annulment, the record that it annuls, and sentences about problems."""
+
+    record: Record
+    annulled: Record
+    problems: tuple[str, ...] = ()
+
+
+def annul_record(
+    path: str | Path,
+    number: int,
+    *,
+    reason: str,
+    wait: float = DEFAULT_WAIT_SECONDS,
+    command: str = "",
+) -> AnnulmentResult:
+    """Annul a record of an audit: append a record that says so, and why.
+
+    The record and its report files stay. Status, trend, site and evidence no longer use it, and the next run
+    of its period appends a new record.
+
+    Parameters
+    ----------
+    path : the configuration of the audit, a TOML file
+    number : the number of the record; it must be of a run of this audit that is not annulled yet
+    reason : why it is annulled
+    wait : seconds to wait for a run of the same audit
+    command : the command line, for the record
+    """
+    plan = read_plan(path)
+    text = check_reason(plan.redactor.redact(reason))
+    started = read_clock()
+    with (
+        hold_audit_lock(plan, wait=wait),
+        open_history(plan.database_url, head=plan.chain_head, create=False) as history,
+    ):
+        check_chain_head(history)
+        problems = update_chain_head(plan, history)
+        plan.create_marker()
+        annulled = _check_number(history, plan, number)
+        begun = begin_record(plan, annulled.period, plan.now, started=started, command=command)
+        annulment = replace(
+            begun,
+            kind="annulment",
+            status=AuditStatus.DONE,
+            exit_code=ExitCode.DONE,
+            reason=text,
+            annuls=number,
+        )
+        appended = _append(history, plan, annulment)
+        problems = [*problems, *history.problems]
+    return AnnulmentResult(
+        record=appended, annulled=annulled, problems=tuple(map(plan.redactor.redact, problems))
+    )
+
+
+def check_reason(reason: str) -> str:
+    """Return the reason in one line; refuse one that is empty or very long."""
+    text = one_line(reason).strip()
+    if not text:
+        raise UsageError("`reason` must say why the record is annulled; got nothing.")
+    if len(text) > _LONGEST_REASON:
+        raise UsageError(
+            f"`reason` must have at most {_LONGEST_REASON} characters; got {len(text)}. To fix: name a "
+            "document that says more."
+        )
+    return text
+
+
+def _check_number(history: History, plan: Plan, number: int) -> Record:
+    """Return the record with this number; refuse one that cannot be annulled."""
+    record = history.get(number)
+    if record.audit != plan.name:
+        raise UsageError(
+            f"Record {number} is of the audit {record.audit}, not of {plan.name}. To fix: name the "
+            "configuration of that audit."
+        )
+    if record.kind != "audit":
+        raise UsageError(
+            f"Only records of runs can be annulled; record {number} is of kind {record.kind}. To fix: run "
+            "the audit again for a period whose record was annulled by mistake."
+        )
+    earlier = find_annulled(history.records(plan.name, kind="annulment")).get(number)
+    if earlier is not None:
+        raise UsageError(f"Record {number} is annulled already, by record {earlier.id}: {earlier.reason}")
+    return record
+
+
+def _append(history: History, plan: Plan, annulment: Record) -> Record:
+    """Append an annulment, unless another machine has annulled the record in the meantime."""
+    documents = {plan.configuration.sha256: plan.configuration.text.encode()}
+    while True:
+        attempt = history.next_attempt(plan.name, annulment.period.label, "annulment")
+        _check_number(history, plan, annulment.annuls or 0)
+        try:
+            return history.append(replace(annulment, attempt=attempt), documents)
+        except AlreadyRecorded:
+            continue

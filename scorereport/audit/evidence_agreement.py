@@ -1,0 +1,149 @@
+"""Agreement of evidence with the chain: bets, factors and products of records are computed again.
+
+Rows are not kept, so that the evidence of single bets cannot be computed again. All else follows from the
+records: which audits the bets were fitted on and the bets themselves, the factor of an audit from its bets,
+and the product and the detector from the factors of the audits that counted when the record was written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import isclose, log
+from typing import TYPE_CHECKING
+
+from scorereport.history.audit_record import Record
+from scorereport.history.evidence_plan import plan_evidence
+from scorereport.history.trend.evidence_chain import (
+    EvidenceStep,
+    FoldedEvidence,
+    HypothesisKey,
+    find_alarm_line,
+    find_key,
+    fold_steps,
+)
+from scorereport.history.trend.evidence_factors import find_sums, fit_bets, mix_bets
+from scorereport.inference.score_bets import fit_difference_bets, fit_score_bets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.history.evidence_plan import EvidencePlan
+    from scorereport.history.trend.evidence_records import AuditEvidence, BetResult, Evidence
+
+#: Relative and absolute tolerance within which numbers of different processors count as equal.
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-9
+
+
+@dataclass(slots=True)
+class EvidenceCheck:
+    """Checks the evidence of records in the order of the chain."""
+
+    _records: dict[str, list[Record]] = field(default_factory=lambda: defaultdict(list))
+    _folded: dict[str, tuple[list[EvidenceStep], dict[HypothesisKey, FoldedEvidence]]] = field(
+        default_factory=dict
+    )
+
+    def check(self, record: Record) -> list[str]:
+        """Check a record against those before it, which were given before; return ends of sentences."""
+        earlier = self._records[record.audit]
+        found = (
+            [] if record.evidence is None else list(self._check_evidence(record, record.evidence, earlier))
+        )
+        earlier.append(record)
+        return found
+
+    def _check_evidence(
+        self, record: Record, evidence: AuditEvidence, earlier: Sequence[Record]
+    ) -> Iterator[str]:
+        planned = plan_evidence(earlier, record.period, evidence.since, final_end=evidence.end)
+        if planned.days != (evidence.start, evidence.end):
+            yield (
+                f"counts the days from {evidence.start or 'the beginning'} up to, not including, "
+                f"{evidence.end}, which the records before it do not leave"
+            )
+            return
+        if tuple(step.sha256 for step in planned.fitted) != evidence.fitted_on:
+            yield "has bets that were fitted on other records than those that the rules name"
+        elif not _has_right_bets(evidence, planned):
+            yield "has bets that do not follow from the records that they were fitted on"
+        if not all(_is_close(mix_bets(each.bets), each.log_factor) for each in evidence.evidence):
+            yield "has evidence that is not the weighted mean of its bets"
+        yield from self._check_products(record, evidence, planned)
+
+    def _check_products(
+        self, record: Record, evidence: AuditEvidence, planned: EvidencePlan
+    ) -> Iterator[str]:
+        before = self._fold(record.audit, planned.before)
+        lines = find_alarm_line(evidence.evidence, evidence.alpha, evidence.looks)
+        for each in evidence.evidence:
+            now = before.get(find_key(each, evidence.baseline), FoldedEvidence()).add(each.log_factor)
+            is_right = (
+                _is_close(each.log_product, now.product)
+                and _is_close(each.log_detector, now.detector)
+                and each.audits == now.audits
+            )
+            if not is_right:
+                yield f"has evidence about {each.model} that is not the product of the audits that count"
+                return
+            if not _has_right_alarm(each, lines[each.hypothesis]):
+                yield f"has an alarm about {each.model} that does not follow from its evidence"
+                return
+
+    def _fold(self, audit: str, steps: Sequence[EvidenceStep]) -> dict[HypothesisKey, FoldedEvidence]:
+        """Return the evidence after some audits; that of the last call is continued if it is a beginning."""
+        known, folded = self._folded.get(audit, ([], {}))
+        if [step.sha256 for step in known] != [step.sha256 for step in steps[: len(known)]]:
+            known, folded = [], {}
+        folded = fold_steps(steps[len(known) :], folded)
+        self._folded[audit] = (list(steps), folded)
+        return folded
+
+
+def _has_right_bets(evidence: AuditEvidence, planned: EvidencePlan) -> bool:
+    fitted = [step.evidence for step in planned.fitted]
+    labels = dict.fromkeys(digest.label for digest in evidence.digests)
+    return all(
+        _are_same_bets(each.bets, list(_list_bets(each, fitted, tuple(labels), evidence)))
+        for each in evidence.evidence
+    )
+
+
+def _list_bets(
+    each: Evidence, fitted: Sequence[AuditEvidence], labels: tuple[str, ...], evidence: AuditEvidence
+) -> Iterator[tuple[str, tuple[float, ...], float]]:
+    """Yield name, parameters and weight of the bets that the rules give."""
+    if each.hypothesis in ("calibration", "baseline"):
+        for label in labels:
+            for curve in fit_bets(fitted, each.model, label, each.hypothesis):
+                yield curve.name, curve.parameters, curve.weight / len(labels)
+        return
+    sums = find_sums(fitted, each.model, each.measure, each.other)
+    if each.hypothesis == "difference":
+        found = fit_difference_bets(sums)
+    else:
+        upper = next(m.upper for m in evidence.moments if m.measure == each.measure)
+        found = fit_score_bets(sums, each.bound / upper, is_upper=each.is_upper)
+    for bet in found:
+        yield bet.name, (bet.fraction,), bet.weight
+
+
+def _are_same_bets(
+    stated: Sequence[BetResult], expected: Sequence[tuple[str, tuple[float, ...], float]]
+) -> bool:
+    return len(stated) == len(expected) and all(
+        bet.name == name
+        and len(bet.parameters) == len(parameters)
+        and all(map(_is_close, bet.parameters, parameters))
+        and _is_close(bet.weight, weight)
+        for bet, (name, parameters, weight) in zip(stated, expected, strict=True)
+    )
+
+
+def _has_right_alarm(each: Evidence, line: float) -> bool:
+    is_alarm = each.hypothesis != "difference" and each.log_detector >= log(each.alarm_at)
+    return _is_close(each.alarm_at, line) and each.is_alarm == is_alarm
+
+
+def _is_close(one: float, other: float) -> bool:
+    return one == other or isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
