@@ -283,7 +283,6 @@ class AuditRun:
             history.records(self.plan.name),
             baseline,
             as_of=self.moment,
-            final_by=self.final_by or self.moment,
             last=history.last(),
             time=self.started,
             command=self.command,
