@@ -48,29 +48,29 @@ class DayTick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeScale:
-    """Days from left to right."""
+    """Days from left to right, as numbers of days with fractions for hours."""
 
     first: float
     last: float
 
-    def place(self, day: date) -> int:
+    def place(self, day: float) -> int:
         """Return the place of a day, in units of the chart."""
         return round(CHART_WIDTH * self.share(day))
 
-    def share(self, day: date) -> float:
+    def share(self, day: float) -> float:
         """Return the place of a day, from 0 to 1."""
-        return (day.toordinal() - self.first) / (self.last - self.first)
+        return (day - self.first) / (self.last - self.first)
 
 
-def scale_of_days(days: Iterable[date]) -> TimeScale:
+def scale_of_days(days: Iterable[float]) -> TimeScale:
     """Return a scale for the days, with a small margin at both ends; a single day is in the middle."""
-    first, last = choose_day_ends([day.toordinal() for day in days])
+    first, last = choose_day_ends(list(days))
     return TimeScale(first=first, last=last)
 
 
-def list_day_ticks(days: Sequence[date], scale: TimeScale) -> tuple[DayTick, ...]:
+def list_day_ticks(days: Sequence[float], scale: TimeScale) -> tuple[DayTick, ...]:
     """List ticks at round days, months or years, few enough to be read; a single day is its own tick."""
-    ordinals, _ = date_ticks(min(days).toordinal(), max(days).toordinal(), _MOST_DAYS)
+    ordinals, _ = date_ticks(math.floor(min(days)), math.floor(max(days)), _MOST_DAYS)
     chosen = [date.fromordinal(ordinal) for ordinal in ordinals]
     by_month = len(chosen) > 1 and all(day.day == 1 for day in chosen)
     keep = math.ceil(len(chosen) / _MOST_ON_PHONES)
@@ -78,7 +78,7 @@ def list_day_ticks(days: Sequence[date], scale: TimeScale) -> tuple[DayTick, ...
     new_year = next((place for place, (a, b) in enumerate(pairwise(chosen), 1) if a.year != b.year), 0)
     return tuple(
         DayTick(
-            place=scale.share(day),
+            place=min(max(scale.share(day.toordinal()), 0.0), 1.0),
             text=_MONTHS[day.month - 1] if by_month else f"{day.day} {_MONTHS[day.month - 1]}",
             year="" if before == day.year else str(day.year),
             main=(place - new_year) % keep == 0,
