@@ -54,7 +54,7 @@ def make_series(logs, *, alarm_at=ALARM_AT, hypothesis="calibration", model="log
 def draw(series):
     count = max(len(one.points) for one in series)
     periods = [f"2026-{month:02}" for month in range(1, count + 1)]
-    frame = frame_days([date(2026, month, 15).toordinal() for month in range(1, count + 1)], [])
+    frame = frame_days([date(2026, month, 15) for month in range(1, count + 1)], [])
     return build_evidence_chart("Evidence", series, periods, frame)
 
 
@@ -115,7 +115,7 @@ def test_a_period_without_evidence_is_left_out():
 
 def test_many_hypotheses_are_split_by_their_evidence():
     series = [make_series([0, place / 10], model=f"m{place:02}") for place in range(20)]
-    frame = frame_days([date(2026, month, 15).toordinal() for month in (1, 2)], [])
+    frame = frame_days([date(2026, month, 15) for month in (1, 2)], [])
     evidence = TrendEvidence(series=tuple(series))
     (chart,) = describe_audit_evidence(evidence, ["2026-01", "2026-02"], frame)["charts"]
     assert chart["names"] == [f"m{place:02}" for place in range(19, 11, -1)]
@@ -185,7 +185,7 @@ def test_confidence_sequences_are_drawn_in_the_lane_of_their_model():
     records = make_records(9, 2)
     (audit,) = group_runs(records, make_evidence)
     periods = [run.record.period.label for run in audit.measured]
-    series, days = collect_runs(audit.measured), [run.place for run in audit.measured]
+    series, days = collect_runs(audit.measured), [run.day for run in audit.measured]
     brier, *others = build_charts(series, days, [], align_sequences(audit.evidence, periods))
     for lane, sequence in zip(brier.lanes, audit.evidence.sequences, strict=True):
         assert lane.model == sequence.model

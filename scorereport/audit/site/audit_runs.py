@@ -18,7 +18,7 @@ from scorereport.history.valid_records import find_annulled, list_counted, list_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from scorereport.history.trend.drift_records import Snapshot
 
@@ -66,6 +66,11 @@ def link_to_file(path: str, *, above: int = 0) -> str:
     return "../" * above + quote(path)
 
 
+def find_page_address(audit: str) -> str:
+    """Return the path of an audit's page, relative to the top of the site."""
+    return f"audits/{safe_name(audit)}.html"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
     """One run of an audit: its record and the hash of the record, and the record that annuls it, if any.
@@ -98,9 +103,9 @@ class RecordedRun:
         return self.record.period.label.replace("--", " to ")
 
     @property
-    def place(self) -> float:
-        """The place of the run on the time axis, in days: the middle of its period."""
-        return self.record.period.place
+    def day(self) -> date:
+        """The day of the run on the time axis, or the time if its period has hours: the middle of it."""
+        return self.record.period.middle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +144,7 @@ class AuditRuns:
     @property
     def address(self) -> str:
         """The path of the audit's page, relative to the top of the site."""
-        return f"audits/{self.key}.html"
+        return find_page_address(self.name)
 
     @property
     def feed(self) -> str:

@@ -197,7 +197,7 @@ def _describe_score(entry: BoardEntry, row: BoardRow) -> dict[str, Any]:
         return {"value": "", "interval": "", "label": "", "change": "", "way": "", "spark": None}
     writer = choose_site_format(row.series.measure, row.series.known)
     way = {True: "better", False: "worse", None: ""}[row.is_better]
-    days = [run.place for run in entry.audit.measured]
+    days = [run.day for run in entry.audit.measured]
     return {
         "value": writer.number(row.reading.value),
         "interval": writer.interval(row.reading.lower, row.reading.upper),

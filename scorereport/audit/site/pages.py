@@ -34,6 +34,7 @@ from scorereport.history.trend.evidence_records import SequencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from scorereport._utils.formatting import MeasureFormat
     from scorereport.audit.site.site_data import SiteFacts
@@ -189,8 +190,8 @@ def _describe_charts(
     ]
 
 
-def _list_days(audit: AuditRuns) -> tuple[list[float], list[float]]:
-    return [run.place for run in audit.measured], [run.place for run in audit.failed]
+def _list_days(audit: AuditRuns) -> tuple[list[date], list[date]]:
+    return [run.day for run in audit.measured], [run.day for run in audit.failed]
 
 
 def _describe_evidence(audit: AuditRuns, copies: Mapping[int, Sequence[ReportCopy]]) -> dict[str, Any] | None:

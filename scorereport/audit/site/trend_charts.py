@@ -33,6 +33,7 @@ from scorereport.audit.site.measure_series import choose_site_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
 
     from scorereport.audit.site.chart_lanes import Points
     from scorereport.history.trend.evidence_records import SequencePoint
@@ -120,8 +121,8 @@ class Sparkline:
 
 def build_charts(
     series: Sequence[MeasureSeries],
-    days: Sequence[float],
-    failed_days: Sequence[float],
+    days: Sequence[date],
+    failed_days: Sequence[date],
     sequences: Sequences | None = None,
 ) -> tuple[TrendChart, ...]:
     """Build a chart for each measure, with the days of the runs with results and of those that failed.
@@ -135,7 +136,7 @@ def build_charts(
     return tuple(_build_chart(list(of_measure), frame, sequences or {}) for _, of_measure in charts)
 
 
-def frame_days(days: Sequence[float], failed_days: Sequence[float]) -> TimeFrame:
+def frame_days(days: Sequence[date], failed_days: Sequence[date]) -> TimeFrame:
     """Return what charts of the same audits share: the places of the runs, and the ticks of the time axis."""
     time = scale_of_days([*days, *failed_days])
     return TimeFrame(
@@ -145,7 +146,7 @@ def frame_days(days: Sequence[float], failed_days: Sequence[float]) -> TimeFrame
     )
 
 
-def build_sparkline(series: MeasureSeries, days: Sequence[float]) -> Sparkline:
+def build_sparkline(series: MeasureSeries, days: Sequence[date]) -> Sparkline:
     """Build the line of one series; numbers that are not finite become gaps."""
     finite = [reading.value for reading in series.known if math.isfinite(reading.value)]
     scale, time = scale_of_numbers(finite, SPARK_HEIGHT), scale_of_days(days)

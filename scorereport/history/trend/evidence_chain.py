@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport.configuration.measure_limits import MEASURES
+from scorereport.history.trend.counted_days import pad_time
 from scorereport.history.trend.evidence_factors import FITTED_AUDITS, find_sums
 from scorereport.history.trend.evidence_records import (
     AuditEvidence,
@@ -34,9 +35,6 @@ from scorereport.inference.model_set import adjust_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-#: Sorts before every day: the start of a period without a start.
-_FIRST = ""
 
 
 class HypothesisKey(NamedTuple):
@@ -75,7 +73,7 @@ class EvidenceStep:
     @property
     def days(self) -> tuple[str, str]:
         """Start and end of the counted days, as texts that sort by time."""
-        return self.evidence.start or _FIRST, self.evidence.end
+        return pad_time(self.evidence.start), pad_time(self.evidence.end)
 
 
 class FoldedEvidence(NamedTuple):
@@ -101,7 +99,7 @@ def have_days_in_common(one: EvidenceStep, other: EvidenceStep) -> bool:
 
 def list_before(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
     """List the audits whose counted days end at or before a start."""
-    return [step for step in steps if step.days[1] <= (start or _FIRST)]
+    return [step for step in steps if step.days[1] <= pad_time(start)]
 
 
 def choose_fitted(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
