@@ -16,6 +16,12 @@ from site_tools import chain, make_records
 from test_site import read, walk
 
 from scorereport.audit.site.audit_runs import group_runs
+from scorereport.audit.site.audit_settings import (
+    AuditSettings,
+    find_site_state,
+    parse_audit_settings,
+    read_audit_settings,
+)
 from scorereport.audit.site.chart_lanes import UNITS_PER_PIXEL
 from scorereport.audit.site.evidence_charts import align_sequences, build_evidence_chart
 from scorereport.audit.site.evidence_texts import describe_audit_evidence, describe_board_evidence
@@ -109,7 +115,7 @@ def test_a_period_without_evidence_is_left_out():
 
 def test_many_hypotheses_are_split_by_their_evidence():
     series = [make_series([0, place / 10], model=f"m{place:02}") for place in range(20)]
-    frame = frame_days([date(2026, 1, 15), date(2026, 2, 15)], [])
+    frame = frame_days([date(2026, month, 15) for month in (1, 2)], [])
     evidence = TrendEvidence(series=tuple(series))
     (chart,) = describe_audit_evidence(evidence, ["2026-01", "2026-02"], frame)["charts"]
     assert chart["names"] == [f"m{place:02}" for place in range(19, 11, -1)]
@@ -264,6 +270,66 @@ def test_a_failed_run_that_was_made_good_is_history(tmp_path):
     assert re.search(r'<tr id="r2" data-status="failed" class="past">', page)
     failed_again = chain([*history, replace(records[1], attempt=3)])
     assert [run.record.id for run in group_runs(failed_again)[0].measured] == [1, 4, 3]
+
+
+# ---- The state of the period that is due ----
+
+
+CONFIGURATION = b"""
+[audit]
+time_zone = "Europe/Berlin"
+[audit.window]
+period = "previous calendar day"
+[audit.schedule]
+cron = "30 6 * * *"
+"""
+
+
+def find_state(now):
+    settings = parse_audit_settings(CONFIGURATION)
+    return lambda records: find_site_state(records, now, settings)
+
+
+def test_a_due_period_without_a_record_is_stated(tmp_path):
+    records = make_records(3, 1)  # the last period is 2025-11-03
+    in_time, late = find_state("2025-11-04T05:00:00+00:00"), find_state("2025-11-07T12:00:00+00:00")
+    write(records, tmp_path, find_state=in_time)
+    page = read(tmp_path / "site/index.html")
+    assert "not run" not in page
+    assert "ran 2025-11-04 02:00 UTC (2 hours ago)" in page
+    write(records, tmp_path, find_state=late)
+    page = read(tmp_path / "site/index.html")
+    assert "1 audit due and not run; the numbers shown are older." in page
+    assert "Not run: the audit of 2025-11-06 is due for 6 hours." in page
+    assert 'data-status="not-run" data-attention' in page
+    assert "Old numbers" in page
+    (audit,) = json.loads(read(tmp_path / "site/audits.json"))["audits"]
+    assert (audit["status"], audit["due"]) == ("not run", "2025-11-06")
+
+
+def test_a_failed_repetition_leaves_the_results_and_is_noted(tmp_path):
+    records = make_records(2, 1)
+    failed = make_records(2, 1, failed=(1,))[1]
+    history = chain([*records, replace(failed, attempt=2)])
+    write(history, tmp_path, find_state=find_state("2025-11-03T08:00:00+00:00"))
+    page = read(tmp_path / "site/index.html")
+    assert "A later run failed: The query of" in page
+    assert "Old numbers" not in page
+    assert 'data-status="pass"' in page
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"[audit]\ntime_zone = 'Nowhere'", b"audit = 1", b"[audit.window]\nperiod = 'now'", b"[audit"],
+)
+def test_settings_that_cannot_be_read_are_not_used(content):
+    class Documents:
+        def document(self, _):
+            return content
+
+    record = replace(make_records(1, 1)[0], configuration_sha256="0" * 64)
+    assert read_audit_settings(Documents(), record) == AuditSettings()
+    assert parse_audit_settings(b"").window == "all"
 
 
 # ---- Data ----

@@ -18,14 +18,11 @@ from scorereport.audit.site.chart_lanes import (
     place_labels,
 )
 from scorereport.audit.site.trend_charts import TrendChart, build_columns, lay_out_lanes
-from scorereport.history.counted_evidence import list_steps
-from scorereport.history.trend.evidence_chain import build_trend_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scorereport.audit.site.trend_charts import Sequences, TimeFrame
-    from scorereport.history.audit_record import Record
     from scorereport.history.trend.evidence_records import EvidencePoint, EvidenceSeries, TrendEvidence
 
 #: Room above the highest line and below 1 to 1, in powers of ten.
@@ -34,11 +31,6 @@ _MARGIN = 0.18
 _THOUSANDS = ("", " k", " M", " G")
 #: The unit of all evidence, which is left out where there is little room.
 _UNIT = " to 1"
-
-
-def find_site_evidence(records: Sequence[Record], since: str = "") -> TrendEvidence | None:
-    """Return the evidence of the records of one audit that count, from `since` on; None if there is none."""
-    return build_trend_evidence(list_steps(records, since))
 
 
 def find_shown(series: EvidenceSeries, point: EvidencePoint) -> float:
