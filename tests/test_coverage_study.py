@@ -9,7 +9,17 @@ import pytest
 from conftest import REPOSITORY
 
 from validation.coverage import __main__ as program
-from validation.coverage import changes, classes, documented, explained, record, scaling, weights
+from validation.coverage import (
+    audit_streams,
+    changes,
+    classes,
+    delays,
+    documented,
+    explained,
+    record,
+    scaling,
+    weights,
+)
 from validation.coverage.page import MAYBE_CHANCE, NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import DISTRIBUTIONS, SETTINGS
@@ -65,6 +75,39 @@ def test_bands_cover_what_they_promise_at_the_largest_n():
     assert len(largest) == len(DISTRIBUTIONS) * 4 * 3
     for row in largest:
         assert row.empirical >= row.nominal - 3 * row.monte_carlo_error, row
+
+
+def test_evidence_against_calibration_stays_below_its_bounds():
+    """It does not where rows of clusters are taken as independent: the study can fail."""
+    found = [row for row in ROWS if row.study == audit_streams.STUDY and "tests of" not in row.method]
+    assert len(found) > 50
+    for row in found:
+        excess = (row.empirical - row.nominal) / row.monte_carlo_error
+        assert excess > 3 if row.setting.startswith("clusters taken") else excess < 3, row
+
+
+def test_larger_audits_and_larger_changes_lead_to_earlier_alarms():
+    within = {
+        (row.setting, row.n): row.empirical
+        for row in ROWS
+        if (row.study, row.method) == (audit_streams.DELAYS, "evidence, within 3 audits")
+    }
+    for tolerance in ("0", "0.05", "0.1"):
+        for small, large in (("shift .2", "shift .4"), ("slope .8", "slope .6")):
+            later, earlier = (f"{change}, tolerance {tolerance}" for change in (small, large))
+            assert within[later, 300] <= within[earlier, 300] + 0.1
+            assert within[earlier, 5000] == 1
+    assert within["shift .2, tolerance 0", 300] < within["shift .2, tolerance 0", 5000]
+
+
+def test_delays_are_the_quantiles_of_the_shares():
+    rows = [
+        replace(ROWS[0], setting="s", n=100, method=f"evidence, within {k} audits", empirical=share)
+        for k, share in ((1, 0.2), (2, 0.5), (3, 0.6), (24, 0.7))
+    ]
+    assert list(delays.render_delays(rows))[2:] == [("s", "evidence", "2 (2 to over 24)")]
+    rows[-1] = replace(rows[-1], empirical=0.8)
+    assert list(delays.render_delays(rows))[2:] == [("s", "evidence", "2 (2 to 4-24)")]
 
 
 def test_the_page_shows_the_recorded_table():

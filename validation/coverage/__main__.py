@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.files import write_text
 from scorereport.report.methods.measured_coverage import SUMMARY_FILE
+from validation.coverage.audit_streams import study_audit_streams
 from validation.coverage.bands import study_bands
 from validation.coverage.changes import add_before
 from validation.coverage.classes import study_classes
@@ -68,6 +69,7 @@ STUDIES: dict[str, Study] = {
     "time": study_time,
     "needed": study_needed,
     "without-resamples": study_without_resamples,
+    "evidence": study_audit_streams,
 }
 INTERRUPTED = 130
 

@@ -144,6 +144,18 @@ TEXTS = {
     "drift": "False alarms in a year of monthly audits of 600 rows; effects of days are stationary, with "
     "autocorrelation 0.9 and standard deviation 0.3 in log-odds. Against fewer than five earlier audits the "
     "variance between audits is not known, as each sentence states, and alarms are more frequent.",
+    "evidence against calibration": "How often evidence against calibration ever reaches 20 to 1 in 24 "
+    "audits, which has probability at most 5 %, and how often its detector of changes reaches 240 to 1, "
+    "which has probability at most 10 % within 24 audits; n is the number of rows of each audit. Log-odds of "
+    "forecasts are normal with mean -1 and standard deviation 1.2, and calibrated; with a tolerance, true "
+    "log-odds lie at its upper bound. Outcomes of a cluster correlate by 0.3. Clusters that are taken as "
+    "independent rows show that the study can fail: evidence of rows that depend on each other must not be "
+    "multiplied. The tests of drift, which compare audits with earlier ones, allow false alarms in 5 % of "
+    "years, 10 % of two years.",
+    "audits to an alarm": "Median number of audits from a change to the alarm, with quartiles in brackets "
+    "where they differ. A model is calibrated in 12 audits; after that its true log-odds are shifted, or "
+    "flatter, for all forecasts. n is the number of rows of each audit. The tests of drift are applied to "
+    "the same audits as the evidence beside them, with up to 12 earlier audits as reference.",
     "weights": "Sampling weights of mean 1 and variance 1/2 that do not depend on the outcome. The design "
     "document did not examine these.",
     "weights: tests": "Rejections at the 5 % level of calibrated forecasts whose rows have weights of "
@@ -162,6 +174,11 @@ TEXTS = {
 #: first pattern that matches is used.
 REASONS = {
     "power of shift tests | * | * | *": "These are rejections of a false hypothesis: more is better.",
+    "evidence against calibration | clusters taken* | * | unsafe": "Rows of a cluster depend on each other; "
+    "the settings with clusters show the evidence that allows for it.",
+    "evidence against calibration | * | * | safe": "Evidence against a true hypothesis falls in most "
+    "audits, faster with more rows; the bounds hold for any number of audits.",
+    "audits to an alarm | * | * | *": "These are alarms after a change: more is better.",
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "decision bands | * | * | unsafe": "These samples have 4 to 20 events or, with weights, about 33 "
     "effective ones, few of them below the low thresholds, and the band is symmetric: it is short there, as "

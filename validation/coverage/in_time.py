@@ -158,10 +158,10 @@ def _draw_audits(rng: np.random.Generator, kind: str) -> Iterator[Snapshot]:
         moved = log_odds + effect[_DAYS * number + day]
         outcome = (rng.random(len(day)) < expit(moved)).astype(np.float64)
         cluster = day if kind.endswith("by day") else None
-        yield _make_snapshot(expit(log_odds), outcome, cluster, number)
+        yield make_snapshot(expit(log_odds), outcome, cluster, number)
 
 
-def _make_snapshot(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
+def make_snapshot(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
     """The snapshot of an audit, without a whole evaluation, which would take a hundred times as long."""
     units = SamplingUnits(rows=len(y), cluster=cluster)
     fit, loss = sr.corp(y, p), (p - y) ** 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scorereport.report.methods.measured_coverage import BINARY, CLASSES, DRIFT, TIMES
+from validation.coverage.audit_streams import ALARM, EVER
 from validation.coverage.design_lines import (
     BCA,
     CALIBRATION_TESTS,
@@ -17,6 +18,7 @@ from validation.coverage.design_lines import (
 
 _BOTH = (BINARY, CLASSES)
 _RATES = "sensitivity*; specificity*; *_predictive_value*"
+_INDEPENDENT_AUDITS = "calibrated*; tolerance*; 10 values*; audits of*; 1 % events"
 _PREVALENCES = "prevalence 0.5; prevalence 0.1; prevalence 0.02"
 
 #: Samples of independent rows, in the order of the methods section.
@@ -262,6 +264,16 @@ _OTHERS = (
         ("drift | * | any alarm in a year*",),
         kinds=_BOTH,
         unit="rows for each audit",
+    ),
+    *(
+        SummaryLine(
+            f"{what} against calibration in 24 audits",
+            (DRIFT,),
+            (f"evidence against calibration | {_INDEPENDENT_AUDITS} | {method}",),
+            kinds=_BOTH,
+            unit="rows for each audit",
+        )
+        for what, method in (("Evidence of 20 to 1", EVER), ("Alarm of the evidence", ALARM))
     ),
 )
 LINES = (*_OF_ROWS, *LINES_OF_CLUSTERS, *LINES_OF_WEIGHTS, *_OTHERS)
