@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.audit_evidence import measure_evidence, show_evidence
+from scorereport.audit.audit_evidence import RunEvidence, find_run_evidence
 from scorereport.audit.record_rules import find_status
-from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
-from scorereport.history.evidence_plan import EvidencePlan, plan_evidence
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence
@@ -31,11 +29,9 @@ if TYPE_CHECKING:
     from scorereport.audit.baseline_seal import BaselineInForce
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
-    from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import AuditStatus, Record
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.history.trend.evidence_records import TrendEvidence
     from scorereport.reference.certification import PendingCertificate
     from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
@@ -99,7 +95,15 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    evidence, shown = _find_evidence(plan, rows, evaluation, period, records, baseline, as_of)
+    found = find_run_evidence(
+        plan,
+        rows,
+        evaluation,
+        period,
+        records,
+        baseline.record,
+        looks=plan.count_looks(as_of),
+    )
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -112,7 +116,7 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, records, baseline, shown, as_of, last),
+            trend=_compare_with_past(plan, snapshot, records, baseline, found, as_of, last),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
@@ -120,50 +124,8 @@ def render_audit_report(
         report=report,
         snapshot=snapshot,
         forms={ending: rendered[ending] for ending in endings},
-        evidence=evidence,
+        evidence=found.evidence,
     )
-
-
-def _find_evidence(
-    plan: Plan,
-    rows: LoadedRows | SourceReference,
-    evaluation: Evaluation,
-    period: Period,
-    records: Sequence[Record],
-    baseline: BaselineInForce,
-    as_of: datetime,
-) -> tuple[AuditEvidence | None, TrendEvidence | None]:
-    """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
-    if plan.audit.comparison.method != "evidence":
-        return None, None
-    planned, predictions = _plan_rows(plan, rows, period, records)
-    evidence = measure_evidence(
-        plan,
-        evaluation,
-        planned,
-        looks=plan.count_looks(as_of),
-        predictions=predictions,
-        baseline=baseline.record,
-    )
-    return evidence, show_evidence(planned, evidence, period)
-
-
-def _plan_rows(
-    plan: Plan,
-    rows: LoadedRows | SourceReference,
-    period: Period,
-    records: Sequence[Record],
-) -> tuple[EvidencePlan, Predictions | ClassPredictions | None]:
-    """Return the plan of the evidence of an audit, and the rows of its counted days."""
-    final = period if rows.maturity is None else rows.maturity.find_final_part(period)
-    if final is None:
-        return EvidencePlan(days=None, note=f"No outcome of {period.label} is final yet."), None
-    planned = plan_evidence(records, period, plan.since, final_end=final.end)
-    if planned.days is None:
-        return planned, None
-    if reason := explain_uncounted(rows, period, *planned.days):
-        return replace(planned, days=None, note=reason), None
-    return planned, load_counted_rows(rows, period, *planned.days)
 
 
 def _compare_with_past(
@@ -171,7 +133,7 @@ def _compare_with_past(
     snapshot: Snapshot,
     records: Sequence[Record],
     baseline: BaselineInForce,
-    evidence: TrendEvidence | None,
+    found: RunEvidence,
     as_of: datetime,
     last: ChainHead | None,
 ) -> Trend:
@@ -194,11 +156,11 @@ def _compare_with_past(
     )
     return replace(
         trend,
-        notes=(*trend.notes, *baseline.notes, *baseline.explain_missing_bands(snapshot)),
+        notes=(*trend.notes, *baseline.notes, *baseline.explain_missing_bands(snapshot), *found.notes),
         audit=plan.name,
         as_of=as_of.isoformat(timespec="seconds"),
         time_zone=plan.audit.time_zone,
-        evidence=evidence,
+        evidence=found.shown,
         last_id=0 if last is None else last.id,
         last_sha256="" if last is None else last.sha256,
     )

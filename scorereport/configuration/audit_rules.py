@@ -67,6 +67,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
         value = _find(table, key)
         if value is not None:
             yield from find_failure(check, value, f"audit.{key}")
+    yield from find_failure(_check_site, table.notify.site, "audit.notify.site")
     yield from _check_cron(table)
     yield from _check_lists(table)
     yield from _check_source(table.source)
@@ -74,6 +75,14 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_baseline(table.baseline)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
+
+
+def _check_site(address: str, key: str) -> None:
+    if address and not re.fullmatch(r"(?i)https?://[^\s/@]+(/[^\s?#]*)?", address):
+        raise UsageError(
+            f"`{key}` must be an address such as https://audits.example.com/models, without user, query and "
+            f"blanks; got {address!r}."
+        )
 
 
 def check_audit_name(name: str, key: str) -> str:

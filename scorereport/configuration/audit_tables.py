@@ -273,15 +273,16 @@ class NotifyTable:
     digest: Annotated[
         str,
         Help(
-            '"none" (default): one notification for each audit; "daily": one for all audits of a day, sent '
-            "with the first run of the next day, or by `audit serve`"
+            '"none" (default): one notification for each run; "daily": one for all runs of a day, sent by '
+            "`audit serve` at the end of the day, with the first run of a later day, or by `audit notify`. "
+            "Failed runs and alarms on the history are sent at once"
         ),
     ] = "none"
     site: Annotated[
         str,
         Help(
-            "the address of the web site of the audits, for links in notifications; without it they name the "
-            "files"
+            "the address of the web site of `audit site`, such as https://audits.example.com, for links in "
+            "notifications; without it they name the path of the report"
         ),
     ] = ""
 

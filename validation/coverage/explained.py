@@ -154,8 +154,8 @@ TEXTS = {
     "years, 10 % of two years.",
     "audits to an alarm": "Median number of audits from a change to the alarm, with quartiles in brackets "
     "where they differ. A model is calibrated in 12 audits; after that its true log-odds are shifted, or "
-    "flatter, for all forecasts. n is the number of rows of each audit. The tests of drift are applied to the "
-    "same audits as the evidence beside them, with up to 12 earlier audits as reference.",
+    "flatter, for all forecasts. n is the number of rows of each audit. The tests of drift are applied to "
+    "the same audits as the evidence beside them, with up to 12 earlier audits as reference.",
     "weights": "Sampling weights of mean 1 and variance 1/2 that do not depend on the outcome. The design "
     "document did not examine these.",
     "weights: tests": "Rejections at the 5 % level of calibrated forecasts whose rows have weights of "

@@ -16,10 +16,14 @@ from scorereport._utils.formatting import (
     format_percent,
     format_plain,
     format_time,
+    join_words,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.history.trend.drift_sentences import describe_drift_numbers
+from scorereport.history.trend.evidence_sentences import describe_recorded
 from scorereport.history.valid_records import find_annulled
 from scorereport.plots.trend_picture import choose_format, label_number
+from scorereport.report.tables.evidence_tables import order_evidence
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.drift_records import Drift, Number, Trend
+    from scorereport.history.trend.evidence_records import SealedBaseline
 
 
 #: Characters of a hash that suffice to distinguish records.
@@ -56,10 +61,14 @@ def _list_audit(record: Record, annulment: Record | None) -> tuple[str, ...]:
         format_time(record.finished),
         describe_record_status(record, annulment),
         _count_limits(record),
-        str(sum(drift.has_drifted for drift in record.drifts)) if record.drifts else "",
+        _count_changes(record),
         record.sha256[:_SHORT_HASH],
-        format_count(record.rows) if record.rows else "",
+        format_count(rows) if (rows := _count_rows(record)) else "",
     )
+
+
+def _count_rows(record: Record) -> int:
+    return record.rows if record.baseline is None else record.baseline.rows
 
 
 def describe_record_status(record: Record, annulment: Record | None = None) -> str:
@@ -70,6 +79,8 @@ def describe_record_status(record: Record, annulment: Record | None = None) -> s
         return f"annuls record {record.annuls}: {_shorten(record.reason)}"
     if annulment is not None:
         return f"annulled: {_shorten(annulment.reason)}"
+    if record.baseline is not None:
+        return f"baseline sealed: {_shorten(record.baseline.source)}"
     return f"{record.status}: {_shorten(record.reason)}" if record.reason else str(record.status)
 
 
@@ -80,6 +91,14 @@ def _shorten(reason: str) -> str:
 def _count_limits(record: Record) -> str:
     """Count the limits with each verdict that occurs."""
     return ", ".join(f"{n} {verdict}" for verdict, n in count_limit_verdicts(record.judgements).items() if n)
+
+
+def _count_changes(record: Record) -> str:
+    """Count the drifts and the alarms; empty if nothing was compared."""
+    evidence = () if record.evidence is None else record.evidence.evidence
+    if not (record.drifts or evidence):
+        return ""
+    return str(sum(d.has_drifted for d in record.drifts) + sum(found.is_alarm for found in evidence))
 
 
 def number_table(record: Record) -> Table | None:
@@ -143,17 +162,31 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
     yield from _describe_annulment(record, annulment)
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
+    if record.baseline is not None:
+        yield from describe_baseline(record.baseline)
     if record.source:
-        yield f"Data: {record.source}, {format_count(record.rows)} rows{_describe_immature(record)}"
+        yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
         yield f"R certificate: {record.certificate}"
     for judgement in record.judgements:
         if judgement.verdict is not LimitVerdict.PASS:
             yield f"{judgement.verdict.capitalize()}. {judgement.sentence}"
+    yield from _describe_evidence(record)
+    name = "Drift" if record.evidence is None else "Population shift"
     for drift in record.drifts:
         if drift.has_drifted:
-            yield f"Drift. {drift.sentence}"
+            yield f"{name}. {drift.sentence}"
     yield from _describe_hashes(record)
+
+
+def _describe_evidence(record: Record) -> Iterator[str]:
+    """Yield the evidence of a record in words: alarms first, then the rest from the strongest on."""
+    if record.evidence is None:
+        return
+    for found in order_evidence(record.evidence.evidence):
+        if found.hypothesis != "difference":
+            yield describe_recorded(found)
+    yield from record.evidence.notes
 
 
 def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[str]:
@@ -169,6 +202,20 @@ def _describe_immature(record: Record) -> str:
     if immature is None:
         return ""
     return f"; {format_counted(immature, 'immature row')} {conjugate(immature, 'are')} not evaluated"
+
+
+def describe_baseline(sealed: SealedBaseline) -> Iterator[str]:
+    """Yield a sealed baseline as lines of text: its definition, its outcomes and its models."""
+    dependent = f", {format_count(round(sealed.size))} independent" if sealed.size < sealed.rows else ""
+    yield f"Baseline: {sealed.source}, {format_count(sealed.rows)} rows{dependent}"
+    if sealed.records:
+        days = f"{sealed.start or 'the beginning'} up to, not including, {sealed.end}"
+        yield f"From {days}; records {', '.join(sha256[:_SHORT_HASH] for sha256 in sealed.records)}"
+    shares = dict(zip(sealed.labels, sealed.shares, strict=True)) if sealed.labels else {}
+    listed = ", ".join(f"“{label}” {format_percent(share)}" for label, share in shares.items())
+    yield f"Shares of the classes: {listed}" if listed else f"Prevalence: {format_percent(sealed.shares[0])}"
+    models = join_words(list(dict.fromkeys(digest.model for digest in sealed.digests)))
+    yield f"Calibration curves of {models}" if models else "No outcomes by forecast, so no calibration curve"
 
 
 def _describe_hashes(record: Record) -> Iterator[str]:
@@ -239,6 +286,23 @@ def forecast_drift_table(trend: Trend, level: str) -> Table | None:
                 *_verdict(drift),
             )
             for drift in drifts
+        ),
+        n_labels=2,
+    )
+
+
+def population_shift_table(trend: Trend, level: str) -> Table | None:
+    """Table of prevalence, forecasts and groups against earlier audits; None if nothing was compared."""
+    if not trend.drifts:
+        return None
+    return Table(
+        caption="Population shift: shares of this audit against earlier ones. Differences of a prevalence "
+        "are in percentage points; those of forecasts and groups are population stability indices; with "
+        f"{level} intervals. {_explain_p(trend)}{_find_caution(trend)}",
+        heads=("number", "of", "now", "before", "difference", "interval", "p", "adjusted p", "verdict"),
+        rows=tuple(
+            (drift.label, drift.model or "all cases", *describe_drift_numbers(drift), *_verdict(drift))
+            for drift in trend.drifts
         ),
         n_labels=2,
     )
