@@ -23,7 +23,7 @@ _ACTION_ON_SHIFT = "Check that the models are meant for these cases, which diffe
 _ACTIONS_ON_ALARMS = {
     "calibration": f"Find why forecasts of {MODELS} do not agree with outcomes; recalibrate or refit.",
     "baseline": f"Find what has changed for {MODELS} since the baseline; recalibrate or refit.",
-    "limit": f"Find why {MODELS} does not meet a limit over the audits; until then, do not rely on it.",
+    "limit": f"Find why a limit is not met over the audits by {MODELS}, and decide on its use.",
 }
 
 
