@@ -76,7 +76,7 @@ def _find_shift(trend: Trend) -> Iterator[Finding]:
         named = f"{len(shifted)} of {len(trend.drifts)} shares have changed by more than chance explains: "
         text = shifted[0].sentence if len(shifted) == 1 else f"{named}{_name_drifts(shifted)}."
         yield Finding(
-            text=f"Population shift, which is no fault of the model: {text}",
+            text=f"Population shift, which is not a fault of the model: {text}",
             see="shift",
             tone="open",
             consequence=Consequence.DRIFT,
