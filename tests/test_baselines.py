@@ -217,3 +217,36 @@ def test_the_band_of_a_baseline_is_wider_for_dependent_rows_and_absent_for_unkno
     assert (wider.upper >= band.upper).all()
     assert (wider.upper - wider.lower).sum() > 1.2 * (band.upper - band.lower).sum()
     assert baseline_band(sealed, "boost", 0.05) is None
+
+
+def test_an_annulled_baseline_is_sealed_again_by_the_next_run(tmp_path):
+    from scorereport.audit.annulment import annul_record
+
+    write_rows(tmp_path)
+    write_development(tmp_path)
+    config = write(tmp_path, file="development.csv")
+    run_months(config, MONTHS[:1])
+    rows = write_development(tmp_path, seed=6)
+    annul_record(config, 1, reason="The development sample was the wrong one.")
+    (second,) = run_months(config, MONTHS[1:2])
+    sealed = [record for record in list_records(config) if record.kind == "baseline"]
+    assert second.evidence.baseline == sealed[1].sha256
+    assert sealed[1].baseline.shares[0] == pytest.approx(rows.y.mean())
+    assert not verify_audit_history(read_plan(config)).findings
+
+
+def test_history_and_show_describe_a_sealed_baseline(tmp_path, capsys):
+    from scorereport.cli.terminal import print_history, print_record
+
+    write_rows(tmp_path)
+    config = write(tmp_path, period="2026-01")
+    run_months(config, MONTHS[:2])
+    records = list_records(config)
+    print_history(records)
+    assert "baseline sealed: the audit of 2026-01" in " ".join(capsys.readouterr().out.split())
+    print_record(records[1])
+    shown = capsys.readouterr().out
+    assert "Baseline: the audit of 2026-01, 620 rows" in shown
+    assert f"records {records[0].sha256[:12]}" in shown
+    assert "Calibration curves of logit" in shown
+    assert "Prevalence: " in shown

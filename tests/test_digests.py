@@ -224,6 +224,20 @@ def test_a_digest_is_an_email(tmp_path: Path) -> None:
     assert "Report: https://audits.example.com/audits/loans.html#r17" in message.get_content()
 
 
+@pytest.mark.parametrize("channel", ["command", "webhook"])
+def test_outcomes_do_not_wait_for_settings_that_were_changed(tmp_path: Path, channel: str) -> None:
+    old = {"command": ["false"], "webhook": {"url": "https://hooks.example/in"}}[channel]
+    before = write_plan(tmp_path, **{"command": [], channel: old})
+    notify_by_plan(before, summarized())
+    other = write_plan(tmp_path, "cards", **{"command": [], channel: old})
+    notify_by_plan(other, summarized(audit="cards"))
+    plan = write_plan(tmp_path)
+    assert has_due_digest(plan, TODAY)
+    assert send_digests(plan, TODAY).counts == {"command": 1}
+    assert [outcome["audit"] for outcome in read_inbox(tmp_path)[0]["outcomes"]] == ["loans"]
+    assert [entry.outcome["audit"] for entry in open_digest(other, channel).read()] == ["cards"]
+
+
 def test_a_damaged_line_loses_no_other(tmp_path: Path) -> None:
     plan = write_plan(tmp_path)
     notify_by_plan(plan, summarized())

@@ -455,3 +455,47 @@ def test_the_number_of_immature_rows_belongs_to_the_results(tmp_path):
     assert list(_check_snapshot(forged, report)) == [
         "has a snapshot that does not match its results: `immature`"
     ]
+
+
+def test_an_old_period_is_evaluated_with_the_outcomes_of_now(tmp_path):
+    """As of a day right after the period nothing is final; by its label, all is."""
+    make_scored("2026-06-01", 30, rows=10).to_csv(tmp_path / "scores.csv", index=False)
+    path = write_audit(tmp_path, report=BRIEF, outcomes={"mature_after": "3 months"})
+    assert run_audit(path, as_of="2026-07-01").record.status is AuditStatus.FAILED
+    record = run_audit(path, period="2026-06").record
+    assert (record.rows, record.snapshot.immature) == (300, 0)
+
+
+@pytest.mark.sweep
+def test_rows_of_rolling_windows_count_once_when_their_outcomes_are_final(tmp_path):
+    """Windows of a week that run every day, with outcomes that are final after two days."""
+    make_scored("2026-10-01", 31, rows=6).to_csv(tmp_path / "scores.csv", index=False)
+    path = write_audit(
+        tmp_path,
+        report=BRIEF,
+        window={"column": "day", "period": "last 7 days"},
+        outcomes={"mature_after": "2 days"},
+    )
+    records = [run_audit(path, as_of=f"2026-10-{day}T09:00").record for day in (12, 13, 15, 14, 20)]
+    evidence = [record.evidence for record in records]
+    assert [(each.start, each.end) for each in evidence if each] == [
+        ("2026-10-05", "2026-10-10T09:00"),
+        ("2026-10-10T09:00", "2026-10-11T09:00"),
+        ("2026-10-11T09:00", "2026-10-13T09:00"),
+        ("2026-10-13T09:00", "2026-10-18T09:00"),
+    ]
+    counted = [sum(each.digests[0].weights) for each in evidence if each]
+    assert counted == [6 * 6, 6, 2 * 6, 5 * 6]
+    assert evidence[3] is None  # the window of 14 October: its days count in the audit of the 15th
+    assert verify_audit_history(read_plan(path)).findings == ()
+
+
+@pytest.mark.sweep
+def test_evidence_of_a_period_grows_with_its_final_outcomes(tmp_path):
+    path = write_late_audit(tmp_path)
+    first = run_audit(path, as_of="2026-11-05T09:00").record.evidence
+    last = run_audit(path, as_of="2026-11-18T09:00").record.evidence
+    assert (first.start, first.end) == ("2026-10-01", "2026-10-16T09:00")
+    assert (last.start, last.end) == ("2026-10-01", "2026-10-29T09:00")
+    assert [sum(each.digests[0].weights) for each in (first, last)] == [16 * 12, 29 * 12]
+    assert verify_audit_history(read_plan(path)).findings == ()

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
-from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.history.evidence_plan import EvidencePlan, EvidenceTerms, compute_evidence, plan_evidence
 from scorereport.history.trend.baselines import list_bands
 from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence
@@ -16,7 +15,6 @@ from scorereport.history.trend.evidence_rows import count_rows, list_score_limit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from scorereport.audit.plan import Plan
     from scorereport.audit.rows.loaded_rows import LoadedRows
@@ -46,7 +44,6 @@ def find_run_evidence(
     baseline: Record | None,
     *,
     looks: int,
-    final_by: datetime,
 ) -> RunEvidence:
     """Compute the evidence of the days of a run that count; nothing if the configuration asks for tests.
 
@@ -56,11 +53,10 @@ def find_run_evidence(
     records : the records of the audit so far
     baseline : the record of the sealed baseline, if there is one
     looks : the number of audits in which false alarms are rare
-    final_by : the moment as of which outcomes are final
     """
     if plan.audit.comparison.method != "evidence":
         return RunEvidence()
-    planned = _plan_run(plan, rows, period, records, final_by)
+    planned = _plan_run(plan, rows, period, records)
     if planned.days is None:
         return RunEvidence(shown=build_trend_evidence(planned.before), notes=(planned.note,))
     counted = load_counted_rows(rows, period, *planned.days)
@@ -72,15 +68,10 @@ def find_run_evidence(
 
 
 def _plan_run(
-    plan: Plan,
-    rows: LoadedRows | SourceReference,
-    period: Period,
-    records: Sequence[Record],
-    final_by: datetime,
+    plan: Plan, rows: LoadedRows | SourceReference, period: Period, records: Sequence[Record]
 ) -> EvidencePlan:
     """Find the days of a run that count: those with final outcomes, and rows that are known."""
-    maturity = find_maturity(plan.audit.outcomes.mature_after, final_by)
-    final = period if maturity is None else maturity.find_final_part(period)
+    final = period if rows.maturity is None else rows.maturity.find_final_part(period)
     if final is None:
         return EvidencePlan(days=None, note=f"No outcome of {period.label} is final yet.")
     planned = plan_evidence(records, period, plan.since, final_end=final.end)

@@ -78,15 +78,13 @@ def render_audit_report(
     baseline: BaselineInForce,
     *,
     as_of: datetime,
-    final_by: datetime,
     last: ChainHead | None,
     time: str,
     command: str,
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far, with that of the `baseline`. Outcomes are final as of the moment
-    `final_by`.
+    `records` are those of the audit so far, with that of the `baseline`.
     """
     baseline = baseline.select(period)
     configuration = plan.configuration
@@ -105,7 +103,6 @@ def render_audit_report(
         records,
         baseline.record,
         looks=plan.count_looks(as_of),
-        final_by=final_by,
     )
     with fixed_time(time):
         report = prepare_report(

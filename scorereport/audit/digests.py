@@ -146,7 +146,23 @@ def add_to_digests(plan: Plan, outcome: Outcome) -> None:
 
 def has_due_digest(plan: Plan, today: date) -> bool:
     """Whether an outcome of an earlier day waits for a digest of the plan's channels."""
+    _move_stale(plan)
     return any(_find_due(open_digest(plan, channel), today) for channel in plan.audit.notify.channels)
+
+
+def _move_stale(plan: Plan) -> None:
+    """Move outcomes of this audit that wait for channels with other settings, which were changed since."""
+    own = {channel: open_digest(plan, channel) for channel in plan.audit.notify.channels}
+    for path in set(plan.locks.glob("digest-*.jsonl")) - {file.path for file in own.values()}:
+        stale = DigestFile(path=path)
+        entries = [entry for entry in stale.read() if entry.outcome["audit"] == plan.name]
+        channel = path.name.split("-")[1]
+        targets = [own[channel]] if channel in own else list(own.values())
+        for file in targets:
+            for entry in entries:
+                file.add(entry)
+        if entries and targets:
+            stale.remove({entry.key for entry in entries})
 
 
 def _find_due(file: DigestFile, today: date | None) -> list[DigestEntry]:
@@ -167,6 +183,7 @@ def send_digests(plan: Plan, today: date | None = None) -> SentDigests:
     What a channel does not accept waits for the next attempt.
     """
     sent = SentDigests(counts={}, problems=[])
+    _move_stale(plan)
     for channel in plan.audit.notify.channels:
         file = open_digest(plan, channel)
         with file.sending() as may_send:

@@ -75,10 +75,10 @@ def hold_audit_lock(plan: Plan, *, wait: float = DEFAULT_WAIT_SECONDS) -> Iterat
     The operating system releases the lock of a process that dies, so no lock is left behind. Machines that
     share a history on a server also share a lock in its database.
     """
-    end = monotonic() + wait
+    start = monotonic()
     lock = _acquire_lock(plan, wait)
     try:
-        with hold_database_lock(plan.database_url, plan.name, wait=max(0.0, end - monotonic())):
+        with hold_database_lock(plan.database_url, plan.name, wait=wait, waited=monotonic() - start):
             yield
     finally:
         lock.release()
@@ -283,7 +283,6 @@ class AuditRun:
             history.records(self.plan.name),
             baseline,
             as_of=self.moment,
-            final_by=self.final_by or self.moment,
             last=history.last(),
             time=self.started,
             command=self.command,

@@ -46,8 +46,10 @@ def find_lock_key(audit: str) -> int:
 
 
 @contextmanager
-def hold_database_lock(address: URL, audit: str, *, wait: float) -> Iterator[None]:
+def hold_database_lock(address: URL, audit: str, *, wait: float, waited: float = 0.0) -> Iterator[None]:
     """Hold the lock of an audit for all machines that share its history; a history in a file has none.
+
+    A run waits for it up to `wait` seconds, of which `waited` are over.
 
     The database may go away while the lock is held. The lock is lost then, and another machine may begin the
     same audit; the history still takes only one record of the two.
@@ -61,7 +63,12 @@ def hold_database_lock(address: URL, audit: str, *, wait: float) -> Iterator[Non
         with translate_errors(address):
             connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             stack.callback(_close, connection.close)
-            _acquire(connection, address, audit, wait)
+            is_held = _acquire(connection, find_lock_key(audit), wait - waited)
+        if not is_held:
+            raise UsageError(
+                f"Another run of the audit {audit}, on this or another machine that shares the history "
+                f"{describe_url(address)}, did not end within {format_plain(wait)} seconds."
+            )
         yield
 
 
@@ -73,23 +80,22 @@ def _close(close: Callable[[], None]) -> None:
         close()
 
 
-def _acquire(connection: Connection, address: URL, audit: str, wait: float) -> None:
+def _acquire(connection: Connection, key: int, seconds: float) -> bool:
+    """Wait for an advisory lock; return whether the session has it."""
     from sqlalchemy import func, select, text
     from sqlalchemy.exc import OperationalError
 
     for name, value in _SETTINGS.items():
         known = text("SELECT set_config(name, :value, false) FROM pg_settings WHERE name = :name")
         connection.execute(known, {"name": name, "value": value})
-    connection.execute(select(func.set_config("lock_timeout", _format_timeout(wait), False)))
+    connection.execute(select(func.set_config("lock_timeout", _format_timeout(seconds), False)))
     try:
-        connection.execute(select(func.pg_advisory_lock(find_lock_key(audit))))
+        connection.execute(select(func.pg_advisory_lock(key)))
     except OperationalError as error:
-        if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
-            raise
-        raise UsageError(
-            f"Another run of the audit {audit}, on this or another machine that shares the history "
-            f"{describe_url(address)}, did not end within {format_plain(wait)} seconds."
-        ) from None
+        if getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+            return False
+        raise
+    return True
 
 
 def _format_timeout(seconds: float) -> str:

@@ -73,9 +73,8 @@ def study_audit_streams(plan: Plan) -> Iterator[Row]:
     for n in plan.cells((300,), (300, 1000)):
         cell = Cell(study=STUDY, setting="clusters taken as independent rows", n=n, nominal=ALPHA)
         yield from _set_bounds(simulate(plan, cell, _size_trial(_ignore_clusters, n, 0.0), _runs(plan, n)))
-    for change, tolerance, n in plan.cells(_list_delays(few=True), _list_delays(few=False)):
-        cell = Cell(study=DELAYS, setting=f"{change}, tolerance {tolerance:g}", n=n, nominal=ALARM_BOUND)
-        trial = _delay_trial(n, tolerance, *_CHANGES[change])
+    for setting, trial, n in plan.cells(_list_delays(few=True), _list_delays(few=False)):
+        cell = Cell(study=DELAYS, setting=setting, n=n, nominal=ALARM_BOUND)
         yield from simulate(plan, cell, trial, plan.runs(4, 60 if n < 5000 else 30))
     for n in plan.cells((300,), (300, 1000)):
         cell = Cell(study=STUDY, setting="calibrated, beside the tests", n=n, nominal=ALPHA)
@@ -105,9 +104,29 @@ def _list_sizes(*, few: bool) -> list[tuple[str, tuple[Draw, float], int]]:
     return [cell for cell in cells if cell[2] == 300] if few else cells
 
 
-def _list_delays(*, few: bool) -> list[tuple[str, float, int]]:
-    sizes = (300,) if few else (300, 1000, 5000)
-    return [(change, tolerance, n) for tolerance in (0.0, 0.05, 0.1) for change in _CHANGES for n in sizes]
+def _list_delays(*, few: bool) -> list[tuple[str, Trial, int]]:
+    """Settings, trials and sizes: rows with each tolerance, then other designs without one."""
+    sizes = {0.0: (100, 300, 1000, 5000), 0.05: (300, 1000, 5000), 0.1: (300, 1000, 5000, 20_000)}
+    designs: dict[str, Draw] = {
+        "10 values": _draw_ties,
+        "sampling weights": _draw_weighted,
+        "clusters of 10": _draw_clusters,
+        "audits of n/10 to 10n rows": _draw_unequal,
+        "1 % events": _draw_rare,
+    }
+    plain = [
+        (f"{change}, tolerance {tolerance:g}", _delay_trial(_draw_rows, n, tolerance, *moved), n)
+        for tolerance, numbers in sizes.items()
+        for change, moved in _CHANGES.items()
+        for n in ((300,) if few else numbers)
+    ]
+    others = [
+        (f"{change}, {design}", _delay_trial(draw, n, 0.0, *moved), n)
+        for design, draw in designs.items()
+        for change, moved in _CHANGES.items()
+        for n in (1000,)
+    ]
+    return plain + others
 
 
 def _runs(plan: Plan, n: int) -> int:
@@ -161,17 +180,19 @@ def _judge_sizes(factors: Iterable[float]) -> dict[str, float]:
     return {EVER: most >= log(1 / ALPHA), ALARM: highest >= log(ALARM_AT)}
 
 
-def _delay_trial(n: int, tolerance: float, shift: float, slope: float) -> Trial:
+def _delay_trial(draw: Draw, n: int, tolerance: float, shift: float, slope: float) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        return _count_within("evidence", _wait_for_alarm(_draw_change(rng, n, shift, slope), tolerance))
+        return _count_within("evidence", _wait_for_alarm(_draw_change(draw, rng, n, shift, slope), tolerance))
 
     return trial
 
 
-def _draw_change(rng: np.random.Generator, n: int, shift: float, slope: float) -> Iterator[AuditRows]:
+def _draw_change(
+    draw: Draw, rng: np.random.Generator, n: int, shift: float, slope: float
+) -> Iterator[AuditRows]:
     """Audits of a calibrated model, and of the same model after a change."""
     for number in range(BEFORE + AFTER):
-        yield _draw_rows(rng, n, *((0.0, 1.0) if number < BEFORE else (shift, slope)))
+        yield draw(rng, n, *((0.0, 1.0) if number < BEFORE else (shift, slope)))
 
 
 def _wait_for_alarm(audits: Iterable[AuditRows], tolerance: float) -> float:
@@ -209,7 +230,7 @@ def _compared_sizes(n: int) -> Trial:
 
 def _compared_delays(n: int, shift: float, slope: float) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        audits = list(_draw_change(rng, n, shift, slope))
+        audits = list(_draw_change(_draw_rows, rng, n, shift, slope))
         first = [inf, inf]
         for number, alarms in enumerate(_list_test_alarms(audits)):
             for kind, is_alarm in enumerate(alarms):

@@ -19,6 +19,7 @@ from validation.coverage.design_lines import (
 _BOTH = (BINARY, CLASSES)
 _RATES = "sensitivity*; specificity*; *_predictive_value*"
 _INDEPENDENT_AUDITS = "calibrated*; tolerance*; 10 values*; audits of*; 1 % events"
+_INDEPENDENT_SCORES = "Brier score*; prevalence*; *distinct forecasts; audits of unequal sizes"
 _PREVALENCES = "prevalence 0.5; prevalence 0.1; prevalence 0.02"
 
 #: Samples of independent rows, in the order of the methods section.
@@ -274,6 +275,27 @@ _OTHERS = (
             unit="rows for each audit",
         )
         for what, method in (("Evidence of 20 to 1", EVER), ("Alarm of the evidence", ALARM))
+    ),
+    SummaryLine(
+        "Evidence against a limit that the model meets",
+        (DRIFT,),
+        (f"limits over time | {_INDEPENDENT_SCORES} | *ever*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Any of equally good models left the set",
+        (DRIFT,),
+        ("models in the running | 3 equal models | any model left",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Confidence sequence of a mean score, 24 audits together",
+        (DRIFT,),
+        (f"confidence sequences | {_INDEPENDENT_SCORES} | all intervals",),
+        kinds=_BOTH,
+        unit="rows for each audit",
     ),
 )
 LINES = (*_OF_ROWS, *LINES_OF_CLUSTERS, *LINES_OF_WEIGHTS, *_OTHERS)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorereport.audit.databases.database_rows import find_source_database
+from scorereport.audit.rows.mature_rows import Maturity
 from scorereport.audit.rows.period_rows import check_period_rows, find_kept_times, without_format
 from scorereport.audit.rows.period_window import choose_period_rows, remove_immature
 from scorereport.audit.rows.source_files import find_source_file
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-    from scorereport.audit.rows.mature_rows import Maturity
     from scorereport.configuration.audit_tables import SourceTable, WindowTable
     from scorereport.configuration.periods import Period
     from scorereport.data.roles import Columns
@@ -46,13 +46,15 @@ AUTO, MEMORY = "auto", "memory"
 class LoadedRows:
     """The rows of an audit in memory, their source, and the hash of the source if it is a file.
 
-    `times` are the local times of the rows, if there is a column of times for the window.
+    `times` are the local times of the rows, if there is a column of times for the window. All outcomes are
+    final by `maturity`, if it is given.
     """
 
     predictions: Predictions | ClassPredictions
     source: str
     source_sha256: str
     times: NDArray[np.datetime64] | None = field(default=None, repr=False)
+    maturity: Maturity | None = None
 
     @property
     def data_sha256(self) -> str:
@@ -125,6 +127,7 @@ def load_rows(
         source=read.source,
         source_sha256=read.sha256,
         times=find_kept_times(predictions, chosen),
+        maturity=maturity,
     )
 
 

@@ -250,6 +250,11 @@ class SourceReference:
         return evaluation
 
     @property
+    def maturity(self) -> Maturity | None:
+        """The age at which outcomes are final, as of a moment; None if every age is accepted."""
+        return None if self.copy is None else self.copy.choice.maturity
+
+    @property
     def immature(self) -> int | None:
         """The number of rows that are too young for a final outcome; None if every age is accepted."""
         counted = None if self.copy is None else self.copy.spooled.immature
