@@ -215,7 +215,7 @@ def test_a_sequence_wider_than_the_chart_is_noted_and_explained(tmp_path):
     assert re.search(
         r"confidence sequence is wider than the chart at \d points?, and cut at the edge\.", page
     )
-    assert "The light band is the 95 % confidence sequence of the mean of all audits so far" in page
+    assert "The pale band is the 95 % confidence sequence of the mean of all audits so far" in page
     assert page.count('class="legend"') == 1
     assert re.search(r"logit 0\.\d{4} \[.*?\]; so far 0\.\d{4} \[", page)
 
