@@ -20,6 +20,7 @@ from scorereport.cli.command_output import (
 from scorereport.cli.documentation_command import docs
 from scorereport.cli.init_commands import app as init_app
 from scorereport.cli.report_commands import ProfileName, describe_command, report, score
+from scorereport.cli.server_commands import notify, serve
 from scorereport.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ app = typer.Typer(
 )
 app.add_typer(audit_app, name="audit")
 app.add_typer(init_app, name="init")
+audit_app.command()(notify)
+audit_app.command()(serve)
 app.command("score")(score)
 app.command("report")(report)
 app.command("validate")(validate)
