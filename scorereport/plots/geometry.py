@@ -218,7 +218,7 @@ def time_ticks(first: float, last: float, most: int) -> list[datetime]:
         if len(numbers) <= most:
             break
     start = datetime.combine(date.fromordinal(1), time())  # the day number 1
-    hours = [number * step for number in numbers] or [round(first * 24 * 60) / 60]
+    hours = [float(number * step) for number in numbers] or [round(first * 24 * 60) / 60]
     return [start + timedelta(hours=hour - 24) for hour in hours]
 
 
