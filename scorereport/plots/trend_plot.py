@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import (
-    format_counted,
-    format_interval,
-)
+from scorereport._utils.formatting import format_counted, format_interval
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.plots.canvas import fill_outline, set_axis
 from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
