@@ -275,5 +275,19 @@ _OTHERS = (
         )
         for what, method in (("Evidence of 20 to 1", EVER), ("Alarm of the evidence", ALARM))
     ),
+    SummaryLine(
+        "Evidence of 40 to 1 against an unchanged baseline in 24 audits",
+        (DRIFT,),
+        ("evidence against a baseline | calibrated*; slope* | evidence of 40 to 1*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Any alarm of population shift in a year of audits",
+        (DRIFT,),
+        ("population shift | * | any alarm in a year",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
 )
 LINES = (*_OF_ROWS, *LINES_OF_CLUSTERS, *LINES_OF_WEIGHTS, *_OTHERS)
