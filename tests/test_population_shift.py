@@ -138,7 +138,7 @@ def test_a_shift_is_named_as_one_and_no_fault_of_the_model(audits, baseline):
         "forecasts",
     ]
     for drift in trend.drifts:
-        assert "This is a population shift, which is no fault of the model by itself." in drift.sentence
+        assert "This is a population shift, which is not a fault of the model by itself." in drift.sentence
     groups = trend.drifts[1]
     assert groups.size == "large"
     assert groups.sentence.startswith(
