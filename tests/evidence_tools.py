@@ -7,9 +7,14 @@ from datetime import date, timedelta
 from math import log, nan
 
 import numpy as np
+from history_tools import make_draft
 
+from scorereport.configuration.periods import Period
+from scorereport.history.trend.drift_records import Number, Snapshot, Trend
 from scorereport.history.trend.evidence_records import (
+    AuditEvidence,
     ConfidenceSequence,
+    Evidence,
     EvidencePoint,
     EvidenceSeries,
     ModelStanding,
@@ -70,8 +75,8 @@ def make_sequence(model, measure, means, *, name=name_month, level=0.95):
         SequencePoint(
             period=name(place),
             estimate=mean,
-            lower=max(mean - 0.15 / (place + 1) ** 0.5, 0.0),
-            upper=mean + 0.15 / (place + 1) ** 0.5,
+            lower=max(mean - 0.05 / (place + 1) ** 0.5, 0.0),
+            upper=mean + 0.05 / (place + 1) ** 0.5,
         )
         for place, mean in enumerate(means)
     )
@@ -84,8 +89,7 @@ def draw_factors(audits, drift, seed=1):
 
 def make_evidence(audits=14, models=("logit", "boost", "forest"), **changes):
     """Evidence after some months: the first model has raised an alarm on calibration, the last one left."""
-    drifts = [0.8, *(-0.4 for _ in models[1:])]
-    calibration = [make_series(m, draw_factors(audits, d, k)) for k, (m, d) in enumerate(zip(models, drifts))]
+    calibration = [make_series(m, draw_factors(audits, -0.4 if k else 0.8, k)) for k, m in enumerate(models)]
     baseline = [
         make_series(m, draw_factors(audits, -0.1, 50 + k), hypothesis="baseline", bound=nan)
         for k, m in enumerate(models)
@@ -122,3 +126,59 @@ def make_evidence(audits=14, models=("logit", "boost", "forest"), **changes):
         looks=LOOKS,
     )
     return replace(given, **changes)
+
+
+def make_trend(audits=8, **changes):
+    """Trend of monthly audits of three models, with evidence."""
+    snapshots = tuple(_make_snapshot(place) for place in range(audits))
+    given = Trend(snapshots=snapshots, evidence=make_evidence(audits), audit="claims", as_of="2025-09-01")
+    return replace(given, **changes)
+
+
+def _make_snapshot(place):
+    start, end = (date(2025 + n // 12, n % 12 + 1, 1) for n in (place, place + 1))
+    numbers = tuple(
+        Number(
+            model=model,
+            measure="brier",
+            label="Brier score",
+            value=value,
+            corrected=value,
+            lower=value - 0.01,
+            upper=value + 0.01,
+            standard_error=0.005,
+        )
+        for model, value in zip(("logit", "boost", "forest"), (0.16, 0.17, 0.18), strict=True)
+    )
+    return Snapshot(
+        period=Period(label=name_month(place), start=str(start), end=str(end)),
+        time=f"{end}T06:00:00+00:00",
+        rows=600,
+        size=600.0,
+        level=0.95,
+        main_score="brier",
+        numbers=numbers,
+    )
+
+
+def make_record(**changes):
+    """Record of the eighth audit, with an alarm on calibration, none on a limit, and a difference."""
+    evidence = tuple(
+        _make_evidence(**fields)
+        for fields in (
+            {"hypothesis": "limit", "measure": "brier", "bound": 0.2, "log_detector": log(35)},
+            {"hypothesis": "calibration", "bound": 0.1, "log_detector": log(3200), "is_alarm": True},
+            {"hypothesis": "difference", "other": "boost", "measure": "brier", "log_detector": nan},
+        )
+    )
+    period = Period(label=name_month(7), start="2025-08-01", end="2025-09-01")
+    given = make_draft(period=period)
+    added = AuditEvidence(
+        start=period.start, end=period.end, alpha=ALPHA, looks=LOOKS, level=0.95, evidence=evidence
+    )
+    return replace(given, id=8, evidence=added, **changes)
+
+
+def _make_evidence(**fields):
+    given = {"model": "logit", "bets": (), "log_factor": 0.5, "log_product": 2.0, "alarm_at": 480.0}
+    return Evidence(**given | {"audits": 8, "is_alarm": False} | fields)

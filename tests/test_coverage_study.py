@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
@@ -67,6 +68,31 @@ def test_bounds_over_missing_outcomes_hold_in_every_run():
     bounds = [row for row in ROWS if row.study == "missing outcomes" and row.nominal == 1]
     assert len(bounds) == 30
     assert all(row.empirical == 1 for row in bounds)
+
+
+def test_evidence_on_scores_keeps_its_bounds_and_what_ignores_looks_does_not():
+    studies = ("limits over time", "models in the running", "confidence sequences")
+    found = [row for row in ROWS if row.study in studies]
+    assert {row.study for row in found} == set(studies)
+    for row in found:
+        if not row.method.endswith("for contrast"):
+            assert is_safe(row) or abs(row.empirical - row.nominal) <= 3 * row.monte_carlo_error, row
+    repeated = [row for row in found if "after each audit" in row.method or "one look" in row.method]
+    assert not any(is_safe(row) for row in repeated)
+    (drifting,) = {row.setting for row in found if row.setting.endswith("drifts")}
+    crossed = [row for row in found if row.setting == drifting and row.method.startswith("intersection")]
+    assert crossed
+    assert not any(is_safe(row) for row in crossed)
+
+
+def test_breaches_and_worse_models_are_found_the_sooner_the_more_rows():
+    for study, method in (("breached limits", "alarm within 3 audits"), ("worse models", "worse*within 3*")):
+        rows = [row for row in ROWS if row.study == study and fnmatchcase(row.method, method)]
+        for setting in {row.setting for row in rows}:
+            found = sorted((row for row in rows if row.setting == setting), key=lambda row: row.n)
+            assert len(found) == 3
+            assert [row.empirical for row in found] == sorted(row.empirical for row in found)
+            assert found[-1].empirical > 0.9
 
 
 def test_bands_cover_what_they_promise_at_the_largest_n():

@@ -50,7 +50,7 @@ _CHUNK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """What a configuration says about records: name, window, formats, and whether reports state hashes.
+    """What a configuration says about records: name, window, formats, baseline, and stated hashes.
 
     `zone` is the name of the time zone, which the hours of a window depend on.
     """
@@ -112,10 +112,10 @@ def check_record_contents(record: Record) -> Iterator[str]:
         yield "is not written as runs write records"
     if record.kind == "retention":
         yield from _check_removal(record)
-    elif record.kind == "baseline":
-        yield from check_baseline_contents(record)
     elif record.kind == "annulment":
         yield from check_annulment(record)
+    elif record.kind == "baseline":
+        yield from check_baseline_contents(record)
     elif record.status is AuditStatus.FAILED:
         yield from _check_failure(record)
     else:

@@ -21,6 +21,7 @@ from scorereport.report.findings import list_report_findings
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import Report
 from scorereport.report.summary_page import summarize_report
+from scorereport.report.tables.evidence_tables import record_evidence_table
 from scorereport.report.tables.history_tables import (
     describe_audit_record,
     history_table,
@@ -263,7 +264,7 @@ def print_record(record: Record, file: IO[str] | None = None, annulment: Record 
     """Print the contents of a record, and the annulment of it, if there is one."""
     out = _Printer(file)
     out.sentences(describe_audit_record(record, annulment))
-    for table in (number_table(record), record_drift_table(record)):
+    for table in (number_table(record), record_evidence_table(record), record_drift_table(record)):
         if table is not None:
             out.space()
             out.table(table)

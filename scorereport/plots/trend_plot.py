@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import (
-    format_counted,
-    format_interval,
-)
+from scorereport._utils.formatting import format_counted, format_interval
 from scorereport.configuration.measure_limits import MEASURES
-from scorereport.plots.canvas import set_axis
-from scorereport.plots.geometry import date_ticks, even_ticks
+from scorereport.plots.canvas import fill_outline, set_axis
+from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
 from scorereport.plots.stacked_panels import (
     DASHED,
     PanelStack,
@@ -28,6 +25,7 @@ from scorereport.plots.style import (
     PAPER,
     RULE,
     ModelStyle,
+    lighten,
     model_style,
     report_style,
 )
@@ -51,8 +49,13 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.trend.drift_records import Trend
+    from scorereport.history.trend.evidence_records import ConfidenceSequence
     from scorereport.plots.label_placement import SizedAxes
 
+#: Most bands that are filled; more would hide each other.
+MOST_FILLED = 2
+#: Most measures of limits that have a panel of their own.
+_MOST_JUDGED = 2
 #: Most models in the figure; the results document has all of them.
 MOST_MODELS = 12
 #: With more audits, points are left out; with more intervals, these are pale.
@@ -90,16 +93,33 @@ class _Series:
     has_drifted: bool
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Run:
+    """Mean of a score of one model over all audits up to each day, with its confidence sequence."""
+
+    name: str
+    look: ModelStyle
+    days: FloatArray
+    mean: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def width(self) -> float:
+        """The width of the last interval."""
+        return float(self.upper[-1] - self.lower[-1])
+
+
 def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
     """Draw main score, its components and the prevalence of all audits, with limits where there are any."""
     measures = list_trend_measures(trend)
     with report_style():
-        days = np.array([float(s.period.middle.toordinal()) for s in trend.snapshots])
+        days = np.array([place_day(s.period.middle) for s in trend.snapshots])
         lines = {measure: _find_lines(judgements, measure) for measure in measures}
         labels = min(len(name_models(trend)), MOST_MODELS) + max(map(len, lines.values()))
         stack = PanelStack.of(len(measures), labels)
         for place, (measure, panel) in enumerate(zip(measures, stack.list_panels(), strict=True)):
-            direction = MEASURES[measure].direction
+            direction = MEASURES[measure].direction or ""
             stack.write_heading(place, _capitalise(_find_label(trend, measure)), direction)
             _draw_panel(panel, trend, measure, days, lines[measure])
             _set_days(panel, days, trend, has_texts=place == len(measures) - 1)
@@ -107,9 +127,20 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
 
 
 def list_trend_measures(trend: Trend) -> list[str]:
-    """Return the measures that are shown: those of the current audit except the AUC."""
+    """Return the measures that are shown: those of the current audit except the AUC, then those of limits.
+
+    Of limits, only scores with a confidence sequence are shown.
+    """
     names = dict.fromkeys(number.measure for number in trend.snapshots[-1].numbers)
-    return [name for name in names if name != "roc_auc"]
+    judged = [s.measure for s in list_sequences(trend) if s.measure not in names and s.measure in MEASURES]
+    return [*(name for name in names if name != "roc_auc"), *list(dict.fromkeys(judged))[:_MOST_JUDGED]]
+
+
+def list_sequences(trend: Trend) -> Sequence[ConfidenceSequence]:
+    """Return the confidence sequences that the figure shows: those of models that it shows."""
+    models = name_models(trend)[:MOST_MODELS]
+    found = () if trend.evidence is None else trend.evidence.sequences
+    return [sequence for sequence in found if sequence.model in models and sequence.points]
 
 
 def name_models(trend: Trend) -> list[str]:
@@ -119,7 +150,9 @@ def name_models(trend: Trend) -> list[str]:
 
 def _find_label(trend: Trend, measure: str) -> str:
     """Return the label of a measure in the current audit."""
-    return next(label_number(number) for number in trend.snapshots[-1].numbers if number.measure == measure)
+    numbers = trend.snapshots[-1].numbers
+    found = (label_number(number) for number in numbers if number.measure == measure)
+    return next(found, MEASURES[measure].label)
 
 
 def _capitalise(text: str) -> str:
@@ -130,17 +163,22 @@ def _draw_panel(
     panel: SizedAxes, trend: Trend, measure: str, days: FloatArray, lines: Sequence[_LimitLine]
 ) -> None:
     series = list(_list_series(trend, measure))
-    limits = _choose_limits(series, lines, measure)
+    sequences = list(_list_runs(trend, measure, days))
+    limits = _choose_limits(series, sequences, lines, measure)
     _set_values(panel.axes, limits, measure)
     panel.axes.set_xlim(*choose_day_ends(days.tolist()))
     panel.axes.axvline(days[-1], color=RULE, linewidth=3.0, zorder=0)
+    for run in sorted(sequences, key=lambda run: -run.width):
+        _draw_run(panel.axes, run, is_filled=len(sequences) <= MOST_FILLED)
     in_reference = np.array([s.period.label in trend.reference for s in trend.snapshots])
     for place, one in enumerate(series):
         _draw_series(panel.axes, days, one, in_reference, apart=_offset(place, len(series), days))
     for line in lines:
         if limits[0] <= line.at <= limits[1]:
             panel.axes.axhline(line.at, color=line.colours[0], linewidth=0.9, linestyle=DASHED, zorder=2)
-    write_side_labels(panel, [*_label_series(panel, series, measure, days), *_label_lines(panel, lines)])
+    labels = [*_label_series(panel, series, measure, days), *_label_lines(panel, lines)]
+    alone = () if series else sequences
+    write_side_labels(panel, [*labels, *_label_runs(panel, alone, measure)])
 
 
 def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
@@ -164,6 +202,23 @@ def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
         )
 
 
+def _list_runs(trend: Trend, measure: str, days: FloatArray) -> Iterator[_Run]:
+    """Yield the confidence sequences of a measure at the days of the audits that are shown."""
+    models = name_models(trend)
+    day_of = {s.period.label: day for s, day in zip(trend.snapshots, days.tolist(), strict=True)}
+    for sequence in list_sequences(trend):
+        known = [point for point in sequence.points if point.period in day_of]
+        if sequence.measure == measure and known:
+            yield _Run(
+                name=sequence.model,
+                look=model_style(models.index(sequence.model)),
+                days=np.array([day_of[point.period] for point in known]),
+                mean=np.array([point.estimate for point in known]),
+                lower=np.array([point.lower for point in known]),
+                upper=np.array([point.upper for point in known]),
+            )
+
+
 def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLine]:
     """Return the limits on a measure of all rows, which are the same for all models."""
     judgement = next((j for j in judgements if j.measure == measure and not j.group), None)
@@ -184,10 +239,15 @@ def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLin
 
 
 def _choose_limits(
-    series: Sequence[_Series], lines: Sequence[_LimitLine], measure: str
+    series: Sequence[_Series], runs: Sequence[_Run], lines: Sequence[_LimitLine], measure: str
 ) -> tuple[float, float]:
-    """Return the ends of the axis: all values and intervals, and the limits that leave room for these."""
-    every = np.concatenate([part for one in series for part in (one.value, one.lower, one.upper)])
+    """Return the ends of the axis: all values and intervals, and the limits that leave room for these.
+
+    Of a confidence sequence, which is wide at first, the means and the last interval are inside.
+    """
+    of_audits = [part for one in series for part in (one.value, one.lower, one.upper)]
+    of_runs = [part for run in runs for part in (run.mean, run.lower[-1:], run.upper[-1:])]
+    every = np.concatenate([*of_audits, *of_runs])
     return choose_number_ends(
         every[np.isfinite(every)].tolist(),
         [line.at for line in lines],
@@ -205,13 +265,22 @@ def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
 
 def _set_days(panel: SizedAxes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
     """Label the axis with the periods if they are few, short and far enough apart, else with round dates."""
-    places = [int(day) for day in days]
+    places = days.tolist()
     texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = choose_day_ends(days.tolist())
     is_narrow = np.diff(days, prepend=-np.inf).min() * panel.width < _WIDEST_DATE * (last - first)
     if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
-        places, texts = date_ticks(min(places), max(places), 6)
+        places, texts = _list_dates(min(places), max(places))
     panel.axes.set_xticks(places, texts if has_texts else [""] * len(places))
+
+
+def _list_dates(first: float, last: float) -> tuple[list[float], list[str]]:
+    """Return round dates between two places, or round hours if there are less than two days."""
+    if hours := time_ticks(first, last, 6):
+        texts = [f"{hour:%m-%d %H:%M}" for hour in hours]
+        return [place_day(hour) for hour in hours], texts
+    places, texts = date_ticks(int(first), int(last), 6)
+    return [float(place) for place in places], texts
 
 
 def _offset(place: int, n: int, days: FloatArray) -> float:
@@ -236,6 +305,30 @@ def _draw_series(
             axes.plot(x[:-1][chosen[:-1]], one.value[:-1][chosen[:-1]], markersize=size, mew=0, **style)
     axes.vlines(x[-1:], one.lower[-1:], one.upper[-1:], color=look.colour, linewidth=1.4, zorder=5)
     axes.plot(x[-1:], one.value[-1:], markersize=6.5, mec=PAPER, mew=0.6, zorder=6, **style)
+
+
+def _draw_run(axes: Axes, run: _Run, *, is_filled: bool) -> None:
+    """Draw a confidence sequence: a light band with lines at its ends, and the running mean."""
+    around = np.concatenate([run.days, run.days[::-1]]), np.concatenate([run.lower, run.upper[::-1]])
+    if is_filled:
+        fill_outline(axes, *around, facecolor=lighten(run.look.colour, 0.1), edgecolor="none", zorder=0.5)
+    for bound in (run.lower, run.upper):
+        axes.plot(run.days, bound, color=lighten(run.look.colour, 0.35), linewidth=0.6, zorder=0.6)
+    axes.plot(run.days, run.mean, color=lighten(run.look.colour, 0.5), linewidth=1.6, zorder=0.8)
+
+
+def _label_runs(panel: SizedAxes, runs: Sequence[_Run], measure: str) -> Iterator[SideLabel]:
+    """Yield labels with the mean of all audits of each model."""
+    format_of = choose_format(measure, [float(run.mean[-1]) for run in runs])
+    for run in runs:
+        value = drop_zero(format_of.number(float(run.mean[-1])))
+        yield SideLabel(
+            text=f"{value} {shorten_text(run.name, label_room(panel) - text_width(f'{value} '))}",
+            height=find_height(panel, float(run.mean[-1])),
+            start=float((run.days[-1] - panel.axes.get_xlim()[0]) * panel.scale[0]) + 3,
+            colour=INK,
+            line=run.look.colour,
+        )
 
 
 def _label_series(
@@ -279,6 +372,7 @@ def describe_trend(trend: Trend, judgements: Sequence[Judgement]) -> str:
     texts = [f"Numbers of {format_counted(len(trend.snapshots), 'audit')}, from {first} to {last}."]
     for measure in list_trend_measures(trend):
         described = [_describe_series(one, measure) for one in _list_series(trend, measure)]
+        described += [_describe_sequence(s) for s in list_sequences(trend) if s.measure == measure]
         limits = [f"{line.words} {line.number}" for line in _find_lines(judgements, measure)]
         label = _capitalise(_find_label(trend, measure))
         texts.append(f"{label}: {'; '.join([*described, *limits])}.")
@@ -296,3 +390,10 @@ def _describe_series(one: _Series, measure: str) -> str:
     shown = " ".join(filter(None, (one.name, now, interval, "now")))
     changed = ", changed by more than chance explains" if one.has_drifted else ""
     return f"{shown}, {low} to {high} over all audits{changed}"
+
+
+def _describe_sequence(sequence: ConfidenceSequence) -> str:
+    last = sequence.points[-1]
+    format_of = choose_format(sequence.measure, [last.estimate])
+    interval = format_of.interval(last.lower, last.upper)
+    return f"{sequence.model} {format_of.number(last.estimate)} {interval} as mean of all audits so far"

@@ -28,6 +28,7 @@ class Consequence(IntEnum):
     BREACHED_LIMIT = auto()
     INVERTED_RANKING = auto()
     WORSE_THAN_NO_MODEL = auto()
+    ALARM = auto()
     TOO_FEW_CASES = auto()
     INFINITE_SCORE = auto()
     GROUPS_SERVED_WORSE = auto()

@@ -23,6 +23,7 @@ from scorereport.evaluation.notes import find_time_note
 from scorereport.report.alarms import raise_alarms
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.decision_findings import find_decisions
+from scorereport.report.evidence_findings import find_changes
 from scorereport.report.finding_records import (
     Consequence,
     Finding,
@@ -51,12 +52,11 @@ if TYPE_CHECKING:
 
 #: Most views that are named; further ones are counted.
 _MOST_NAMED = 3
-_ACTION_ON_DRIFT = "Find the cause of the change since earlier audits."
 
 
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
-    limits, trend = find_limits(report.judgements), _find_drift(report)
+    limits, trend = find_limits(report.judgements), find_changes(report)
     return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation, report.judgements)])
 
 
@@ -242,35 +242,13 @@ def _describe_lowest_skill(evaluation: Evaluation, column: str, models: Containe
     return f"; {model} has the lowest skill where {column} = {label}, {format_percent(score.skill)}{interval}"
 
 
-def _find_drift(report: Report) -> Iterator[Finding]:
-    """State what has changed since earlier audits, in one sentence."""
-    if report.trend is None or "trend" in report.configuration.report.omit:
-        return
-    drifted = [drift for drift in report.trend.drifts if drift.has_drifted]
-    if len(drifted) == 1:
-        text = f"Since earlier audits: {drifted[0].sentence}"
-        yield Finding(
-            text=text, see="drift", tone="open", consequence=Consequence.DRIFT, action=_ACTION_ON_DRIFT
-        )
-    elif drifted:
-        named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted]
-        caution = next((drift.caution for drift in drifted if drift.caution), "")
-        yield Finding(
-            text=f"{len(drifted)} of {len(report.trend.drifts)} numbers have changed since earlier audits by "
-            f"more than chance explains: {join_some(named, _MOST_NAMED)}. {caution}".rstrip(),
-            see="drift",
-            consequence=Consequence.DRIFT,
-            tone="open",
-            action=_ACTION_ON_DRIFT,
-        )
-
-
-def describe_method_line(evaluation: Evaluation) -> str:
-    """State the level of intervals and tests, in a line."""
+def describe_method_line(evaluation: Evaluation, *, has_odds: bool = False) -> str:
+    """State the level of intervals and tests, in a line; `has_odds` if evidence of audits is stated too."""
     settings = evaluation.settings
     if not settings.infers:
         return "No intervals or tests were requested; the findings are about these cases only."
+    word = "“evidence” without odds" if has_odds else "“evidence”"
     return (
-        f"Intervals have a confidence level of {format_level(settings.level)}; “evidence” means that a test "
+        f"Intervals have a confidence level of {format_level(settings.level)}; {word} means that a test "
         f"rejects at the {format_percent(find_alpha(evaluation))} level. {find_time_note(evaluation.notes)}"
     ).rstrip()

@@ -254,7 +254,8 @@ def _describe_basis(report: Report) -> Iterator[str]:
         if classes is None
         else f"{len(classes.counts)} classes"
     )
-    yield f"{cases}, {what}. {describe_method_line(evaluation)}"
+    has_odds = report.trend is not None and report.trend.evidence is not None
+    yield f"{cases}, {what}. {describe_method_line(evaluation, has_odds=has_odds)}"
     if certificate is not None and not _is_unverified(certificate):
         compared = len(certificate.comparisons)
         expected = compared - len(certificate.unexpected)

@@ -31,6 +31,7 @@ from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.reference_samples import study_reference_samples
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
+from validation.coverage.score_streams import study_score_streams
 from validation.coverage.separation import study_separation
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
@@ -69,6 +70,7 @@ STUDIES: dict[str, Study] = {
     "parts": study_parts,
     "time": study_time,
     "needed": study_needed,
+    "score-streams": study_score_streams,
     "without-resamples": study_without_resamples,
     "evidence": study_audit_streams,
     "baseline": study_baselines,

@@ -177,6 +177,22 @@ TEXTS = {
     "for an even chance, and those for a chance of 80 %. The limit lies beside the true value, which is the "
     "value that stays; the number of cases comes from the interval of a first sample, of n rows. Log-odds "
     "are normal, and forecasts overconfident with slope 0.7.",
+    "limits over time": "24 audits of n rows each of a model whose expected Brier score is exactly the "
+    "limit: how often the evidence against an upper and a lower limit ever reaches 20 to 1, and that for a "
+    "change 480 to 1; 5 % is allowed for each. Clusters of 1 to 20 rows have lower scores where they are "
+    "larger. For contrast, a test of the mean of all audits so far at the 5 % level, after each audit.",
+    "breached limits": "Audits of n rows each. The expected Brier score is 5 % below the limit in 12 audits "
+    "and then above it: how often the evidence for a change reaches 240 to 1 within some audits. More is "
+    "better.",
+    "confidence sequences": "24 audits of n rows each: how often all 24 intervals contain the mean of the "
+    "expected Brier scores of the audits so far. For contrast, the intersection of all intervals and the "
+    "last mean, and 95 % intervals for one look, by the normal distribution.",
+    "models in the running": "24 audits of n rows each of three models that are equally good by the Brier "
+    "score: how often any of them ever leaves the set. For contrast, paired tests after each audit, adjusted "
+    "for three pairs.",
+    "worse models": "One of three models has a standard deviation of 0.8 in log-odds around the true "
+    "probability, the others 0.3: how often it leaves within some audits of n rows each. More is better, "
+    "except in the last line.",
 }
 
 #: "study | setting | method | safe or unsafe", as patterns -> why cells are more than three points off. The
@@ -311,6 +327,23 @@ REASONS = {
     "and so is that of the change.",
     "decisions | * | * | *": "Wilson's interval is based on a discrete count: with two expected events its "
     "coverage oscillates around the nominal one.",
+    "breached limits | * | * | *": "These are alarms of limits that are breached: more is better.",
+    "worse models | * | worse* | *": "These are models that are worse: more is better.",
+    "worse models | * | * | safe": "The bound holds for any dependence between models and at any time.",
+    "limits over time | * | *for contrast | unsafe": "A test at the 5 % level rejects more often the more "
+    "often it is repeated.",
+    "models in the running | * | *for contrast | unsafe": "Tests at the 5 % level reject more often the more "
+    "often they are repeated.",
+    "confidence sequences | * | *one look, for contrast | unsafe": "Intervals for one look do not cover at "
+    "24 looks together.",
+    "confidence sequences | *drifts | intersection* | unsafe": "The mean of all audits so far moves, so the "
+    "intervals are not intersected.",
+    "confidence sequences | * | * | safe": "Intervals hold at all future audits too, of any number, for all "
+    "distributions of scores.",
+    "limits over time | * | * | safe": "The bound holds for all future audits too, and for all distributions "
+    "of scores.",
+    "models in the running | * | * | safe": "The bound holds for all future audits too, and for any "
+    "dependence between models.",
     "drift | * | * | safe": "Alarms are adjusted for twelve looks, and the tests of one audit for each "
     "other.",
     "drift | * | * | unsafe": "Against fewer than five earlier audits the variance between audits is not "

@@ -19,6 +19,7 @@ from validation.coverage.design_lines import (
 _BOTH = (BINARY, CLASSES)
 _RATES = "sensitivity*; specificity*; *_predictive_value*"
 _INDEPENDENT_AUDITS = "calibrated*; tolerance*; 10 values*; audits of*; 1 % events"
+_INDEPENDENT_SCORES = "Brier score*; prevalence*; *distinct forecasts; audits of unequal sizes"
 _PREVALENCES = "prevalence 0.5; prevalence 0.1; prevalence 0.02"
 
 #: Samples of independent rows, in the order of the methods section.
@@ -283,9 +284,30 @@ _OTHERS = (
         unit="rows for each audit",
     ),
     SummaryLine(
+        "Evidence against a limit that the model meets",
+        (DRIFT,),
+        (f"limits over time | {_INDEPENDENT_SCORES} | *ever*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
         "Any alarm of population shift in a year of audits",
         (DRIFT,),
         ("population shift | * | any alarm in a year",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Any of equally good models left the set",
+        (DRIFT,),
+        ("models in the running | 3 equal models | any model left",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Confidence sequence of a mean score, 24 audits together",
+        (DRIFT,),
+        (f"confidence sequences | {_INDEPENDENT_SCORES} | all intervals",),
         kinds=_BOTH,
         unit="rows for each audit",
     ),

@@ -64,7 +64,7 @@ _METHODS = {
     r"^net_benefit_over_treat_all": "net benefit over acting always",
     r"^net_benefit": "net benefit",
     r"^interventions_avoided": "interventions avoided",
-    r"^any threshold$": "",
+    r"^any threshold$|^any model left$|^all intervals$": "",
     r"^(positive|negative)_predictive_value": r"\1 predictive value",
     r"^groups: |^any alarm in a year ": "",
     r"^Cochran's Q \((\w+)\)$": r"\1",

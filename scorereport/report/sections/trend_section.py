@@ -1,4 +1,4 @@
-"""The section on drift: an audit compared with earlier audits, over time and by tests."""
+"""The section on earlier audits: numbers over time, evidence for a change, and population shift."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ from scorereport._utils.formatting import format_count, format_counted, format_l
 from scorereport.history.trend.drift_sentences import DRIFT_SIZES
 from scorereport.history.trend.reference_audits import ENOUGH_AUDITS
 from scorereport.inference.components import FEW_EVENTS
-from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, describe_trend, name_models, plot_trend
+from scorereport.plots.trend_plot import (
+    MOST_MARKS,
+    MOST_MODELS,
+    describe_trend,
+    name_models,
+    plot_trend,
+)
+from scorereport.report.evidence_content import describe_trend_evidence, draw_evidence, explain_sequences
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
-from scorereport.report.tables.history_tables import forecast_drift_table, measure_drift_table
+from scorereport.report.tables.evidence_tables import evidence_table
+from scorereport.report.tables.history_tables import (
+    forecast_drift_table,
+    measure_drift_table,
+    population_shift_table,
+)
 
 if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Trend
+    from scorereport.history.trend.evidence_records import TrendEvidence
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
@@ -28,17 +41,38 @@ def describe_trend_section(report: Report) -> SectionContent | None:
     if trend is None:
         return None
     level = format_level(trend.snapshots[-1].level)
+    evidence = trend.evidence
     return SectionContent(
-        parts=collect_parts(
-            drift=table_part(measure_drift_table(trend, level)),
-            trend=_draw(report, trend, level),
-            forecast_drift=table_part(forecast_drift_table(trend, level)),
-        ),
+        parts=_list_test_parts(report, trend, level)
+        if evidence is None
+        else _list_evidence_parts(report, trend, evidence, level),
         content={
             **_describe(trend, kind=report.evaluation.kind),
+            "evidence": {} if evidence is None else describe_trend_evidence(evidence),
             "is_closed": report.evaluation.settings.engine != "memory",
             "explains_tests": report.configuration.report.profile == Profile.FULL,
         },
+    )
+
+
+def _list_test_parts(report: Report, trend: Trend, level: str) -> dict[str, Part]:
+    """Return tables and figure of tests against earlier audits."""
+    return collect_parts(
+        drift=table_part(measure_drift_table(trend, level)),
+        trend=_draw(report, trend, level),
+        forecast_drift=table_part(forecast_drift_table(trend, level)),
+    )
+
+
+def _list_evidence_parts(
+    report: Report, trend: Trend, evidence: TrendEvidence, level: str
+) -> dict[str, Part]:
+    """Return figures and tables of evidence, and the table of population shift."""
+    return collect_parts(
+        evidence=table_part(evidence_table(trend)),
+        evidence_figure=draw_evidence(trend, evidence),
+        trend=_draw(report, trend, level),
+        shift=table_part(population_shift_table(trend, level)),
     )
 
 
@@ -50,8 +84,9 @@ def _draw(report: Report, trend: Trend, level: str) -> Part | None:
     left_out = f" Only the first {MOST_MODELS} of {models} models are shown." if models > MOST_MODELS else ""
     has_limits = any(not judgement.group for judgement in report.judgements)
     limits = " Dashed lines: current limits; an arrow points to a limit outside a panel." * has_limits
-    has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference)
+    has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference) and trend.evidence is None
     marks = " Medium-sized points: the audits that it is tested against." * has_marks
+    bands = explain_sequences(trend)
     where = "at the last day" if trend.snapshots[-1].period.start is None else "at the middle"
     return figure_part(
         plot_trend,
@@ -59,7 +94,7 @@ def _draw(report: Report, trend: Trend, level: str) -> Part | None:
         trend,
         report.judgements,
         caption=f"Numbers of {format_counted(len(trend.snapshots), 'audit')}, each {where} of its period, "
-        f"with {level} intervals. Large points: this audit.{marks}{limits}{left_out}",
+        f"with {level} intervals. Large points: this audit.{marks}{bands}{limits}{left_out}",
     )
 
 

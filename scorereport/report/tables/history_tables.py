@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import (
     MeasureFormat,
     common_decimals,
+    conjugate,
     format_count,
     format_counted,
     format_interval,
@@ -18,8 +19,11 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.history.trend.drift_sentences import describe_drift_numbers
+from scorereport.history.trend.evidence_sentences import describe_recorded
 from scorereport.history.valid_records import find_annulled
 from scorereport.plots.trend_picture import choose_format, label_number
+from scorereport.report.tables.evidence_tables import order_evidence
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
@@ -57,7 +61,7 @@ def _list_audit(record: Record, annulment: Record | None) -> tuple[str, ...]:
         format_time(record.finished),
         describe_record_status(record, annulment),
         _count_limits(record),
-        str(sum(drift.has_drifted for drift in record.drifts)) if record.drifts else "",
+        _count_changes(record),
         record.sha256[:_SHORT_HASH],
         format_count(rows) if (rows := _count_rows(record)) else "",
     )
@@ -87,6 +91,14 @@ def _shorten(reason: str) -> str:
 def _count_limits(record: Record) -> str:
     """Count the limits with each verdict that occurs."""
     return ", ".join(f"{n} {verdict}" for verdict, n in count_limit_verdicts(record.judgements).items() if n)
+
+
+def _count_changes(record: Record) -> str:
+    """Count the drifts and the alarms; empty if nothing was compared."""
+    evidence = () if record.evidence is None else record.evidence.evidence
+    if not (record.drifts or evidence):
+        return ""
+    return str(sum(d.has_drifted for d in record.drifts) + sum(found.is_alarm for found in evidence))
 
 
 def number_table(record: Record) -> Table | None:
@@ -124,8 +136,9 @@ def record_drift_table(record: Record) -> Table | None:
     if not record.drifts:
         return None
     formats = _choose_formats((d.measure, value) for d in record.drifts for value in (d.value, d.reference))
+    what = "Comparison with earlier audits" if record.evidence is None else "Population shift"
     return Table(
-        caption="Comparison with earlier audits; p-values are adjusted for all tests and for repeated audits",
+        caption=f"{what}; p-values are adjusted for all tests and for repeated audits",
         heads=("model", "number", "now", "before", "adjusted p"),
         rows=tuple(
             (
@@ -153,16 +166,28 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     if record.baseline is not None:
         yield from describe_baseline(record.baseline)
     if record.source:
-        yield f"Data: {record.source}, {format_count(_count_rows(record))} rows"
+        yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
         yield f"R certificate: {record.certificate}"
     for judgement in record.judgements:
         if judgement.verdict is not LimitVerdict.PASS:
             yield f"{judgement.verdict.capitalize()}. {judgement.sentence}"
+    yield from _describe_evidence(record)
+    name = "Drift" if record.evidence is None else "Population shift"
     for drift in record.drifts:
         if drift.has_drifted:
-            yield f"Drift. {drift.sentence}"
+            yield f"{name}. {drift.sentence}"
     yield from _describe_hashes(record)
+
+
+def _describe_evidence(record: Record) -> Iterator[str]:
+    """Yield the evidence of a record in words: alarms first, then the rest from the strongest on."""
+    if record.evidence is None:
+        return
+    for found in order_evidence(record.evidence.evidence):
+        if found.hypothesis != "difference":
+            yield describe_recorded(found)
+    yield from record.evidence.notes
 
 
 def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[str]:
@@ -170,6 +195,14 @@ def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[st
         yield f"Annuls record {record.annuls}"
     if annulment is not None:
         yield f"Annulled by record {annulment.id} on {format_time(annulment.finished)}: {annulment.reason}"
+
+
+def _describe_immature(record: Record) -> str:
+    """The rows that are too young for a final outcome, in words; empty if every age is accepted."""
+    immature = None if record.snapshot is None else record.snapshot.immature
+    if immature is None:
+        return ""
+    return f"; {format_counted(immature, 'immature row')} {conjugate(immature, 'are')} not evaluated"
 
 
 def describe_baseline(sealed: SealedBaseline) -> Iterator[str]:
@@ -254,6 +287,23 @@ def forecast_drift_table(trend: Trend, level: str) -> Table | None:
                 *_verdict(drift),
             )
             for drift in drifts
+        ),
+        n_labels=2,
+    )
+
+
+def population_shift_table(trend: Trend, level: str) -> Table | None:
+    """Table of prevalence, forecasts and groups against earlier audits; None if nothing was compared."""
+    if not trend.drifts:
+        return None
+    return Table(
+        caption="Population shift: shares of this audit against earlier ones. Differences of a prevalence "
+        "are in percentage points; those of forecasts and groups are population stability indices; with "
+        f"{level} intervals. {_explain_p(trend)}{_find_caution(trend)}",
+        heads=("number", "of", "now", "before", "difference", "interval", "p", "adjusted p", "verdict"),
+        rows=tuple(
+            (drift.label, drift.model or "all cases", *describe_drift_numbers(drift), *_verdict(drift))
+            for drift in trend.drifts
         ),
         n_labels=2,
     )
