@@ -180,7 +180,8 @@ def _rank_ratio(index: float, audits: Sequence[FloatArray], factor: float) -> fl
 
     The index of n audits, each against the others, estimates the variance as n/(n - 1) times itself. One part
     of it is due to chance, with as many degrees of freedom as groups less one. The rest is due to effects of
-    audits, which may all lie in one direction, such as higher forecasts: it has one degree of freedom.
+    audits, which may all lie in one direction, such as higher forecasts: it has one degree of freedom, and
+    the estimate of its variance n - 1.
     """
     total, n = np.sum(audits, axis=0), len(audits)
     mean = float(np.mean([stability_index(counts, total - counts) for counts in audits]))
@@ -191,7 +192,7 @@ def _rank_ratio(index: float, audits: Sequence[FloatArray], factor: float) -> fl
     chance = min(df * float(np.mean(1 / sizes + 1 / (sizes.sum() - sizes))), mean)
     freedom = mean**2 / (chance**2 / max(df, 1) + (mean - chance) ** 2)
     ratio = max(index, 0.0) / (mean * (n - 1) / n * factor)
-    return float(fdtrc(freedom, freedom * (n - 1), ratio))
+    return float(fdtrc(freedom, n - 1, ratio))
 
 
 def explain_few_audits(audits: int, *, is_baseline: bool = False) -> str:
