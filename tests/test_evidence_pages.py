@@ -44,6 +44,7 @@ from scorereport.report.findings import list_report_findings
 from scorereport.report.methods.evidence_formulas import EVIDENCE_FORMULAS
 from scorereport.report.methods.evidence_methods import list_evidence_methods
 from scorereport.report.report_output import prepare_report, render_report
+from scorereport.report.report_tables import list_number_tables
 from scorereport.report.sections.trend_section import describe_trend_section
 from scorereport.report.tables.evidence_tables import evidence_table, record_evidence_table
 from scorereport.report.tables.history_tables import describe_audit_record, history_table
@@ -373,3 +374,25 @@ def test_methods_of_evidence_are_those_that_were_used(evaluation):
     assert [entry["key"] for entry in entries] == ["evidence", "detector"]
     assert entries[0]["convention"].endswith("Here δ = 0.1.")
     assert entries[1]["convention"].endswith("Here α = 0.05, L = 12, and A is 480 to 1.")
+
+
+def test_the_tables_of_a_report_have_the_evidence_after_each_audit(evaluation):
+    trend = make_trend()
+    tables = list_number_tables(report_of(evaluation, trend))
+    (found,) = [table.frame for table in tables if table.name == "evidence"]
+    assert len(found) == sum(len(series.points) for series in trend.evidence.series)
+    first = trend.evidence.series[0]
+    last = found[(found["model"] == first.model) & (found["hypothesis"] == "calibration")].iloc[-1]
+    assert (last["period"], last["log_detector"]) == (name_month(7), first.points[-1].log_detector)
+
+
+@pytest.mark.sweep
+def test_one_number_for_each_name_on_the_whole_page(evaluation):
+    trend = make_trend()
+    first = trend.evidence.series[0]
+    page = render_report(report_of(evaluation, trend), {".html"})[".html"].decode()
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    odds = format_evidence(first.points[-1].log_detector)
+    assert text.count(first.sentence) == 2  # in the summary and in the section
+    assert re.search(rf"logit calibration ± 0.1 .{{0,60}} {odds} 480 to 1 alarm", text)
+    assert f"logit {odds} now, an alarm" in page  # in the description of the figure

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd  # noqa: TC004  # the type of a field
 
     from scorereport.evaluation.selection.selection_records import Selection
+    from scorereport.history.trend.drift_records import Trend
     from scorereport.report.report_record import Report
     from scorereport.results.model_records import ModelResult
 
@@ -119,6 +120,11 @@ def _list_others(report: Report) -> Iterator[NumberTable]:
         frame=record_frame(() if report.trend is None else report.trend.drifts),
     )
     yield NumberTable(
+        name="evidence",
+        caption="Evidence after each audit, as logarithms: a row for each model, hypothesis and period.",
+        frame=_make_frame(_list_evidence(report.trend)),
+    )
+    yield NumberTable(
         name="checkpoints",
         caption="Scores of all checkpoints: a row for each.",
         frame=_make_frame(_list_checkpoints(report.selection)),
@@ -146,6 +152,23 @@ def _describe_forecasts(model: ModelResult) -> dict[str, object]:
         "maximum": found.maximum,
         "mean": found.mean,
     }
+
+
+def _list_evidence(trend: Trend | None) -> list[dict[str, object]]:
+    evidence = None if trend is None else trend.evidence
+    return [
+        {
+            "model": series.model,
+            "hypothesis": series.hypothesis,
+            "measure": series.measure,
+            "bound": series.bound,
+            "is_upper": series.is_upper,
+            **asdict(point),
+            "alarm_at": series.alarm_at,
+        }
+        for series in (() if evidence is None else evidence.series)
+        for point in series.points
+    ]
 
 
 def _list_checkpoints(selection: Selection | None) -> list[dict[str, object]]:
