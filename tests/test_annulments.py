@@ -206,6 +206,35 @@ def test_followers_of_records_leave_annulled_ones_out(config) -> None:
     }
 
 
+def test_annulled_runs_are_not_among_the_latest_that_keep_their_files(config) -> None:
+    """Two audits keep their files: with one of three annulled, nothing is removed."""
+    keeping = write_audit(config.parent, report=BRIEF, retention={"days": 10, "keep": 2})
+    with fixed_time("2026-11-02T06:00:00+00:00"):
+        run_audit(keeping, period="2026-08")
+        run_audit(keeping, period="2026-09")
+        annul_record(keeping, 2, reason="wrong file")
+    run_audit(keeping, period="2026-10")
+    assert [record.kind for record in read_records(keeping)] == ["audit", "audit", "annulment", "audit"]
+    run_audit(keeping, period="2026-11")
+    *_, removal = read_records(keeping)
+    assert removal.kind == "retention"
+    assert [file.name for file in removal.removed] == ["loans/2026-08.json", "loans/2026-09.json"]
+    assert not verify_audit_history(read_plan(keeping)).findings
+
+
+def test_a_removal_cannot_count_annulled_runs_among_later_ones(config) -> None:
+    keeping = write_audit(config.parent, report=BRIEF, retention={"days": 10, "keep": 1})
+    with fixed_time("2026-11-02T06:00:00+00:00"):
+        run_audit(keeping, period="2026-08")
+        second = run_audit(keeping, period="2026-09").record
+    annul_record(keeping, 2, reason="wrong file")
+    files = read_records(keeping)[0].files
+    removed = {"removed": files, "annuls": None, "reason": "", "kind": "retention"}
+    forge(keeping, **removed, started=NOW, period=second.period)
+    found = [finding.sentence for finding in verify_audit_history(read_plan(keeping)).findings]
+    assert any("the file loans/2026-08.json was removed, which was not due" in each for each in found), found
+
+
 def test_history_and_show_name_the_annulment(config) -> None:
     run_audit(config, period="2026-09")
     shown = call("annul", 1, config, "--reason", "wrong file")

@@ -41,6 +41,8 @@ from scorereport.plots.evidence_plot import (
 from scorereport.plots.trend_plot import list_sequences
 from scorereport.report.finding_records import Consequence
 from scorereport.report.findings import list_report_findings
+from scorereport.report.methods.evidence_formulas import EVIDENCE_FORMULAS
+from scorereport.report.methods.evidence_methods import list_evidence_methods
 from scorereport.report.report_output import prepare_report, render_report
 from scorereport.report.sections.trend_section import describe_trend_section
 from scorereport.report.tables.evidence_tables import evidence_table, record_evidence_table
@@ -356,3 +358,18 @@ def test_the_history_counts_alarms_as_drift():
     out = io.StringIO()
     print_history([record], out)
     assert name_month(7) in out.getvalue()
+
+
+def test_methods_of_evidence_are_those_that_were_used(evaluation):
+    def name_methods(trend, text=""):
+        return [entry["name"] for entry in list_evidence_methods(report_of(evaluation, trend, text))]
+
+    every = [EVIDENCE_FORMULAS[key].name for key in EVIDENCE_FORMULAS]
+    assert sorted(name_methods(make_trend())) == sorted(every)
+    assert name_methods(make_trend(evidence=None)) == []
+    assert name_methods(make_trend(), '[report]\nomit = ["trend"]') == []
+    alone = TrendEvidence(series=(make_series("logit", [0.1] * 8),), tolerance=TOLERANCE)
+    entries = list(list_evidence_methods(report_of(evaluation, make_trend(evidence=alone))))
+    assert [entry["key"] for entry in entries] == ["evidence", "detector"]
+    assert entries[0]["convention"].endswith("Here δ = 0.1.")
+    assert entries[1]["convention"].endswith("Here α = 0.05, L = 12, and A is 480 to 1.")

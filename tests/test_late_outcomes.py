@@ -122,6 +122,22 @@ def test_a_row_is_mature_once_its_age_has_passed_on_the_local_calendar(time, uni
     assert final <= named + timedelta(hours=12) < final + timedelta(days=1)
 
 
+@pytest.mark.parametrize(
+    "moment", ["2026-02-28T12:00", "2026-03-31T12:00", "2028-02-29T23:59", "2026-05-01T00:00"]
+)
+@pytest.mark.parametrize("count", [1, 2, 12])
+def test_months_end_with_the_last_day_of_shorter_months(moment, count):
+    """All times around the border, one by one."""
+    now = datetime.fromisoformat(moment)
+    first = now - timedelta(days=31 * count + 5)
+    times = [first + timedelta(hours=5 * place) for place in range(24 * 8)]
+    maturity = Maturity(MaturityAge(count, "month"), now.replace(tzinfo=BERLIN))
+    found = maturity.is_final(np.array(times, dtype="datetime64[us]")).tolist()
+    assert found == [add_months(time, count) <= now for time in times]
+    assert True in found
+    assert False in found
+
+
 @given(
     st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)),
     st.sampled_from(["hour", "day", "week", "month"]),

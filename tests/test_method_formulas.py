@@ -46,6 +46,7 @@ from scorereport.inference.rates import rate_interval
 from scorereport.inference.score_expansions import PanelMoments
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SamplingUnits
+from scorereport.report.methods.evidence_formulas import EVIDENCE_FORMULAS
 from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 from scorereport.report.methods.reference_formulas import REFERENCE_FORMULAS
 from scorereport.scores.registry import Kind, Reported, list_reported
@@ -786,6 +787,7 @@ def test_only_these_formulas_are_not_computed_again():
         "needed",  # test_needed_cases.py
         "certificate",
         *REFERENCE_FORMULAS,  # test_reference_comparison.py
+        *EVIDENCE_FORMULAS,  # test_evidence_formulas.py
     }
 
 

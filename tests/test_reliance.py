@@ -17,6 +17,7 @@ from scorereport._utils.files import find_package_folder
 from scorereport._utils.version import package_version
 from scorereport.configuration import parse_configuration
 from scorereport.report.assembly import list_parts, plan_report
+from scorereport.report.methods.evidence_formulas import EVIDENCE_FORMULAS
 from scorereport.report.methods.glossary_terms import (
     EVERYDAY_TERMS,
     OTHER_FORMS,
@@ -52,6 +53,7 @@ _PATH = re.compile(r"docs/|\w\.md\b|README|validation/|templates/")
 #: Methods of the catalogue that describe and do not infer, so that nothing can be measured.
 DESCRIPTIVE = {
     "needed",  # its study is of decisions, not of coverage
+    *EVIDENCE_FORMULAS,  # the study of audits in a row has the key DRIFT
     *("isotonic", "corp", "ici", "ece", "corrected ece", "skill", "roc", "murphy", "regret", "net benefit"),
     *(
         "interventions avoided",

@@ -247,6 +247,7 @@ def test_an_audit_that_outlives_a_killed_server_is_waited_for(
 ) -> None:
     with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
         path = write_configuration(server.folder)
+        add_record(path, "2026-11-01T03:00:00+01:00")
         pid = start_and_kill(server)
         for number in range(kills):
             server.start()

@@ -17,6 +17,7 @@ from scorereport.report.methods.class_formulas import (
     SYMBOLS_OF_BUCKETS,
 )
 from scorereport.report.methods.decision_formulas import DECISION_GAIN_FORMULAS
+from scorereport.report.methods.evidence_formulas import EVIDENCE_FORMULAS
 from scorereport.report.methods.formula_catalogue import (
     COMPARISON_FORMULAS,
     DECISION_FORMULAS,
@@ -59,6 +60,7 @@ _FAMILIES = {
     "Subgroups and recalibration": GROUP_FORMULAS,
     "Verdicts": VERDICT_FORMULAS,
     "Reference sample": REFERENCE_FORMULAS,
+    "Earlier audits": EVIDENCE_FORMULAS,
     "Classes, probability scale and choice": CLASS_CATALOGUE,
     "Rows sorted on disk or on a cluster": ENGINE_CATALOGUE,
 }

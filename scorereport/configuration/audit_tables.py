@@ -134,8 +134,8 @@ class ComparisonTable:
     since: Annotated[
         str,
         Help(
-            "the first period, or day, whose evidence counts, such as that in which a new version of the "
-            "model came into use; by default that of the first audit"
+            "the first period, or day, whose evidence counts, such as the first one of a new version of the "
+            "model; by default that of the first audit"
         ),
     ] = ""
     audits: Annotated[int, Help("the number of earlier audits to compare with; 12 by default")] = 12

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import (
-    format_counted,
-    format_interval,
-)
+from scorereport._utils.formatting import format_counted, format_interval
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.plots.canvas import fill_outline, set_axis
 from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
@@ -56,7 +53,7 @@ if TYPE_CHECKING:
     from scorereport.plots.label_placement import SizedAxes
 
 #: Most bands that are filled; more would hide each other.
-_MOST_FILLED = 2
+MOST_FILLED = 2
 #: Most measures of limits that have a panel of their own.
 _MOST_JUDGED = 2
 #: Most models in the figure; the results document has all of them.
@@ -172,7 +169,7 @@ def _draw_panel(
     panel.axes.set_xlim(*choose_day_ends(days.tolist()))
     panel.axes.axvline(days[-1], color=RULE, linewidth=3.0, zorder=0)
     for run in sorted(sequences, key=lambda run: -run.width):
-        _draw_run(panel.axes, run, is_filled=len(sequences) <= _MOST_FILLED)
+        _draw_run(panel.axes, run, is_filled=len(sequences) <= MOST_FILLED)
     in_reference = np.array([s.period.label in trend.reference for s in trend.snapshots])
     for place, one in enumerate(series):
         _draw_series(panel.axes, days, one, in_reference, apart=_offset(place, len(series), days))

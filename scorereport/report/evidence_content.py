@@ -20,7 +20,7 @@ from scorereport.plots.evidence_plot import (
     has_evidence_figure,
     plot_evidence,
 )
-from scorereport.plots.trend_plot import name_models
+from scorereport.plots.trend_plot import MOST_FILLED, list_sequences, name_models
 from scorereport.report.section_parts import figure_part
 from scorereport.report.tables.evidence_tables import order_series
 
@@ -33,11 +33,19 @@ if TYPE_CHECKING:
 
 #: Most sentences on hypotheses of a kind, apart from alarms; the table states the others.
 _MOST_SENTENCES = 4
-#: What a band in the trend figure is.
-SEQUENCE_CAPTION = (
-    " Band with a line: mean of all audits so far, with an interval that holds at all audits at once "
-    "(confidence sequence, {level})."
-)
+
+
+def explain_sequences(trend: Trend) -> str:
+    """Return a sentence of a caption on the confidence sequences of the trend figure; empty without any."""
+    sequences = list_sequences(trend)
+    if not sequences:
+        return ""
+    models = {sequence.model for sequence in sequences}
+    what = "Band with a line" if len(models) <= MOST_FILLED else "Pale lines"
+    return (
+        f" {what}: mean of all audits so far, with an interval that holds at all audits at once (confidence "
+        f"sequence, {format_level(sequences[0].level)})."
+    )
 
 
 def draw_evidence(trend: Trend, evidence: TrendEvidence) -> Part | None:

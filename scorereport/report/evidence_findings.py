@@ -23,7 +23,7 @@ _ACTION_ON_SHIFT = "Check that the models are meant for these cases, which diffe
 _ACTIONS_ON_ALARMS = {
     "calibration": f"Find why forecasts of {MODELS} do not agree with outcomes; recalibrate or refit.",
     "baseline": f"Find what has changed for {MODELS} since the baseline; recalibrate or refit.",
-    "limit": f"Find why {MODELS} does not meet a limit over the audits; until then, do not rely on it.",
+    "limit": f"Find why a limit is not met over the audits by {MODELS}, and decide on its use.",
 }
 
 
@@ -76,7 +76,7 @@ def _find_shift(trend: Trend) -> Iterator[Finding]:
         named = f"{len(shifted)} of {len(trend.drifts)} shares have changed by more than chance explains: "
         text = shifted[0].sentence if len(shifted) == 1 else f"{named}{_name_drifts(shifted)}."
         yield Finding(
-            text=f"Population shift, which is no fault of the model: {text}",
+            text=f"Population shift, which is not a fault of the model: {text}",
             see="shift",
             tone="open",
             consequence=Consequence.DRIFT,

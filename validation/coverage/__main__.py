@@ -12,6 +12,7 @@ from scorereport._utils.files import write_text
 from scorereport.report.methods.measured_coverage import SUMMARY_FILE
 from validation.coverage.audit_streams import study_audit_streams
 from validation.coverage.bands import study_bands
+from validation.coverage.baseline_streams import study_baselines
 from validation.coverage.changes import add_before
 from validation.coverage.classes import study_classes
 from validation.coverage.decision_bands import study_decision_bands
@@ -72,6 +73,7 @@ STUDIES: dict[str, Study] = {
     "score-streams": study_score_streams,
     "without-resamples": study_without_resamples,
     "evidence": study_audit_streams,
+    "baseline": study_baselines,
 }
 INTERRUPTED = 130
 

@@ -86,15 +86,15 @@ def study_audit_streams(plan: Plan) -> Iterator[Row]:
 
 def _list_sizes(*, few: bool) -> list[tuple[str, tuple[Draw, float], int]]:
     designs: dict[str, tuple[Draw, float, tuple[int, ...]]] = {
-        "calibrated": (_draw_rows, 0.0, (100, 300, 1000, 5000, 20_000)),
-        "tolerance .05, at its bound": (_draw_rows, 0.05, (300, 1000, 5000)),
-        "tolerance .1, at its bound": (_draw_rows, 0.1, (100, 300, 1000, 5000)),
+        "calibrated": (draw_rows, 0.0, (100, 300, 1000, 5000, 20_000)),
+        "tolerance .05, at its bound": (draw_rows, 0.05, (300, 1000, 5000)),
+        "tolerance .1, at its bound": (draw_rows, 0.1, (100, 300, 1000, 5000)),
         "10 values": (_draw_ties, 0.0, (300, 1000)),
         "10 values, tolerance .1": (_draw_ties, 0.1, (300,)),
         "sampling weights": (_draw_weighted, 0.0, (300, 1000)),
         "one non-event in 9, with weights": (_draw_retained, 0.0, (300,)),
-        "clusters of 10": (_draw_clusters, 0.0, (300, 1000)),
-        "clusters of 10, tolerance .1": (_draw_clusters, 0.1, (1000,)),
+        "clusters of 10": (draw_clusters, 0.0, (300, 1000)),
+        "clusters of 10, tolerance .1": (draw_clusters, 0.1, (1000,)),
         "audits of n/10 to 10n rows": (_draw_unequal, 0.0, (300,)),
         "1 % events": (_draw_rare, 0.0, (1000, 5000)),
     }
@@ -110,12 +110,12 @@ def _list_delays(*, few: bool) -> list[tuple[str, Trial, int]]:
     designs: dict[str, Draw] = {
         "10 values": _draw_ties,
         "sampling weights": _draw_weighted,
-        "clusters of 10": _draw_clusters,
+        "clusters of 10": draw_clusters,
         "audits of n/10 to 10n rows": _draw_unequal,
         "1 % events": _draw_rare,
     }
     plain = [
-        (f"{change}, tolerance {tolerance:g}", _delay_trial(_draw_rows, n, tolerance, *moved), n)
+        (f"{change}, tolerance {tolerance:g}", _delay_trial(draw_rows, n, tolerance, *moved), n)
         for tolerance, numbers in sizes.items()
         for change, moved in _CHANGES.items()
         for n in ((300,) if few else numbers)
@@ -150,10 +150,11 @@ def follow_evidence(audits: Iterable[AuditRows], tolerance: float) -> Iterator[f
         bounds = tolerance_bounds(rows.forecast, tolerance)
         logs = calibration_evidence(rows.forecast, rows.outcome, rows.units, bets, *bounds)
         yield combine_evidence(logs, [bet.weight for bet in bets])
-        earlier.append(_count(rows))
+        earlier.append(count_outcomes(rows))
 
 
-def _count(rows: AuditRows) -> BinnedOutcomes:
+def count_outcomes(rows: AuditRows) -> BinnedOutcomes:
+    """Count cases and events in the bins of forecasts."""
     place = find_bins(rows.forecast)
     weight = rows.units.row_weight / rows.units.case_weight
     cases, events = (
@@ -182,7 +183,7 @@ def _judge_sizes(factors: Iterable[float]) -> dict[str, float]:
 
 def _delay_trial(draw: Draw, n: int, tolerance: float, shift: float, slope: float) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        return _count_within("evidence", _wait_for_alarm(_draw_change(draw, rng, n, shift, slope), tolerance))
+        return count_within("evidence", _wait_for_alarm(_draw_change(draw, rng, n, shift, slope), tolerance))
 
     return trial
 
@@ -208,7 +209,8 @@ def _wait_for_alarm(audits: Iterable[AuditRows], tolerance: float) -> float:
     return inf
 
 
-def _count_within(name: str, delay: float) -> dict[str, float]:
+def count_within(name: str, delay: float) -> dict[str, float]:
+    """Whether an alarm is raised within each number of audits."""
     return {f"{name}, within {k} audits": delay <= k for k in WITHIN}
 
 
@@ -217,7 +219,7 @@ def _count_within(name: str, delay: float) -> dict[str, float]:
 
 def _compared_sizes(n: int) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        audits = [_draw_rows(rng, n) for _ in range(AUDITS)]
+        audits = [draw_rows(rng, n) for _ in range(AUDITS)]
         alarms = list(_list_test_alarms(audits))
         return {
             **_judge_sizes(follow_evidence(audits, 0.0)),
@@ -230,16 +232,16 @@ def _compared_sizes(n: int) -> Trial:
 
 def _compared_delays(n: int, shift: float, slope: float) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        audits = list(_draw_change(_draw_rows, rng, n, shift, slope))
+        audits = list(_draw_change(draw_rows, rng, n, shift, slope))
         first = [inf, inf]
         for number, alarms in enumerate(_list_test_alarms(audits)):
             for kind, is_alarm in enumerate(alarms):
                 if is_alarm and number >= BEFORE:
                     first[kind] = min(first[kind], number - BEFORE + 1)
         return {
-            **_count_within("evidence", _wait_for_alarm(audits, 0.0)),
-            **_count_within("tests of drift", first[0]),
-            **_count_within("tests of score and miscalibration", first[1]),
+            **count_within("evidence", _wait_for_alarm(audits, 0.0)),
+            **count_within("tests of drift", first[0]),
+            **count_within("tests of score and miscalibration", first[1]),
         }
 
     return trial
@@ -269,7 +271,8 @@ def _make_rows(x: FloatArray, theta: FloatArray, rng: np.random.Generator) -> Au
     return AuditRows(forecast=expit(x), outcome=outcome, units=SamplingUnits(rows=len(x)))
 
 
-def _draw_rows(rng: np.random.Generator, n: int, shift: float = 0.0, slope: float = 1.0) -> AuditRows:
+def draw_rows(rng: np.random.Generator, n: int, shift: float = 0.0, slope: float = 1.0) -> AuditRows:
+    """Draw independent rows."""
     x = rng.normal(-1, 1.2, n)
     return _make_rows(x, expit(shift + slope * x), rng)
 
@@ -285,17 +288,17 @@ def _draw_ties(rng: np.random.Generator, n: int, shift: float, slope: float) -> 
 
 
 def _draw_unequal(rng: np.random.Generator, n: int, shift: float, slope: float) -> AuditRows:
-    return _draw_rows(rng, round(n * 10 ** rng.uniform(-1, 1)), shift, slope)
+    return draw_rows(rng, round(n * 10 ** rng.uniform(-1, 1)), shift, slope)
 
 
 def _draw_weighted(rng: np.random.Generator, n: int, shift: float, slope: float) -> AuditRows:
-    rows = _draw_rows(rng, n, shift, slope)
+    rows = draw_rows(rng, n, shift, slope)
     return replace(rows, units=SamplingUnits(rows=n, weight=rng.gamma(2, 0.5, n)))
 
 
 def _draw_retained(rng: np.random.Generator, n: int, shift: float, slope: float) -> AuditRows:
     """Of many rows, all events and one non-event in 9 are retained, about n rows, with inverse weights."""
-    rows = _draw_rows(rng, round(n * 2.6), shift, slope)
+    rows = draw_rows(rng, round(n * 2.6), shift, slope)
     kept = (rows.outcome == 1) | (rng.random(len(rows.outcome)) < 1 / 9)
     outcome = rows.outcome[kept]
     weight = np.where(outcome == 1, 1.0, 9.0)
@@ -303,7 +306,7 @@ def _draw_retained(rng: np.random.Generator, n: int, shift: float, slope: float)
     return AuditRows(forecast=rows.forecast[kept], outcome=outcome, units=units)
 
 
-def _draw_clusters(rng: np.random.Generator, n: int, shift: float, slope: float) -> AuditRows:
+def draw_clusters(rng: np.random.Generator, n: int, shift: float, slope: float) -> AuditRows:
     """Outcomes of a cluster correlate given the forecasts, by a normal variable with correlation .3."""
     cluster = np.arange(n) // _CLUSTER_SIZE
     x = rng.normal(-1, 1.2, n)
@@ -313,4 +316,4 @@ def _draw_clusters(rng: np.random.Generator, n: int, shift: float, slope: float)
 
 
 def _ignore_clusters(rng: np.random.Generator, n: int, shift: float, slope: float) -> AuditRows:
-    return replace(_draw_clusters(rng, n, shift, slope), units=SamplingUnits(rows=n))
+    return replace(draw_clusters(rng, n, shift, slope), units=SamplingUnits(rows=n))

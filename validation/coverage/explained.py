@@ -152,6 +152,15 @@ TEXTS = {
     "independent rows show that the study can fail: evidence of rows that depend on each other must not be "
     "multiplied. The tests of drift, which compare audits with earlier ones, allow false alarms in 5 % of "
     "years, 10 % of two years.",
+    "evidence against a baseline": "How often evidence against the calibration curve of a baseline ever "
+    "reaches 40 to 1 in 24 audits of n rows while nothing has changed, which has probability at most 5 %, "
+    "and how often its detector reaches 240 to 1. The honest band of the curve misses it with probability at "
+    "most 2.5 %. The model need not be calibrated: its log-odds may be 1/0.7 times too far from 0 in the "
+    "baseline and in all audits. Clusters of 10 rows have outcomes that correlate by 0.3.",
+    "population shift": "False alarms of prevalence, forecasts and groups in a year of monthly audits of 600 "
+    "rows, against earlier audits or against a baseline of the year, or of one month, before the first "
+    "audit, or of the first audits. Effects of days are stationary, with autocorrelation 0.9 and standard "
+    "deviations of 0.3 for outcomes and 0.2 for forecasts and groups, in log-odds.",
     "audits to an alarm": "Median number of audits from a change to the alarm, with quartiles in brackets "
     "where they differ. A model is calibrated in 12 audits; after that its true log-odds are shifted, or "
     "flatter, for all forecasts. n is the number of rows of each audit. The tests of drift are applied to "
@@ -194,6 +203,12 @@ REASONS = {
     "the settings with clusters show the evidence that allows for it.",
     "evidence against calibration | * | * | safe": "Evidence against a true hypothesis falls in most "
     "audits, faster with more rows; the bounds hold for any number of audits.",
+    "evidence against a baseline | * | * | safe": "The band of a baseline is wide, because it holds at all "
+    "forecasts at once and for any curve that does not fall.",
+    "population shift | * | any alarm with* | unsafe": "With fewer than five earlier audits the variance "
+    "between audits is not known, as each sentence states.",
+    "population shift | * | * | *": "Alarms are adjusted for twelve looks and for all tests of an audit; "
+    "effects of audits that lie in one direction have one degree of freedom.",
     "audits to an alarm | * | * | *": "These are alarms after a change: more is better.",
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "decision bands | * | * | unsafe": "These samples have 4 to 20 events or, with weights, about 33 "

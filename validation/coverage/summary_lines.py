@@ -277,9 +277,23 @@ _OTHERS = (
         for what, method in (("Evidence of 20 to 1", EVER), ("Alarm of the evidence", ALARM))
     ),
     SummaryLine(
+        "Evidence of 40 to 1 against an unchanged baseline in 24 audits",
+        (DRIFT,),
+        ("evidence against a baseline | calibrated*; slope* | evidence of 40 to 1*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
         "Evidence against a limit that the model meets",
         (DRIFT,),
         (f"limits over time | {_INDEPENDENT_SCORES} | *ever*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Any alarm of population shift in a year of audits",
+        (DRIFT,),
+        ("population shift | * | any alarm in a year",),
         kinds=_BOTH,
         unit="rows for each audit",
     ),

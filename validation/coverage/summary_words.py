@@ -78,7 +78,7 @@ _METHODS = {
     r"^Spiegelhalter$": "Spiegelhalter’s z",
     r"^(resampling|discrete|continuous|split resampling|honest|pointwise|simultaneous)$": "",
     r"^(score|KS|PSI|DeLong|verdict)$": "",
-    r"^(evidence of 20 to 1|alarm) in any of 24 audits$": "",
+    r"^(evidence of [24]0 to 1|alarm) in any of 24 audits$|^any alarm in a year$": "",
     r"^share of forecasts$|^Murphy difference, sup-t$|^sup-t$|^pointwise confidence$": "",
     r"^shown within its own MCB$|^paired .*|^dependence in time shown$|^Hosmer-Lemeshow$|^slope$|^AUC$": "",
 }

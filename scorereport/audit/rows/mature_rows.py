@@ -35,9 +35,12 @@ class Maturity:
 
     def is_final(self, times: NDArray[np.datetime64]) -> NDArray[np.bool_]:
         """Return which local times are old enough."""
-        if self.age.unit == "hour":
-            return times <= _to_local(self._find_end())
-        return self._add_age(times) <= _to_local(self.moment)
+        end = _to_local(self._find_end())
+        is_final = times <= end
+        if self.age.unit == "month":  # months differ in length by up to three days
+            is_near = ~is_final & (times < end + 4 * _DAY)
+            is_final[is_near] = self._add_age(times[is_near]) <= _to_local(self.moment)
+        return is_final
 
     def find_final_day(self, time: np.datetime64) -> str:
         """Return the first day on which, as of its noon or later, the outcome of a local time is final.

@@ -8,7 +8,7 @@ reports and pages show follows from the factors of all records that count now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -152,7 +152,14 @@ def complete_factor(factor: EvidenceFactor, before: FoldedEvidence, lines: dict[
     """Return the evidence after a factor; a difference of models raises no alarm by itself."""
     now, line = before.add(factor.log_factor), lines[factor.hypothesis]
     return Evidence(
-        **{name.name: getattr(factor, name.name) for name in fields(EvidenceFactor)},
+        model=factor.model,
+        other=factor.other,
+        hypothesis=factor.hypothesis,
+        measure=factor.measure,
+        bound=factor.bound,
+        is_upper=factor.is_upper,
+        bets=factor.bets,
+        log_factor=factor.log_factor,
         log_product=now.product,
         log_detector=now.detector,
         alarm_at=line,

@@ -14,6 +14,7 @@ from scorereport.inference.recalibration_lines import COX_1958
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.report.methods.calibration_formulas import BAND_FORMULAS, CALIBRATION_FORMULAS
 from scorereport.report.methods.decision_formulas import DECISION_GAIN_FORMULAS
+from scorereport.report.methods.evidence_formulas import EVIDENCE_FORMULAS
 from scorereport.report.methods.notation import (
     ALTMAN_BLAND_1994,
     BATES_2024,
@@ -323,4 +324,5 @@ BINARY_CATALOGUE = (
     | GROUP_FORMULAS
     | VERDICT_FORMULAS
     | REFERENCE_FORMULAS
+    | EVIDENCE_FORMULAS
 )

@@ -28,6 +28,7 @@ OTHER_FORMS = {
     "Calibration test": ("test of calibration", "tests of calibration", "test that MCB is 0"),
     "Cumulative accuracy profile": ("CAP",),
     "Discrimination": ("DSC",),
+    "E-value": ("to 1 against",),
     "ICI": ("E50", "E90", "Emax"),
     "Kolmogorov-Smirnov statistic": ("KS",),
     "Miscalibration": ("MCB",),

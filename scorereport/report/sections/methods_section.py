@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.documentation import DocumentationPage, cite_page
 from scorereport._utils.formatting import format_counted, format_level
 from scorereport.report.methods.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS, SYMBOLS_OF_BUCKETS
+from scorereport.report.methods.evidence_methods import list_evidence_methods
 from scorereport.report.methods.inference_methods import (
     list_comparison_methods,
     list_engine_methods,
@@ -82,6 +83,7 @@ def describe_families(report: Report) -> list[dict[str, Any]]:
         _name_groups(evaluation): list_group_methods(evaluation, omitted),
         "Probability scale and choice": list_scale_methods(report),
         "Verdicts": list_verdict_methods(report),
+        "Earlier audits": list_evidence_methods(report),
     }
     listed = [{"title": title, "methods": list(entries)} for title, entries in families.items()]
     return [family for family in listed if family["methods"]]

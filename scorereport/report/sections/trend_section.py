@@ -12,11 +12,10 @@ from scorereport.plots.trend_plot import (
     MOST_MARKS,
     MOST_MODELS,
     describe_trend,
-    list_sequences,
     name_models,
     plot_trend,
 )
-from scorereport.report.evidence_content import SEQUENCE_CAPTION, describe_trend_evidence, draw_evidence
+from scorereport.report.evidence_content import describe_trend_evidence, draw_evidence, explain_sequences
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.evidence_tables import evidence_table
@@ -87,8 +86,7 @@ def _draw(report: Report, trend: Trend, level: str) -> Part | None:
     limits = " Dashed lines: current limits; an arrow points to a limit outside a panel." * has_limits
     has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference) and trend.evidence is None
     marks = " Medium-sized points: the audits that it is tested against." * has_marks
-    sequences = list_sequences(trend)
-    bands = SEQUENCE_CAPTION.format(level=format_level(sequences[0].level)) if sequences else ""
+    bands = explain_sequences(trend)
     where = "at the last day" if trend.snapshots[-1].period.start is None else "at the middle"
     return figure_part(
         plot_trend,

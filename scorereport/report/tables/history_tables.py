@@ -136,8 +136,9 @@ def record_drift_table(record: Record) -> Table | None:
     if not record.drifts:
         return None
     formats = _choose_formats((d.measure, value) for d in record.drifts for value in (d.value, d.reference))
+    what = "Comparison with earlier audits" if record.evidence is None else "Population shift"
     return Table(
-        caption="Comparison with earlier audits; p-values are adjusted for all tests and for repeated audits",
+        caption=f"{what}; p-values are adjusted for all tests and for repeated audits",
         heads=("model", "number", "now", "before", "adjusted p"),
         rows=tuple(
             (
