@@ -10,7 +10,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from browser_tools import browser_fixture
-from site_page_tools import SCRIPT, site_fixture
+from site_page_tools import SCRIPT, site_fixture, write
+from site_tools import make_records
 from test_browser import PALE_TEXTS
 
 from scorereport.audit.site.audit_runs import (
@@ -125,6 +126,16 @@ def test_parts_that_are_closed_open_with_the_keyboard_and_by_a_link(visit, addre
     models.locator("summary").click()
     models.get_by_role("link", name="credit").first.click()
     assert visit.url.endswith("#audit-credit")
+
+
+@pytest.mark.sweep
+def test_a_link_to_a_run_opens_its_year(browser, tmp_path):
+    write(make_records(130, 1, forms=(), bins=2), tmp_path)
+    page = browser.new_page()
+    page.goto(f"{(tmp_path / 'site/audits/credit.html').as_uri()}#r5")
+    assert page.locator("#r5").is_visible()
+    assert page.evaluate("[...document.querySelectorAll('details.year')].map(e => e.open)") == [True, True]
+    page.close()
 
 
 PAGES = ("index.html", "audits/credit.html", f"audits/{safe_name(SCRIPT)}.html", "audits/new.html")

@@ -282,7 +282,7 @@ class NotifyTable:
         str,
         Help(
             "the address of the web site of `audit site`, such as https://audits.example.com, for links in "
-            "notifications; without it they name the path of the report"
+            "notifications and feeds; without it notifications name the path of the report"
         ),
     ] = ""
 
