@@ -16,7 +16,7 @@ import pytest
 from audit_tools import BRIEF, make_scored, run_command, write_audit
 from server_tools import at, write_configuration
 from serving_tools import serving, wait_for
-from test_notifications import Mailbox, make_record, read_only_message, run_mailbox
+from test_notifications import Mailbox, judge, make_record, read_only_message, run_mailbox
 
 from scorereport._utils.clock import fixed_time
 from scorereport.audit import digests
@@ -25,6 +25,7 @@ from scorereport.audit.digests import add_to_digests, has_due_digest, open_diges
 from scorereport.audit.outcomes import name_outcome, shorten, summarize_outcome
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.trend.evidence_records import AuditEvidence, Evidence
@@ -100,7 +101,12 @@ def test_the_subject_of_a_warning_names_the_strongest_evidence() -> None:
 @pytest.mark.parametrize(
     ("changes", "subject"),
     [
-        ({"status": AuditStatus.FAIL}, "fail - The Brier score is too high"),
+        ({"status": AuditStatus.FAIL}, "fail - Brier score 0.2, limit 0.18 (logit)"),
+        ({"status": AuditStatus.WARN}, "warn - The Brier score is too high"),
+        (
+            {"judgements": tuple(judge(LimitVerdict.FAIL, str(number)) for number in range(3))},
+            "fail - Brier score 0.2, limit 0.18 (logit) and 2 more",
+        ),
         ({"status": AuditStatus.UNCERTIFIED}, "certificate failed - the R certificate failed"),
         ({"status": AuditStatus.PASS, "judgements": (), "drifts": ()}, "pass"),
         (
@@ -157,7 +163,7 @@ def test_outcomes_of_a_day_are_one_message_the_worst_first(tmp_path: Path) -> No
     assert (digest["digest"], digest["status"], digest["exit_code"]) == ("2026-11-15", "fail", 1)
     assert [outcome["audit"] for outcome in digest["outcomes"]] == ["cards", "loans"]
     assert digest["text"] == (
-        "2 audits of 2026-11-15: cards and loans.\n\n"
+        "2 audit runs of 2026-11-15: cards and loans.\n\n"
         "cards 2026-10: fail - One limit of three is breached.\n"
         "- Finding 1 of cards.\n- Finding 2 of cards.\n- Finding 3 of cards.\n\n"
         "loans 2026-10: warn - One limit of three is breached.\n"

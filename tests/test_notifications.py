@@ -138,7 +138,7 @@ def test_an_outcome_is_plain_json() -> None:
     text = outcome.pop("text")
     assert text.startswith("The audit retail-default of the period 2026-10 has the status: fail.\n\n")
     assert outcome == {
-        "subject": "retail-default 2026-10: fail - The Brier score is too high",
+        "subject": "retail-default 2026-10: fail - Brier score 0.2, limit 0.18 (logit)",
         "findings": ["The Brier score is too high.", "The score has risen."],
         "link": "/srv/reports/2026-10.pdf",
         "audit": "retail-default",
@@ -646,7 +646,7 @@ def test_an_email_has_subject_text_and_attachments(tmp_path: Path) -> None:
         assert send(mail(mailbox, attach=("pdf", "json")), files=files) == []
     assert mailbox.messages[0][0] == ["rcpt TO:<risk@example.org>", "rcpt TO:<second@example.org>"]
     message = read_only_message(mailbox)
-    assert message["Subject"] == "retail-default 2026-10: fail - The Brier score is too high"
+    assert message["Subject"] == "retail-default 2026-10: fail - Brier score 0.2, limit 0.18 (logit)"
     assert message["From"] == "scorereport@example.org"
     assert message["To"] == "Model Risk <risk@example.org>, second@example.org"
     assert message["Auto-Submitted"] == "auto-generated"

@@ -41,15 +41,17 @@ def format_days(days: Sequence[str]) -> str:
 
 def describe_digest(outcomes: Sequence[Outcome], days: Sequence[str]) -> str:
     """Return the message on all audits of a day, the worst first: status, findings and report of each."""
-    audits = format_counted(len(outcomes), "audit")
+    runs = format_counted(len(outcomes), "audit run")
     names = join_words(sorted({outcome["audit"] for outcome in outcomes}))
-    head = f"{audits} of {format_days(days)}: {names}."
+    head = f"{runs} of {format_days(days)}: {names}."
     return "\n\n".join([head, *map(_describe_entry, outcomes)]) + "\n"
 
 
 def _describe_entry(outcome: Outcome) -> str:
-    verdict = "" if outcome["summary"] is None else f" - {outcome['summary']['verdict']}"
-    lines = [f"{outcome['audit']} {outcome['period']['label']}: {outcome['status']}{verdict}"]
+    status, verdict = outcome["status"], "" if outcome["summary"] is None else outcome["summary"]["verdict"]
+    is_stated = verdict.lower().startswith(status)
+    result = verdict if is_stated else " - ".join(filter(None, (status, verdict)))
+    lines = [f"{outcome['audit']} {outcome['period']['label']}: {result}"]
     lines += [f"- {finding}" for finding in outcome["findings"]]
     lines += [f"Report: {outcome['link']}"] if outcome["link"] else []
     return "\n".join(lines)

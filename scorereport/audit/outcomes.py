@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, cast
 
 from scorereport._utils import json_documents
-from scorereport._utils.formatting import format_evidence, one_line
+from scorereport._utils.formatting import format_evidence, format_plain, format_value, one_line
 from scorereport.audit.site.audit_runs import find_page_address
 from scorereport.channels.notification import FORMATS
 from scorereport.channels.notification_texts import describe_outcome
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.channels.notification import Outcome, OutcomeSummary
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.evidence_records import Evidence
 
@@ -96,7 +98,32 @@ def _name_finding(record: Record) -> str:
     alarms = sorted((each for each in evidence if each.is_alarm), key=lambda each: -each.log_detector)
     if alarms and record.status is not AuditStatus.FAIL:
         return _name_alarm(alarms[0])
-    return shorten(next(iter(list_findings(record)), ""))
+    open_limits = [each for each in record.judgements if str(each.verdict) == str(record.status)]
+    return _name_limits(open_limits) or shorten(next(iter(list_findings(record)), ""))
+
+
+def _name_limits(judgements: Sequence[Judgement]) -> str:
+    """Return the first number that gave the audit its status, its limit, and how many more there are."""
+    named = [each for each in judgements if math.isfinite(each.value)]
+    if not named:
+        return ""
+    first = named[0]
+    limit = f", limit {format_plain(bound)}" if (bound := _find_limit(first)) is not None else ""
+    where = ", ".join(filter(None, (first.model, first.group)))
+    more = f" and {len(judgements) - 1} more" if len(judgements) > 1 else ""
+    return f"{first.label} {format_value(first.value)}{limit}{f' ({where})' if where else ''}{more}"
+
+
+def _find_limit(judgement: Judgement) -> float | None:
+    """Return the limit that a number is held against: the nearest of those of its verdict."""
+    is_warning = str(judgement.verdict) == "warn"
+    limits = (
+        (judgement.warn_lower, judgement.warn_upper)
+        if is_warning
+        else (judgement.fail_lower, judgement.fail_upper)
+    )
+    known = [limit for limit in limits if limit is not None]
+    return min(known, key=lambda limit: abs(limit - judgement.value), default=None)
 
 
 def _name_alarm(alarm: Evidence) -> str:
