@@ -427,3 +427,18 @@ def test_hours_are_audited_in_the_night_in_which_clocks_are_set_back(tmp_path, z
         with pytest.raises(UsageError, match="the period 2026-10-25T11 is not over"):
             run_audit(config, as_of="2026-10-25")
     assert state.period.label == "2026-10-25T04"  # recorded later, when the clock was right
+
+
+def test_the_hour_before_the_skipped_one_is_audited_with_rows_that_should_not_exist(tmp_path) -> None:
+    times = [f"2026-03-29T0{hour}:{minute}" for hour in (0, 1, 2, 3) for minute in (10, 30, 50)]
+    frame = pd.DataFrame({"day": times, "y": np.arange(12) % 2, "logit": np.linspace(0.2, 0.7, 12)})
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    window = {"column": "day", "period": "previous calendar hour"}
+    config = write_audit(tmp_path, report=BRIEF, window=window, time_zone="Europe/Berlin")
+    record = run_audit(config, as_of="2026-03-29T03:05").record
+    assert (record.period.label, record.as_of, record.rows) == (
+        "2026-03-29T01",
+        "2026-03-29T03:05:00+02:00",
+        6,
+    )
+    assert not verify_audit_history(read_plan(config)).findings
