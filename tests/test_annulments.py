@@ -24,6 +24,7 @@ from scorereport.audit.run import run_audit
 from scorereport.audit.server.health import read_recorded_times
 from scorereport.audit.site.audit_runs import group_runs
 from scorereport.cli.application import app
+from scorereport.configuration.periods import Period
 from scorereport.configuration.schedules import Schedule
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from scorereport.history.audit_record import Record
 
+PERIOD_OF_NOVEMBER = Period(label="2026-11", start="2026-11-01", end="2026-12-01")
 NOW = "2026-12-15T06:00:00+00:00"
 
 
@@ -331,6 +333,9 @@ def test_the_status_is_that_of_the_last_period_that_is_due(config) -> None:
     assert (early.period.label, early.status, early.is_good) == ("2026-10", "done", True)
     without = state_of(records, "2026-12-02T06:29", window="previous calendar month")
     assert (without.status, without.due) == (NOT_RUN, "2026-12-01T00:00:00+00:00")
+    november = [replace(record, period=PERIOD_OF_NOVEMBER) for record in records]
+    ahead = state_of(november, "2026-12-01T08:00", **monthly)  # somebody ran it before it was due
+    assert (ahead.period.label, ahead.status) == ("2026-11", "done")
     only_records = state_of(records)
     assert (only_records.period.label, only_records.status) == ("2026-10", "done")
     assert state_of([], name="x").describe() == "x: not run"
@@ -351,6 +356,9 @@ def test_a_failed_run_that_was_made_good_is_history_and_a_failed_repetition_is_a
     still = read_audit_state(read_plan(config))
     assert (still.status, still.record.id) == ("done", 2)
     assert still.note.startswith("A later run failed: No file matches")
+    (audit,) = group_runs(read_records(config))
+    assert [run.record.id for run in (*audit.measured, *audit.failed, audit.latest)] == [2, 2]
+    assert [run.record.id for run in audit.runs] == [1, 2, 3]
     annul_record(config, 2, reason="wrong model")
     assert read_audit_state(read_plan(config)).status == "failed"
     annul_record(config, 3, reason="no file")
@@ -427,3 +435,18 @@ def test_hours_are_audited_in_the_night_in_which_clocks_are_set_back(tmp_path, z
         with pytest.raises(UsageError, match="the period 2026-10-25T11 is not over"):
             run_audit(config, as_of="2026-10-25")
     assert state.period.label == "2026-10-25T04"  # recorded later, when the clock was right
+
+
+def test_the_hour_before_the_skipped_one_is_audited_with_rows_that_should_not_exist(tmp_path) -> None:
+    times = [f"2026-03-29T0{hour}:{minute}" for hour in (0, 1, 2, 3) for minute in (10, 30, 50)]
+    frame = pd.DataFrame({"day": times, "y": np.arange(12) % 2, "logit": np.linspace(0.2, 0.7, 12)})
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    window = {"column": "day", "period": "previous calendar hour"}
+    config = write_audit(tmp_path, report=BRIEF, window=window, time_zone="Europe/Berlin")
+    record = run_audit(config, as_of="2026-03-29T03:05").record
+    assert (record.period.label, record.as_of, record.rows) == (
+        "2026-03-29T01",
+        "2026-03-29T03:05:00+02:00",
+        6,
+    )
+    assert not verify_audit_history(read_plan(config)).findings
