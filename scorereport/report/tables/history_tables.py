@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 #: Characters of a hash that suffice to distinguish records.
 _SHORT_HASH = 12
 _LONGEST_REASON = 60
-#: The measure of a drift of the distribution of forecasts, and the decimals of its stability index.
-_FORECASTS, _INDEX_DECIMALS = "forecasts", 3
+#: The measures of a drift of distributions, and the decimals of their stability index.
+_INDEXED, _INDEX_DECIMALS = ("forecasts", "groups"), 3
 
 
 def history_table(records: Sequence[Record]) -> Table:
@@ -121,7 +121,7 @@ def _choose_formats(numbers: Iterable[tuple[str, float]]) -> dict[str, MeasureFo
     for measure, value in numbers:
         values.setdefault(measure, []).append(value)
     formats = {measure: choose_format(measure, listed) for measure, listed in values.items()}
-    return formats | {_FORECASTS: MeasureFormat(is_share=True, decimals=0)}
+    return formats | dict.fromkeys(_INDEXED, MeasureFormat(is_share=True, decimals=0))
 
 
 def _list_number(number: Number, format_of: MeasureFormat) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def record_drift_table(record: Record) -> Table | None:
         rows=tuple(
             (
                 drift.model or "all",
-                drift.label,
+                _name_number(drift),
                 formats[drift.measure].number(drift.value),
                 formats[drift.measure].number(drift.reference),
                 format_p_value(drift.p_value_adjusted),
@@ -238,7 +238,7 @@ def _describe_hashes(record: Record) -> Iterator[str]:
 
 def measure_drift_table(trend: Trend, level: str) -> Table | None:
     """Table of scores, miscalibration and prevalence against earlier audits; None if nothing was compared."""
-    measures = dict.fromkeys(drift.measure for drift in trend.drifts if drift.measure != _FORECASTS)
+    measures = dict.fromkeys(drift.measure for drift in trend.drifts if drift.measure not in _INDEXED)
     drifts = [drift for measure in measures for drift in trend.drifts if drift.measure == measure]
     if not drifts:
         return None
@@ -266,7 +266,7 @@ def measure_drift_table(trend: Trend, level: str) -> Table | None:
 
 def forecast_drift_table(trend: Trend, level: str) -> Table | None:
     """Table of the distribution of forecasts against earlier audits; None if nothing was compared."""
-    drifts = [drift for drift in trend.drifts if drift.measure == _FORECASTS]
+    drifts = [drift for drift in trend.drifts if drift.measure == "forecasts"]
     if not drifts:
         return None
     return Table(
@@ -302,11 +302,20 @@ def population_shift_table(trend: Trend, level: str) -> Table | None:
         f"{level} intervals. {_explain_p(trend)}{_find_caution(trend)}",
         heads=("number", "of", "now", "before", "difference", "interval", "p", "adjusted p", "verdict"),
         rows=tuple(
-            (drift.label, drift.model or "all cases", *describe_drift_numbers(drift), *_verdict(drift))
+            (
+                _name_number(drift),
+                drift.model or "all cases",
+                *describe_drift_numbers(drift),
+                *_verdict(drift),
+            )
             for drift in trend.drifts
         ),
         n_labels=2,
     )
+
+
+def _name_number(drift: Drift) -> str:
+    return drift.label if drift.group is None else f"{drift.label}: {drift.group}"
 
 
 def _explain_p(trend: Trend) -> str:
