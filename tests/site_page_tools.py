@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from site_evidence_tools import make_evidence
 from site_tools import chain, make_records, write_reports
 
 from scorereport.audit.site.publication import write_site
@@ -40,5 +41,5 @@ def site_fixture(tmp_path_factory):
         ]
     )
     write_reports(records, folder / "reports")
-    write(records, folder)
+    write(records, folder, find_evidence=make_evidence)
     return folder / "site"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from scorereport.audit.run import run_audit
 from scorereport.audit.server.health import read_recorded_times
 from scorereport.audit.site.audit_runs import group_runs
 from scorereport.cli.application import app
+from scorereport.configuration.periods import Period
 from scorereport.configuration.schedules import Schedule
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from scorereport.history.audit_record import Record
 
+PERIOD_OF_NOVEMBER = Period(label="2026-11", start="2026-11-01", end="2026-12-01")
 NOW = "2026-12-15T06:00:00+00:00"
 
 
@@ -48,6 +51,26 @@ def _december():
 def config(tmp_path) -> Path:
     make_scored("2026-08-01", 122, rows=10).to_csv(tmp_path / "scores.csv", index=False)
     return write_audit(tmp_path, report=BRIEF)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """Records 1 and 2 of an audit, of 2026-08 and 2026-09; 3 annuls the first; 4 is of another audit."""
+    folder = tmp_path_factory.mktemp("made")
+    make_scored("2026-08-01", 122, rows=10).to_csv(folder / "scores.csv", index=False)
+    config = write_audit(folder, report=BRIEF)
+    with fixed_time(NOW):
+        for label in ("2026-08", "2026-09"):
+            run_audit(config, period=label)
+        annul_record(config, 1, reason="wrong file")
+        run_audit(write_audit(folder, "other", report=BRIEF), period="2026-09")
+    return folder
+
+
+@pytest.fixture
+def annulled(made, tmp_path) -> Path:
+    """A copy of this audit."""
+    return shutil.copytree(made, tmp_path / "copy") / "loans.toml"
 
 
 def read_records(config) -> tuple[Record, ...]:
@@ -185,6 +208,35 @@ def test_followers_of_records_leave_annulled_ones_out(config) -> None:
     }
 
 
+def test_annulled_runs_are_not_among_the_latest_that_keep_their_files(config) -> None:
+    """Two audits keep their files: with one of three annulled, nothing is removed."""
+    keeping = write_audit(config.parent, report=BRIEF, retention={"days": 10, "keep": 2})
+    with fixed_time("2026-11-02T06:00:00+00:00"):
+        run_audit(keeping, period="2026-08")
+        run_audit(keeping, period="2026-09")
+        annul_record(keeping, 2, reason="wrong file")
+    run_audit(keeping, period="2026-10")
+    assert [record.kind for record in read_records(keeping)] == ["audit", "audit", "annulment", "audit"]
+    run_audit(keeping, period="2026-11")
+    *_, removal = read_records(keeping)
+    assert removal.kind == "retention"
+    assert [file.name for file in removal.removed] == ["loans/2026-08.json", "loans/2026-09.json"]
+    assert not verify_audit_history(read_plan(keeping)).findings
+
+
+def test_a_removal_cannot_count_annulled_runs_among_later_ones(config) -> None:
+    keeping = write_audit(config.parent, report=BRIEF, retention={"days": 10, "keep": 1})
+    with fixed_time("2026-11-02T06:00:00+00:00"):
+        run_audit(keeping, period="2026-08")
+        second = run_audit(keeping, period="2026-09").record
+    annul_record(keeping, 2, reason="wrong file")
+    files = read_records(keeping)[0].files
+    removed = {"removed": files, "annuls": None, "reason": "", "kind": "retention"}
+    forge(keeping, **removed, started=NOW, period=second.period)
+    found = [finding.sentence for finding in verify_audit_history(read_plan(keeping)).findings]
+    assert any("the file loans/2026-08.json was removed, which was not due" in each for each in found), found
+
+
 def test_history_and_show_name_the_annulment(config) -> None:
     run_audit(config, period="2026-09")
     shown = call("annul", 1, config, "--reason", "wrong file")
@@ -205,19 +257,16 @@ def test_history_and_show_name_the_annulment(config) -> None:
         (1, "", "`reason` must say why"),
         (1, " \n\t ", "`reason` must say why"),
         (1, "x" * 2001, "`reason` must have at most 2000 characters; got 2001"),
-        (2, "x", "Only records of runs can be annulled; record 2 is of kind annulment"),
-        (1, "x", "Record 1 is annulled already, by record 2: wrong file"),
-        (3, "x", "Record 3 is of the audit other, not of loans"),
+        (3, "x", "Only records of runs can be annulled; record 3 is of kind annulment"),
+        (1, "x", "Record 1 is annulled already, by record 3: wrong file"),
+        (4, "x", "Record 4 is of the audit other, not of loans"),
     ],
 )
-def test_what_cannot_be_annulled_is_refused(config, number, reason, message) -> None:
-    run_audit(config, period="2026-09")
-    annul_record(config, 1, reason="wrong file")
-    run_audit(write_audit(config.parent, "other", report=BRIEF), period="2026-09")
+def test_what_cannot_be_annulled_is_refused(annulled, number, reason, message) -> None:
     with pytest.raises(UsageError) as error:
-        annul_record(config, number, reason=reason)
+        annul_record(annulled, number, reason=reason)
     assert message in str(error.value)
-    assert len(read_records(config)) == 3
+    assert len(read_records(annulled)) == 4
 
 
 def test_a_secret_is_not_recorded_as_a_reason(config, monkeypatch) -> None:
@@ -232,7 +281,8 @@ def test_a_secret_is_not_recorded_as_a_reason(config, monkeypatch) -> None:
     ("changes", "claim"),
     [
         ({"annuls": 9}, "annuls record 9, which does not exist"),
-        ({"annuls": 4}, "annuls record 4, which is not an earlier record"),
+        ({"annuls": 5}, "annuls record 5, which is not an earlier record"),
+        ({"annuls": 4}, "annuls record 4, which is of another audit, other"),
         ({"annuls": 1}, "annuls record 1, which record 3 has annulled already"),
         ({"annuls": 3}, "annuls record 3, which is not of a run but of kind annulment"),
         ({"annuls": 2, "audit": "other"}, "annuls record 2, which is of another audit, loans"),
@@ -244,13 +294,14 @@ def test_a_secret_is_not_recorded_as_a_reason(config, monkeypatch) -> None:
         ({"annuls": 2, "kind": "audit"}, "annuls record 2, but it is not an annulment"),
     ],
 )
-def test_a_forged_annulment_is_a_finding(config, changes, claim) -> None:
-    for label in ("2026-08", "2026-09"):
-        run_audit(config, period=label)
-    annul_record(config, 1, reason="wrong file")
-    forge(config, **changes)
-    found = [finding.sentence for finding in verify_audit_history(read_plan(config)).findings]
-    assert any(sentence.startswith(f"Record 4 {claim}") for sentence in found), found
+def test_a_forged_annulment_is_a_finding(annulled, changes, claim) -> None:
+    forge(annulled, **changes)
+    found = [finding.sentence for finding in verify_audit_history(read_plan(annulled)).findings]
+    assert any(sentence.startswith(f"Record 5 {claim}") for sentence in found), found
+
+
+def test_annulments_follow_the_rules_before_they_are_forged(annulled) -> None:
+    assert not verify_audit_history(read_plan(annulled)).findings
 
 
 def test_a_failed_run_of_the_future_is_annulled(config) -> None:
@@ -282,6 +333,9 @@ def test_the_status_is_that_of_the_last_period_that_is_due(config) -> None:
     assert (early.period.label, early.status, early.is_good) == ("2026-10", "done", True)
     without = state_of(records, "2026-12-02T06:29", window="previous calendar month")
     assert (without.status, without.due) == (NOT_RUN, "2026-12-01T00:00:00+00:00")
+    november = [replace(record, period=PERIOD_OF_NOVEMBER) for record in records]
+    ahead = state_of(november, "2026-12-01T08:00", **monthly)  # somebody ran it before it was due
+    assert (ahead.period.label, ahead.status) == ("2026-11", "done")
     only_records = state_of(records)
     assert (only_records.period.label, only_records.status) == ("2026-10", "done")
     assert state_of([], name="x").describe() == "x: not run"
@@ -302,6 +356,9 @@ def test_a_failed_run_that_was_made_good_is_history_and_a_failed_repetition_is_a
     still = read_audit_state(read_plan(config))
     assert (still.status, still.record.id) == ("done", 2)
     assert still.note.startswith("A later run failed: No file matches")
+    (audit,) = group_runs(read_records(config))
+    assert [run.record.id for run in (*audit.measured, *audit.failed, audit.latest)] == [2, 2]
+    assert [run.record.id for run in audit.runs] == [1, 2, 3]
     annul_record(config, 2, reason="wrong model")
     assert read_audit_state(read_plan(config)).status == "failed"
     annul_record(config, 3, reason="no file")
@@ -359,6 +416,7 @@ def write_hours(folder: Path, zone: str = "") -> None:
     frame.to_csv(folder / "scores.csv", index=False)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("zone", ["with zone", ""])
 def test_hours_are_audited_in_the_night_in_which_clocks_are_set_back(tmp_path, zone) -> None:
     write_hours(tmp_path, zone)
@@ -377,3 +435,18 @@ def test_hours_are_audited_in_the_night_in_which_clocks_are_set_back(tmp_path, z
         with pytest.raises(UsageError, match="the period 2026-10-25T11 is not over"):
             run_audit(config, as_of="2026-10-25")
     assert state.period.label == "2026-10-25T04"  # recorded later, when the clock was right
+
+
+def test_the_hour_before_the_skipped_one_is_audited_with_rows_that_should_not_exist(tmp_path) -> None:
+    times = [f"2026-03-29T0{hour}:{minute}" for hour in (0, 1, 2, 3) for minute in (10, 30, 50)]
+    frame = pd.DataFrame({"day": times, "y": np.arange(12) % 2, "logit": np.linspace(0.2, 0.7, 12)})
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    window = {"column": "day", "period": "previous calendar hour"}
+    config = write_audit(tmp_path, report=BRIEF, window=window, time_zone="Europe/Berlin")
+    record = run_audit(config, as_of="2026-03-29T03:05").record
+    assert (record.period.label, record.as_of, record.rows) == (
+        "2026-03-29T01",
+        "2026-03-29T03:05:00+02:00",
+        6,
+    )
+    assert not verify_audit_history(read_plan(config)).findings

@@ -54,13 +54,17 @@ def test_the_rows_on_channels_are_current():
     assert DOCUMENTATION.count("\n".join(rows) + "\n<!-- end audit keys -->\n") == 1, "run `make docs`"
 
 
+#: Keys of `[audit.notify]` that are not channels.
+OTHER_KEYS = ("on", "digest", "site")
+
+
 @pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
 def test_a_channel_is_strict_and_its_options_are_keys(channel):
     keys = [key.name for key in fields(channel.table)] if is_dataclass(channel.table) else []
     assert getattr(channel.table, "__pydantic_config__", STRICT) == STRICT
     assert channel.options.keys() <= set(keys)
     properties = configuration_schema()["$defs"]["NotifyTable"]["properties"]
-    assert list(properties) == ["on", *CHANNELS]
+    assert list(properties) == [*OTHER_KEYS, *CHANNELS]
     with pytest.raises(UsageError, match=rf"`audit\.notify\.{channel.name}` must be a (table|list); got 1\."):
         parse_configuration(f"[audit.notify]\n{channel.name} = 1")
 
@@ -68,8 +72,8 @@ def test_a_channel_is_strict_and_its_options_are_keys(channel):
 def test_an_unknown_channel_is_refused_with_the_known_ones():
     with pytest.raises(UsageError) as refused:
         parse_configuration("[audit.notify.pigeon]", "audit.toml")
-    known = ", ".join(f"`{name}`" for name in ("on", *CHANNELS))
-    assert known.startswith("`on`, `command`, `webhook`, `email`")
+    known = ", ".join(f"`{name}`" for name in (*OTHER_KEYS, *CHANNELS))
+    assert known.startswith("`on`, `digest`, `site`, `command`, `webhook`, `email`")
     assert str(refused.value) == f"audit.toml: `audit.notify.pigeon` is not known; its keys are {known}."
     with pytest.raises(UsageError, match=r"`audit\.notify\.emial` is not known; did you mean `email`\?"):
         parse_configuration("[audit.notify.emial]")

@@ -144,11 +144,9 @@ def test_an_audit_is_compared_with_those_before_it(folder):
     assert record.period.label == "2026-10"
     assert [s.period.label for s in trend.snapshots] == ["2026-08", "2026-09", "2026-10"]
     assert trend.reference == ("2026-08", "2026-09")
-    assert {drift.measure for drift in record.drifts} == {
-        "brier",
-        "brier_miscalibration",
-        "prevalence",
-        "forecasts",
+    assert {(drift.measure, drift.kind) for drift in record.drifts} == {
+        ("prevalence", "population"),
+        ("forecasts", "population"),
     }
     assert not trend.has_drifted
     assert trend.looks == 12

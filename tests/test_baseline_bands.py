@@ -21,7 +21,7 @@ def count(forecast, outcome):
 
 
 def bound_by_brute_force(cases, events, level):
-    """The bounds in each bin from Clopper and Pearson's bounds of every run, by quantiles of beta distributions."""
+    """The bounds in each bin from those of Clopper and Pearson of every run, by beta quantiles."""
     held = np.flatnonzero(cases)
     error = (1 - level) / (len(held) * (len(held) + 1))
     lower, upper = np.zeros(len(cases)), np.ones(len(cases))

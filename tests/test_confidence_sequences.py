@@ -25,10 +25,9 @@ from scorereport.inference.score_bets import ScoreSums, sum_scores
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 #: seqcomp 0.3.0, with c = 2, v_opt = 10 and level 95 %, on a stream of differences: S and V after some rows,
-#: the log of the mixture, and where it is not cut at the machine precision that of -S.
+#: the log of the mixture, and the number of rows times half the width of the interval.
 SEQCOMP = np.array(
     [
-        # S, V, log m(S, V), half width of the interval of the sum
         [0.0932036155323538, 0.00868691394791, 0.0309158740424953, 8.25715868561176],
         [2.96676785361322, 1.61522736826, 0.323387528834015, 10.9675839944943],
         [17.5042163136043, 9.73939232806, 3.74350510007684, 17.3613167519913],

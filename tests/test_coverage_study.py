@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
 from conftest import REPOSITORY
 
 from validation.coverage import __main__ as program
-from validation.coverage import changes, classes, documented, explained, record, scaling, weights
+from validation.coverage import (
+    audit_streams,
+    changes,
+    classes,
+    delays,
+    documented,
+    explained,
+    record,
+    scaling,
+    weights,
+)
 from validation.coverage.page import MAYBE_CHANCE, NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import DISTRIBUTIONS, SETTINGS
@@ -59,12 +70,70 @@ def test_bounds_over_missing_outcomes_hold_in_every_run():
     assert all(row.empirical == 1 for row in bounds)
 
 
+def test_evidence_on_scores_keeps_its_bounds_and_what_ignores_looks_does_not():
+    studies = ("limits over time", "models in the running", "confidence sequences")
+    found = [row for row in ROWS if row.study in studies]
+    assert {row.study for row in found} == set(studies)
+    for row in found:
+        if not row.method.endswith("for contrast"):
+            assert is_safe(row) or abs(row.empirical - row.nominal) <= 3 * row.monte_carlo_error, row
+    repeated = [row for row in found if "after each audit" in row.method or "one look" in row.method]
+    assert not any(is_safe(row) for row in repeated)
+    (drifting,) = {row.setting for row in found if row.setting.endswith("drifts")}
+    crossed = [row for row in found if row.setting == drifting and row.method.startswith("intersection")]
+    assert crossed
+    assert not any(is_safe(row) for row in crossed)
+
+
+def test_breaches_and_worse_models_are_found_the_sooner_the_more_rows():
+    for study, method in (("breached limits", "alarm within 3 audits"), ("worse models", "worse*within 3*")):
+        rows = [row for row in ROWS if row.study == study and fnmatchcase(row.method, method)]
+        for setting in {row.setting for row in rows}:
+            found = sorted((row for row in rows if row.setting == setting), key=lambda row: row.n)
+            assert len(found) == 3
+            assert [row.empirical for row in found] == sorted(row.empirical for row in found)
+            assert found[-1].empirical > 0.9
+
+
 def test_bands_cover_what_they_promise_at_the_largest_n():
     bands = [row for row in ROWS if row.study == "pointwise bands"]
     largest = [row for row in bands if row.n == max(row.n for row in bands)]
     assert len(largest) == len(DISTRIBUTIONS) * 4 * 3
     for row in largest:
         assert row.empirical >= row.nominal - 3 * row.monte_carlo_error, row
+
+
+def test_evidence_against_calibration_stays_below_its_bounds():
+    """It does not where rows of clusters are taken as independent: the study can fail."""
+    found = [row for row in ROWS if row.study == audit_streams.STUDY and "tests of" not in row.method]
+    assert len(found) > 50
+    for row in found:
+        excess = (row.empirical - row.nominal) / row.monte_carlo_error
+        assert excess > 3 if row.setting.startswith("clusters taken") else excess < 3, row
+
+
+def test_larger_audits_and_larger_changes_lead_to_earlier_alarms():
+    within = {
+        (row.setting, row.n): row.empirical
+        for row in ROWS
+        if (row.study, row.method) == (audit_streams.DELAYS, "evidence, within 3 audits")
+    }
+    for tolerance in ("0", "0.05", "0.1"):
+        for small, large in (("shift .2", "shift .4"), ("slope .8", "slope .6")):
+            later, earlier = (f"{change}, tolerance {tolerance}" for change in (small, large))
+            assert within[later, 300] <= within[earlier, 300] + 0.1
+            assert within[earlier, 5000] == 1
+    assert within["shift .2, tolerance 0", 300] < within["shift .2, tolerance 0", 5000]
+
+
+def test_delays_are_the_quantiles_of_the_shares():
+    rows = [
+        replace(ROWS[0], setting="s", n=100, method=f"evidence, within {k} audits", empirical=share)
+        for k, share in ((1, 0.2), (2, 0.5), (3, 0.6), (24, 0.7))
+    ]
+    assert list(delays.render_delays(rows))[2:] == [("s", "evidence", "2 (2 to over 24)")]
+    rows[-1] = replace(rows[-1], empirical=0.8)
+    assert list(delays.render_delays(rows))[2:] == [("s", "evidence", "2 (2 to 4-24)")]
 
 
 def test_the_page_shows_the_recorded_table():

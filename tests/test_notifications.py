@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scorereport._utils.redaction import Redactor, expand_variables
-from scorereport.audit.delivery import send_notifications, summarize_outcome
+from scorereport.audit.delivery import send_notifications
+from scorereport.audit.outcomes import summarize_outcome
 from scorereport.channels import notification
 from scorereport.channels.mail import EmailTable
 from scorereport.channels.webhook import WebhookTable, is_same_server
@@ -134,7 +135,12 @@ def test_an_outcome_is_plain_json() -> None:
     record = make_record()
     outcome = summarize_outcome(record, files=[Path("/srv/reports/2026-10.pdf")])
     assert json.loads(json.dumps(outcome)) == outcome
+    text = outcome.pop("text")
+    assert text.startswith("The audit retail-default of the period 2026-10 has the status: fail.\n\n")
     assert outcome == {
+        "subject": "retail-default 2026-10: fail - Brier score 0.2, limit 0.18 (logit)",
+        "findings": ["The Brier score is too high.", "The score has risen."],
+        "link": "/srv/reports/2026-10.pdf",
         "audit": "retail-default",
         "period": {"label": "2026-10", "start": "2026-10-01", "end": "2026-11-01"},
         "as_of": "2026-11-15T06:30:00+01:00",
@@ -640,7 +646,7 @@ def test_an_email_has_subject_text_and_attachments(tmp_path: Path) -> None:
         assert send(mail(mailbox, attach=("pdf", "json")), files=files) == []
     assert mailbox.messages[0][0] == ["rcpt TO:<risk@example.org>", "rcpt TO:<second@example.org>"]
     message = read_only_message(mailbox)
-    assert message["Subject"] == "scorereport: retail-default 2026-10: fail"
+    assert message["Subject"] == "retail-default 2026-10: fail - Brier score 0.2, limit 0.18 (logit)"
     assert message["From"] == "scorereport@example.org"
     assert message["To"] == "Model Risk <risk@example.org>, second@example.org"
     assert message["Auto-Submitted"] == "auto-generated"
@@ -648,9 +654,10 @@ def test_an_email_has_subject_text_and_attachments(tmp_path: Path) -> None:
     assert body is not None
     text = body.get_content().replace("\r\n", "\n")
     assert text.startswith(
-        "The audit retail-default of the period 2026-10 has the status: fail.\n\nThe Brier score is too"
+        "The audit retail-default of the period 2026-10 has the status: fail.\n\n"
+        "Findings:\n- The Brier score is too high.\n- The score has risen.\n\n"
+        f"Report: {files[0]}\n"
     )
-    assert "The score has risen." in text
     assert "This is met." not in text
     assert f"Record 17, SHA-256 {make_record().sha256}." in text
     attached = {part.get_filename(): part.get_content() for part in message.iter_attachments()}
@@ -689,7 +696,7 @@ def test_an_email_is_sent_with_a_login(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     with run_mailbox(Mailbox(security=security, context=certificate.context)) as mailbox:
         assert send(mail(mailbox, user="me", password="${TOKEN}")) == []
-        assert read_only_message(mailbox)["Subject"] == "scorereport: retail-default 2026-10: fail"
+        assert read_only_message(mailbox)["Subject"].startswith("retail-default 2026-10: fail - ")
         assert any(line.startswith("AUTH") for line in mailbox.lines)
 
 
@@ -723,7 +730,7 @@ def test_names_cannot_add_headers() -> None:
     with run_mailbox(Mailbox()) as mailbox:
         assert send(mail(mailbox), record) == []
     message = read_only_message(mailbox)
-    assert message["Subject"] == "scorereport: retail Bcc: thief@example.org body 2026-10: fail"
+    assert message["Subject"].startswith("retail Bcc: thief@example.org body 2026-10: fail - ")
     assert message["Bcc"] is None
     assert len(mailbox.messages[0][0]) == 2
 

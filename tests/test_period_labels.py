@@ -14,6 +14,7 @@ from scorereport.configuration.period_labels import find_labelled, list_labelled
 from scorereport.configuration.periods import Period, check_window_text, find_period
 from scorereport.configuration.schedules import Schedule
 from scorereport.errors import UsageError
+from scorereport.plots.geometry import place_day, time_ticks
 
 BERLIN = ZoneInfo("Europe/Berlin")
 #: Zones whose clocks change by one hour, by half an hour, by two hours, and at midnight.
@@ -211,7 +212,28 @@ def test_dates_and_hours_compare_in_time() -> None:
     ]
     assert day.ends == late.ends < early.ends
     assert (late.first_day, late.day_after) == (day.first_day, day.day_after)
-    assert early.place - late.place == pytest.approx(1 / 24)
+    assert place_day(early.middle) - place_day(late.middle) == pytest.approx(1 / 24)
+    assert place_day(day.middle) == day.middle.toordinal()
     assert early.file_bounds == ("2026-11-18T00", "2026-11-18T01")
     assert day.file_bounds == ("2026-11-17", "2026-11-18")
     assert early.describe() == "2026-11-18 00:00 to 2026-11-18 01:00"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "most", "ticks"),
+    [
+        ("2026-11-18T00:30", "2026-11-18T05:30", 6, "18T01 18T02 18T03 18T04 18T05"),
+        ("2026-11-17T20:30", "2026-11-18T07:30", 6, "17T22 18T00 18T02 18T04 18T06"),
+        ("2026-11-17T00:30", "2026-11-18T23:30", 9, "17T06 17T12 17T18 18T00 18T06 18T12 18T18"),
+        ("2026-11-17T00:30", "2026-11-19T00:30", 9, ""),
+        ("2026-11-17", "2026-11-17", 9, ""),
+    ],
+)
+def test_the_time_axis_of_hours_has_round_hours(first: str, last: str, most: int, ticks: str) -> None:
+    places = [place_day(datetime.fromisoformat(text)) for text in (first, last)]
+    assert [f"{hour:%dT%H}" for hour in time_ticks(*places, most)] == ticks.split()
+
+
+def test_a_single_hour_is_its_own_tick() -> None:
+    half_past = datetime(2026, 11, 18, 6, 30)
+    assert time_ticks(place_day(half_past), place_day(half_past), 5) == [half_past]

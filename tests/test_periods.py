@@ -73,7 +73,7 @@ def test_the_labels_of_the_documentation_are_those_of_periods() -> None:
     text = (Path(__file__).parents[1] / "docs" / "audits.md").read_text(encoding="utf-8")
     table = re.findall(r'^\| "([^"]+)"[^|]*\|[^|]*\| `([^`]+)` \|$', text, re.MULTILINE)
     assert [window for window, _ in table][-2:] == ["last 30 days", "all"]
-    assert len(table) == 7
+    assert len(table) == 9
     for window, label in table:
         assert find_period(window, datetime(2026, 11, 15, 6, tzinfo=UTC)).label == label
 

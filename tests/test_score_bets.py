@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from itertools import combinations, product
-from math import exp, log, log1p
+from math import log, log1p
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import logsumexp
 
 from scorereport.errors import UsageError
 from scorereport.inference.model_set import adjust_pairs, merge_evidence
@@ -349,9 +348,7 @@ def test_merged_evidence_is_that_of_seqcomp(seqcomp):
     assert_allclose(np.exp(merge_evidence(np.log(expected["given"]))), expected["merged"], rtol=1e-12)
 
 
-def test_evidence_and_merging_agree_with_recorded_answers_of_seqcomp():
-    """Four models with evidence of 10, 2, 1 and 40; runs where the reference data are not there."""
+def test_merged_evidence_is_the_recorded_one_of_seqcomp():
+    """Also where the reference data are not there."""
     found = merge_evidence(np.log([10, 2, 1, 40]))
     assert_allclose(np.exp(found), [4.33333333333333, 1.5, 1, 13.25], rtol=1e-12)
-    assert logsumexp(found) == pytest.approx(log(4.33333333333333 + 1.5 + 1 + 13.25))
-    assert exp(found[2]) == pytest.approx(1)

@@ -4,223 +4,44 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
-import time
-from contextlib import contextmanager
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.server.announcements import Notifier
+from scorereport.audit.server.audit_process import AuditProcess, identify_process
 from scorereport.audit.server.audit_server import AuditServer, ServerSettings
 from scorereport.audit.server.health import (
     HEALTH_FILE,
     read_health,
 )
+from scorereport.audit.server.orphan_process import Orphan, find_orphans
 from scorereport.audit.server.startup import LOCK_NAME, serve_audits
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
+from audit_tools import BRIEF, make_scored, write_audit
 from server_tools import add_record, at, write_configuration
+from serving_tools import COMMAND, Serving, is_running, serving, wait_for
 
 # --- real servers ---
-
-#: Serves with the options in its argument; without one, it stays and forks a server for each line it reads,
-#: because loading all modules takes longer than most tests.
-SERVER = """
-import json, os, sys, traceback
-from datetime import datetime
-from pathlib import Path
-import apscheduler.schedulers.background, cronsim, filelock, scorereport.history.store, sqlalchemy
-from scorereport.audit.server.startup import serve_audits
-
-def serve_as(clock, log=None, environ={}, **options):
-    os.environ.update(environ)
-    return serve_audits(clock=lambda: datetime.fromisoformat(Path(clock).read_text()), **options)
-
-def fork(options):
-    if (pid := os.fork()) != 0:
-        return pid
-    os.dup2(os.open(options["log"], os.O_WRONLY | os.O_APPEND), 2)
-    try:
-        os._exit(serve_as(**options))
-    except BaseException:
-        traceback.print_exc()
-        os._exit(99)
-
-def reap(pid):
-    found, status = os.waitpid(pid, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status) if found else None
-
-if len(sys.argv) > 1:
-    sys.exit(serve_as(**json.loads(sys.argv[1])))
-for line in sys.stdin:
-    asked = json.loads(line)
-    print(json.dumps(reap(asked) if isinstance(asked, int) else fork(asked)), flush=True)
-"""
-
-
-COMMAND = [sys.executable, "-W", "error", "-c", SERVER]
-
-
-#: Writes down its arguments, and does what the files beside it request.
-AUDIT = """
-import os, signal, sys, time
-here = os.path.dirname(__file__)
-if os.path.exists(here + "/stubborn"):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-with open(here + "/calls", "a") as file:
-    file.write(" ".join(sys.argv[1:]) + "\\n")
-while os.path.exists(here + "/hold"):
-    time.sleep(0.01)
-if os.path.exists(here + "/exit_code"):
-    sys.exit(int(open(here + "/exit_code").read()))
-if os.path.exists(here + "/last_words"):
-    sys.stderr.write(open(here + "/last_words").read())
-if os.path.exists(here + "/die"):
-    os.kill(os.getpid(), 9)
-"""
-
-
-class Forked:
-    """A server that was forked off, with the methods of a Popen that are needed here."""
-
-    def __init__(self, mother: subprocess.Popen[str], options: dict[str, Any]) -> None:
-        self._mother = mother
-        self._code: int | None = None
-        self.pid = self._ask(options)
-
-    def _ask(self, question: Any) -> Any:
-        assert self._mother.stdin is not None
-        assert self._mother.stdout is not None
-        self._mother.stdin.write(json.dumps(question) + "\n")
-        self._mother.stdin.flush()
-        return json.loads(self._mother.stdout.readline())
-
-    def poll(self) -> int | None:
-        self._code = self._ask(self.pid) if self._code is None else self._code
-        return self._code
-
-    def wait(self, timeout: float) -> int:
-        wait_for(lambda: self.poll() is not None, timeout)
-        assert self._code is not None
-        return self._code
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
 
 
 @pytest.fixture(scope="module")
 def mother() -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process
-
-
-class Serving:
-    """A server in a process of its own, with a clock that the test sets and audits that it controls."""
-
-    def __init__(self, tmp_path: Path, now: str, mother: subprocess.Popen[str] | None = None) -> None:
-        self.folder, self.side = tmp_path / "audits", tmp_path / "side"
-        self.folder.mkdir(exist_ok=True)
-        self.side.mkdir(exist_ok=True)
-        (self.side / "audit.py").write_text(AUDIT)
-        self.log = self.side / "log"
-        self._mother = mother
-        self.process: subprocess.Popen[bytes] | Forked | None = None
-        self.set_clock(now)
-
-    def set_clock(self, now: str) -> None:
-        fresh = self.side / "clock.new"
-        fresh.write_text(at(now).isoformat())
-        fresh.replace(self.side / "clock")
-
-    def start(self, **options: Any) -> subprocess.Popen[bytes] | Forked:
-        given = {
-            "folder": str(self.folder),
-            "clock": str(self.side / "clock"),
-            "poll_seconds": 0.05,
-            "start_command": [sys.executable, "-S", str(self.side / "audit.py")],
-            **options,
-        }
-        already = len(self.find("serve.started"))
-        with self.log.open("ab") as log:
-            if self._mother is None:
-                self.process = subprocess.Popen([*COMMAND, json.dumps(given)], stderr=log)
-            else:
-                self.process = Forked(self._mother, {"log": str(self.log), **given})
-        wait_for(lambda: len(self.find("serve.started")) > already)
-        return self.process
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        """All events so far; a line that is not JSON fails the test."""
-        lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
-        return [json.loads(line) for line in lines if line.endswith("\n")]
-
-    def find(self, event: str, **fields: Any) -> list[dict[str, Any]]:
-        wanted = {"event": event, **fields}
-        return [found for found in self.events if wanted.items() <= found.items()]
-
-    @property
-    def calls(self) -> list[list[str]]:
-        path = self.side / "calls"
-        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-
-    @property
-    def days(self) -> list[str]:
-        return [call[2] for call in self.calls]
-
-    @property
-    def waiting(self) -> int:
-        """How many runs wait; none before the server has written its health file."""
-        is_there = (self.folder / HEALTH_FILE).exists()
-        return sum(audit.waiting for audit in read_health(self.folder).audits) if is_there else 0
-
-    def let_polls_pass(self, number: int = 3) -> None:
-        for _ in range(number):
-            before = (self.folder / HEALTH_FILE).stat().st_ino, (self.folder / HEALTH_FILE).stat().st_mtime_ns
-            wait_for(lambda: before != ((s := (self.folder / HEALTH_FILE).stat()).st_ino, s.st_mtime_ns))  # noqa: B023
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        assert self.process is not None
-        self.process.send_signal(number)
-        return self.process.wait(60)
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "This took too long."
-        time.sleep(0.01)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@contextmanager
-def serving(tmp_path: Path, now: str, mother: subprocess.Popen[str] | None = None) -> Iterator[Serving]:
-    server = Serving(tmp_path, now, mother)
-    try:
-        yield server
-    finally:
-        (server.side / "hold").unlink(missing_ok=True)
-        if server.process is not None and server.process.poll() is None:
-            server.stop(signal.SIGKILL)
 
 
 def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
@@ -393,6 +214,119 @@ def test_an_audit_that_dies_stops_no_other_and_reveals_no_secret(
         assert server.stop() == 0
         assert "s3cr3t" not in server.log.read_text() + (server.folder / HEALTH_FILE).read_text()
         assert server.find("audit.finished")[0]["last_line"] == "cannot reach ***"
+
+
+AS_OF = "2026-11-02T03:00:00+01:00"
+
+
+def find_pid(server: Serving) -> int | None:
+    """The process of the first audit, by the health file; None before it has one."""
+    path = server.folder / HEALTH_FILE
+    audits = read_health(server.folder).audits if path.exists() else ()
+    return audits[0].pid if audits else None
+
+
+def start_and_kill(server: Serving) -> int:
+    """Start a server, let it begin an audit that does not end, and kill it; return the id of the audit."""
+    (server.side / "hold").touch()
+    server.start()
+    wait_for(lambda: server.find("audit.scheduled"))
+    server.set_clock("2026-11-02 02:00:00")
+    wait_for(lambda: server.calls)
+    wait_for(lambda: find_pid(server))
+    server.stop(signal.SIGKILL)
+    (started,) = server.find("audit.started")
+    assert is_running(started["pid"])
+    return int(started["pid"])
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.parametrize("kills", [1, 2])
+def test_an_audit_that_outlives_a_killed_server_is_waited_for(
+    tmp_path: Path, mother: subprocess.Popen[str], kills: int
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        path = write_configuration(server.folder)
+        add_record(path, "2026-11-01T03:00:00+01:00")
+        pid = start_and_kill(server)
+        for number in range(kills):
+            server.start()
+            wait_for(lambda number=number: len(server.find("audit.orphan", pid=pid, as_of=AS_OF)) > number)
+            server.let_polls_pass()
+            if number + 1 < kills:
+                server.stop(signal.SIGKILL)
+        (health,) = read_health(server.folder).audits
+        assert (health.running, health.pid, health.waiting) == (AS_OF, pid, 0)
+        add_record(path, AS_OF)
+        (server.side / "hold").unlink()
+        wait_for(lambda: server.find("audit.finished", exit_code=0, status="done", as_of=AS_OF))
+        server.let_polls_pass()
+        assert len(server.calls) == 1
+        (health,) = read_health(server.folder).audits
+        assert (health.running, health.pid, health.last_as_of) == (None, None, AS_OF)
+        server.set_clock("2026-11-03 02:00:00")
+        wait_for(lambda: server.find("audit.finished", as_of="2026-11-03T03:00:00+01:00"))
+        assert server.stop() == 0
+        assert len(server.calls) == 2
+
+
+@pytest.mark.sweep
+def test_an_orphan_without_a_record_is_run_again_and_one_that_hangs_is_ended(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        write_configuration(server.folder)
+        pid = start_and_kill(server)
+        server.start(longest_seconds=0.5, retry_seconds=[0.01])
+        wait_for(lambda: server.find("audit.orphan", pid=pid))
+        wait_for(lambda: server.find("audit.overdue"))
+        wait_for(lambda: server.find("audit.finished", exit_code=None, status="ended without a record"))
+        assert not identify_process(pid)
+        (server.side / "hold").unlink()
+        wait_for(lambda: server.find("audit.finished", exit_code=0))
+        assert server.days == [AS_OF, AS_OF]
+        assert server.stop() == 0
+
+
+def test_another_process_with_the_same_id_is_not_an_orphan(tmp_path: Path) -> None:
+    process = AuditProcess(["sleep", "60"], lambda _: None)
+    try:
+        orphan = Orphan(
+            moment=at("2026-11-02 02:00"),
+            pid=process.pid,
+            identity=process.identity,
+            failures=0,
+            started=None,
+        )
+        assert orphan.is_alive
+        assert 0 <= orphan.seconds < 60
+        assert not replace(orphan, identity=f"{orphan.identity}0").is_alive
+        assert not replace(orphan, identity="").is_alive
+    finally:
+        process.kill()
+    wait_for(lambda: not orphan.is_alive)
+    assert find_orphans(tmp_path) == {}
+
+
+@pytest.mark.sweep
+def test_a_real_audit_that_outlives_a_killed_server_makes_one_record(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scorereport", "audit", "run", "--once"]
+    with serving(tmp_path, "2020-02-03 02:59:59") as server:
+        make_scored("2020-01-01", 31, rows=10).to_csv(server.folder / "scores.csv", index=False)
+        config = write_audit(server.folder, schedule={"cron": "0 3 3 * *"}, report=BRIEF)
+        server.start(start_command=command)
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2020-02-03 03:00:00")
+        wait_for(lambda: find_pid(server))
+        server.stop(signal.SIGKILL)
+        server.start(start_command=command)
+        wait_for(lambda: server.find("audit.orphan"))
+        wait_for(lambda: server.find("audit.finished", exit_code=0, status="done"), 300)
+        server.let_polls_pass()
+        assert server.stop() == 0
+        assert len(server.find("audit.started")) == 1
+        found = verify_audit_history(read_plan(config))
+        assert (found.records, found.findings, found.warnings) == (1, (), ())
 
 
 def notified_to(path: Path, inbox: Path) -> Path:

@@ -10,7 +10,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from browser_tools import browser_fixture
-from site_page_tools import SCRIPT, site_fixture
+from site_page_tools import SCRIPT, site_fixture, write
+from site_tools import make_records
 from test_browser import PALE_TEXTS
 
 from scorereport.audit.site.audit_runs import (
@@ -81,6 +82,60 @@ def visit(browser, address):
     yield page
     assert problems == []
     window.close()
+
+
+@pytest.mark.sweep
+def test_choices_filter_audits_and_runs_without_scripts(browser, site):
+    window = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
+    page = window.new_page()
+    page.goto((site / "index.html").as_uri())
+    entries, links = page.locator("section.entry"), page.locator("nav li")
+    statuses = [entries.nth(place).get_attribute("data-status") for place in range(entries.count())]
+    assert len(set(statuses)) > 1
+    for status in sorted(set(statuses)):
+        page.locator(f"#show-{status}").check()
+        shown = [entries.nth(place).is_visible() for place in range(entries.count())]
+        assert shown == [own == status for own in statuses]
+        assert sum(links.nth(place).is_visible() for place in range(links.count())) == sum(shown)
+    page.get_by_role("radio", name="needs attention").check()
+    shown = [entries.nth(place).is_visible() for place in range(entries.count())]
+    needed = [entries.nth(place).get_attribute("data-attention") is not None for place in range(len(shown))]
+    assert shown == needed
+    page.keyboard.press("ArrowLeft")  # to the first choice
+    assert page.get_by_role("radio", name="all", exact=False).first.is_checked()
+    assert all(entries.nth(place).is_visible() for place in range(entries.count()))
+    page.goto((site / "audits/credit.html").as_uri())
+    rows = page.locator("table.runs tbody tr")
+    page.locator("#show-failed").check()
+    assert [rows.nth(place).get_attribute("id") for place in range(60) if rows.nth(place).is_visible()] == [
+        "r21"
+    ]
+    window.close()
+
+
+@pytest.mark.sweep
+def test_parts_that_are_closed_open_with_the_keyboard_and_by_a_link(visit, address):
+    visit.goto(f"{address}/index.html")
+    part = visit.locator("section.entry details").first
+    assert part.get_attribute("open") is not None
+    part.locator("summary").focus()
+    visit.keyboard.press("Enter")
+    assert part.get_attribute("open") is None
+    assert part.locator(".glance").is_visible()
+    models = visit.locator("#models")
+    models.locator("summary").click()
+    models.get_by_role("link", name="credit").first.click()
+    assert visit.url.endswith("#audit-credit")
+
+
+@pytest.mark.sweep
+def test_a_link_to_a_run_opens_its_year(browser, tmp_path):
+    write(make_records(130, 1, forms=(), bins=2), tmp_path)
+    page = browser.new_page()
+    page.goto(f"{(tmp_path / 'site/audits/credit.html').as_uri()}#r5")
+    assert page.locator("#r5").is_visible()
+    assert page.evaluate("[...document.querySelectorAll('details.year')].map(e => e.open)") == [True, True]
+    page.close()
 
 
 PAGES = ("index.html", "audits/credit.html", f"audits/{safe_name(SCRIPT)}.html", "audits/new.html")
@@ -176,16 +231,16 @@ def test_charts_have_a_point_for_each_audit_with_its_numbers(visit, address):
     counts = visit.evaluate(
         "[...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('.points a').length)"
     )
-    assert counts == [59] * 5
+    assert counts == [59] * 8  # three of them are charts of evidence
     failed = visit.evaluate("[...document.querySelectorAll('.rail a title')].map(t => t.textContent)")
-    assert len(failed) == 5
+    assert len(failed) == 8
     assert failed[0].startswith("2025-11-21: run failed. The query of `audit.source` gave no rows")
     titles = visit.evaluate(
         "[...document.querySelectorAll('#chart-1 .points title')].map(t => t.textContent)"
     )
+    number = r"0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]"
     assert all(
-        re.match(r"2025-1[12]-\d\d: \w+\n(.+ 0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]\n?){5}$", title)
-        for title in titles
+        re.match(rf"2025-1[12]-\d\d: \w+\n(.+ {number}; so far {number}\n?){{5}}$", title) for title in titles
     )
     places = visit.evaluate(
         "[...document.querySelectorAll('#chart-1 .points rect')].map(r => r.getBoundingClientRect())"

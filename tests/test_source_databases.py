@@ -223,6 +223,43 @@ def test_keys_of_databases_are_checked(keys, message):
     assert (source.audit.source.schema, source.audit.source.seconds) == ("main", 3600)
 
 
+#: Times around the night in which the clocks of Berlin are set back: two o'clock comes twice.
+NIGHT = [
+    (False, 0.1, "a", "2026-10-25", "2026-10-24T23:59:59Z", 1),
+    (True, 0.6, "b", "2026-10-25", "2026-10-25T00:00:00Z", 2),
+    (False, 0.4, "c", "2026-10-25", "2026-10-25T00:30:00Z", 3),
+    (True, 0.8, "d", "2026-10-25", "2026-10-25T01:30:00Z", 4),
+    (False, 0.3, "e", "2026-10-25", "2026-10-25T01:59:59Z", 5),
+    (True, 0.2, "f", "2026-10-25", "2026-10-25T02:00:00Z", 6),
+]
+TWO_OCLOCK = Period(label="2026-10-25T02", start="2026-10-25T02:00", end="2026-10-25T03:00")
+
+
+def test_an_hour_of_a_table_has_all_rows_of_its_local_time(url):
+    fill(url, NIGHT)
+    got = read(url, table="scores", groups="g", period=TWO_OCLOCK).predictions
+    assert sorted(got.groups["g"]) == ["b", "c", "d", "e"]
+    local = [(*row[:4], row[4].replace("Z", ""), row[5]) for row in NIGHT]
+    fill(url, local, table="local", time="text" if kind_of(url) == "sqlite" else "timestamp")
+    one = Period(label="2026-10-25T01", start="2026-10-25T01:00", end="2026-10-25T02:00")
+    assert sorted(read(url, table="local", groups="g", period=one).predictions.groups["g"]) == ["d", "e"]
+    noon = Period(label="2026-10-25T12", start="2026-10-25T12:00", end="2026-10-25T13:00")
+    message = "has a `t` of 2026-10-25 12:00 to 2026-10-25 13:00: its times range from 2026-10-24 23:59 to "
+    assert_refused(
+        f"No row of table local on {kind_of(url)} {message}2026-10-25 02:00.", url, table="local", period=noon
+    )
+
+
+def test_parameters_of_a_query_are_bound_to_hours(url):
+    local = [(*row[:4], row[4].replace("T", " ").replace("Z", ""), row[5]) for row in NIGHT]
+    fill(url, local, time="text" if kind_of(url) == "sqlite" else "timestamp")
+    query = "SELECT * FROM scores WHERE t >= :start AND t < :end"
+    one = Period(label="2026-10-25T00", start="2026-10-25T00:00", end="2026-10-25T01:00")
+    for column in ("", "t"):
+        got = read(url, query=query, column=column, groups="g", period=one).predictions
+        assert sorted(got.groups["g"]) == ["b", "c"]
+
+
 def test_a_schema_that_is_not_there_is_refused(url):
     names = {"sqlite": "main", "postgresql": "public and information_schema"}[kind_of(url)]
     message = "`audit.source.schema` names 'pu', which the database does not have; similar schemas:"

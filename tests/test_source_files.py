@@ -392,6 +392,29 @@ def test_a_window_without_rows_names_the_dates_of_the_file(tmp_path):
         take(tmp_path, file="p.csv", period=day)
 
 
+def test_rows_of_an_hour_are_chosen_by_their_local_time(tmp_path):
+    aware = ["2026-10-25T01:59:59+02:00", "2026-10-25T02:10+02:00", "2026-10-25T02:10+01:00"]
+    write(tmp_path, "p.csv", FRAME.assign(t=[*aware, "2026-10-25 02:59:59", "2026-10-25T03:00"]))
+    hour = Period(label="2026-10-25T02", start="2026-10-25T02:00", end="2026-10-25T03:00")
+    taken = take(tmp_path, file="p.csv", period=hour, missing="drop").predictions
+    assert taken.row_flow.dropped[0].reason == "outside of 2026-10-25 02:00 to 2026-10-25 03:00"
+    assert taken.row_flow.dropped[0].rows == 2
+    skipped = Period(label="2026-03-29T01", start="2026-03-29T01:00", end="2026-03-29T03:00")
+    message = "has a `t` of 2026-03-29 01:00 to 2026-03-29 03:00: its times range from 2026-10-25 01:59 to "
+    with pytest.raises(DataError, match=exactly(f"No row of p.csv {message}2026-10-25 03:00.")):
+        take(tmp_path, file="p.csv", period=skipped)
+
+
+def test_hours_in_file_names_have_no_colon(tmp_path):
+    hour = Period(label="2026-10-25T02", start="2026-10-25T02:00", end="2026-10-25T03:00")
+    found = []
+    for pattern in ("{period}.csv", "{start}_{end}.csv"):
+        with pytest.raises(DataError, match="No file matches") as error:
+            take(tmp_path, file=pattern, period=hour)
+        found.append(str(error.value).split("'")[1])
+    assert found == ["2026-10-25T02.csv", "2026-10-25T02_2026-10-25T03.csv"]
+
+
 def test_a_month_counts_as_its_first_day_as_in_an_evaluation(tmp_path):
     write(tmp_path, "p.csv", FRAME.assign(t=["2026-09", "2026-10", "2026-10", "2026-11", "2026-10-31"]))
     assert take(tmp_path, file="p.csv").predictions.rows.tolist() == [1, 2, 4]

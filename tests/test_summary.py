@@ -14,6 +14,7 @@ from report_tools import TIME, read_pages, words_of
 import scorereport as sr
 from scorereport.channels.mail import EmailTable, compose_email
 from scorereport.channels.notification import Notification, SecretReader
+from scorereport.channels.notification_texts import describe_outcome
 from scorereport.cli.audit_commands import _summarize_record
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.judgement import judge_limits
@@ -280,6 +281,10 @@ def test_an_email_prints_the_summary(many):
         for name in ("verdict", "fitness", "findings", "actions", "missing", "basis")
     }
     outcome = {
+        "subject": "loans 2026-10: fail",
+        "text": "",
+        "findings": page.findings[:3],
+        "link": "https://audits.example.com/audits/loans.html",
         "audit": "loans",
         "period": {"label": "2026-10", "start": "2026-10-01", "end": "2026-11-01"},
         "as_of": "2026-11-15",
@@ -292,15 +297,20 @@ def test_an_email_prints_the_summary(many):
         "record": None,
         "files": [],
     }
+    outcome["text"] = describe_outcome(outcome)
     table = EmailTable(host="mail", sender="a@b.c", recipients=("d@e.f",))
     email, _ = compose_email(
         table, Notification(outcome=outcome, files=()), SecretReader(lambda text, _: text)
     )
     text = email.get_content()
     assert "A sentence that the summary replaces." not in text
-    for sentence in (page.verdict, *page.fitness, *page.findings, *page.actions, *page.missing):
+    for sentence in (page.verdict, *page.fitness, *page.findings[:3], *page.actions, *page.missing):
         assert sentence in text
-    places = [text.index(title) for title in (page.verdict, "Findings:", "What to do:", "What is missing:")]
+    assert len(page.findings) > 4
+    assert not [sentence for sentence in page.findings[3:] if sentence in text]
+    assert f"{len(page.findings) - 3} more findings in the report." in text
+    titles = (page.verdict, "Findings:", "Report: https", "What to do:", "What is missing:")
+    places = [text.index(title) for title in titles]
     assert places == sorted(places)
     assert json.loads(Notification(outcome=outcome, files=()).body)["summary"] == summary
 

@@ -12,7 +12,7 @@ from test_layers import MODULES
 SCORE_OPTIONS = "options of a score go to its function, which may be a user's own"
 #: Functions and classes that other rooms can reach and that have a dictionary of anything, and why.
 LOOSE = {
-    "report.templates.render_html": "the template decides which values its context has",
+    "report.templates.open_templates": "the template decides which values its context has",
     "history.chain_check.ChainLink": "a stored row, which may be damaged",
     "channels.channel.STRICT": "keywords of pydantic",
     "plots.canvas.Canvas": "keywords of matplotlib",

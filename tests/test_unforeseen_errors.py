@@ -18,7 +18,7 @@ from scorereport._utils import exits
 from scorereport._utils.formatting import visible, visible_lines
 from scorereport.audit import after_run, audit_report
 from scorereport.audit import run as running
-from scorereport.audit.delivery import summarize_outcome
+from scorereport.audit.outcomes import summarize_outcome
 from scorereport.audit.run import run_audit
 from scorereport.channels import notification
 from scorereport.errors import DataError, ExitCode, InternalError, ScoreReportError

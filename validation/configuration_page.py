@@ -36,6 +36,7 @@ _AUDIT_TITLES = {
     "audit": "the audit itself",
     "audit.source": "where the rows come from: `file`, or `database` with `query` or `table`",
     "audit.window": "which rows",
+    "audit.outcomes": "when outcomes are final; see [late outcomes](#late-outcomes)",
     "audit.comparison": "comparison with earlier audits",
     "audit.output": "the reports",
     "audit.retention": "how long report files are kept; records are kept for ever",

@@ -6,12 +6,15 @@ No failure of these steps undoes the record; the steps return their problems as 
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport.audit.begun_record import begin_record
 from scorereport.audit.delivery import open_pending_notification, send_notifications
+from scorereport.audit.digests import add_to_digests, is_delayed, send_digests
+from scorereport.audit.outcomes import summarize_outcome
 from scorereport.audit.record_rules import find_exit_code
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.errors import ScoreReportError
@@ -78,13 +81,17 @@ def complete_run(plan: Plan, history: History, record: Record, alarms: Sequence[
 
 
 def complete_earlier_run(plan: Plan, history: History) -> list[str]:
-    """Do the remaining steps of an earlier run that was killed: move its files, notify people."""
+    """Do the remaining steps of earlier runs: move files, notify people, send digests of earlier days."""
     return [
         *_attempt_step(
             "The files of an earlier run could not be put in place", lambda: finalize_files(plan, history)
         ),
         *_attempt_step(
             "No notification of an earlier run could be sent", lambda: _notify_pending(plan, history)
+        ),
+        *_attempt_step(
+            "The digest of an earlier day could not be sent",
+            lambda: send_digests(plan, plan.now.date()).problems,
         ),
     ]
 
@@ -152,7 +159,16 @@ def _notify(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]
 
 
 def notify_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
-    """Send the notifications of a record that the configuration asks for; return the problems."""
+    """Send the notifications of a record that the configuration asks for, or add it to the daily digest.
+
+    Return the problems. If the digest cannot be written, the notifications are sent at once.
+    """
+    table = plan.audit.notify
+    if str(record.status) in table.on and is_delayed(table, record, alarms):
+        with suppress(OSError):
+            files = find_report_files(plan, record)
+            add_to_digests(plan, summarize_outcome(record, files=files, site=table.site))
+            return []
     return send_notifications(
         plan.audit.notify,
         record,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport._utils.formatting import one_line
+from scorereport.audit.annulment_rules import ANNULLABLE
 from scorereport.audit.begun_record import begin_record
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
@@ -46,12 +47,12 @@ def annul_record(
     """Annul a record of an audit: append a record that says so, and why.
 
     The record and its report files stay. Status, trend, site and evidence no longer use it, and the next run
-    of its period appends a new record.
+    of its period appends a new record. If it seals a baseline, the next run seals the configured one again.
 
     Parameters
     ----------
     path : the configuration of the audit, a TOML file
-    number : the number of the record; it must be of a run of this audit that is not annulled yet
+    number : the number of the record; it must be of a run or a baseline of this audit, and not annulled yet
     reason : why it is annulled
     wait : seconds to wait for a run of the same audit
     command : the command line, for the record
@@ -104,10 +105,10 @@ def _check_number(history: History, plan: Plan, number: int) -> Record:
             f"Record {number} is of the audit {record.audit}, not of {plan.name}. To fix: name the "
             "configuration of that audit."
         )
-    if record.kind != "audit":
+    if record.kind not in ANNULLABLE:
         raise UsageError(
-            f"Only records of runs can be annulled; record {number} is of kind {record.kind}. To fix: run "
-            "the audit again for a period whose record was annulled by mistake."
+            f"Only records of runs and of baselines can be annulled; record {number} is of kind "
+            f"{record.kind}. To fix: run the audit again for a period whose record was annulled by mistake."
         )
     earlier = find_annulled(history.records(plan.name, kind="annulment")).get(number)
     if earlier is not None:

@@ -2,46 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.periods import Period
-from scorereport.history.evidence_plan import EvidenceTerms, compute_evidence
-from scorereport.history.trend.baselines import baseline_band, overlaps_baseline
+from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
+from scorereport.history.evidence_plan import EvidencePlan, EvidenceTerms, compute_evidence, plan_evidence
+from scorereport.history.trend.baselines import list_bands
 from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence
 from scorereport.history.trend.evidence_factors import Hypotheses
+from scorereport.history.trend.evidence_records import AuditEvidence, TrendEvidence
 from scorereport.history.trend.evidence_rows import count_rows, list_score_limits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scorereport.audit.plan import Plan
+    from scorereport.audit.rows.loaded_rows import LoadedRows
+    from scorereport.audit.rows.source_reference import SourceReference
+    from scorereport.configuration.periods import Period
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import Record
-    from scorereport.history.evidence_plan import EvidencePlan
     from scorereport.history.trend.evidence_factors import Bounds
-    from scorereport.history.trend.evidence_records import AuditEvidence, TrendEvidence
     from scorereport.results.evaluation import Evaluation
 
 
-def measure_evidence(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvidence:
+    """The evidence of a run for its record, that of all audits so far for its report, and notes on both."""
+
+    evidence: AuditEvidence | None = None
+    shown: TrendEvidence | None = None
+    notes: tuple[str, ...] = ()
+
+
+def find_run_evidence(
     plan: Plan,
+    rows: LoadedRows | SourceReference,
     evaluation: Evaluation,
-    planned: EvidencePlan,
+    period: Period,
+    records: Sequence[Record],
+    baseline: Record | None,
     *,
     looks: int,
-    predictions: Predictions | ClassPredictions | None = None,
-    baseline: Record | None = None,
+) -> RunEvidence:
+    """Compute the evidence of the days of a run that count; nothing if the configuration asks for tests.
+
+    Parameters
+    ----------
+    plan, rows, evaluation, period : of the run
+    records : the records of the audit so far
+    baseline : the record of the sealed baseline, if there is one
+    looks : the number of audits in which false alarms are rare
+    """
+    if plan.audit.comparison.method != "evidence":
+        return RunEvidence()
+    planned = _plan_run(plan, rows, period, records)
+    if planned.days is None:
+        return RunEvidence(shown=build_trend_evidence(planned.before), notes=(planned.note,))
+    counted = load_counted_rows(rows, period, *planned.days)
+    evidence = None if counted is None else _compute(plan, evaluation, counted, planned, baseline, looks)
+    if evidence is None:
+        return RunEvidence(shown=build_trend_evidence(planned.before))
+    last = EvidenceStep(period=period.label, sha256="", evidence=evidence)
+    return RunEvidence(evidence=evidence, shown=build_trend_evidence([*planned.before, last]))
+
+
+def _plan_run(
+    plan: Plan, rows: LoadedRows | SourceReference, period: Period, records: Sequence[Record]
+) -> EvidencePlan:
+    """Find the days of a run that count: those with final outcomes, and rows that are known."""
+    final = period if rows.maturity is None else rows.maturity.find_final_part(period)
+    if final is None:
+        return EvidencePlan(days=None, note=f"No outcome of {period.label} is final yet.")
+    planned = plan_evidence(records, period, plan.since, final_end=final.end)
+    reason = "" if planned.days is None else explain_uncounted(rows, period, *planned.days)
+    return replace(planned, days=None, note=reason) if reason else planned
+
+
+def _compute(
+    plan: Plan,
+    evaluation: Evaluation,
+    counted: Predictions | ClassPredictions,
+    planned: EvidencePlan,
+    baseline: Record | None,
+    looks: int,
 ) -> AuditEvidence | None:
-    """Compute the evidence of the counted rows of a run, by default all its rows; None if no day counts."""
-    predictions = evaluation.predictions if predictions is None else predictions
-    if planned.days is None or predictions is None:
-        return None
     table = plan.audit.comparison
-    limits = list_score_limits(plan.configuration.limits, tuple(predictions.forecasts))
+    limits = list_score_limits(plan.configuration.limits, tuple(counted.forecasts))
     return compute_evidence(
-        count_rows(evaluation, predictions, limits),
-        Hypotheses(
-            tolerance=table.tolerance, limits=limits, bands=_find_bands(planned, baseline, table.alpha)
-        ),
+        count_rows(evaluation, counted, limits),
+        Hypotheses(tolerance=table.tolerance, limits=limits, bands=_find_bands(baseline, table.alpha)),
         planned,
         EvidenceTerms(
             alpha=table.alpha,
@@ -52,29 +102,7 @@ def measure_evidence(
     )
 
 
-def _find_bands(
-    planned: EvidencePlan, baseline: Record | None, alpha: float
-) -> dict[tuple[str, str], Bounds]:
-    """Return the bounds of the baseline by model and class; none for days that are part of it."""
-    sealed = None if baseline is None else baseline.baseline
-    if sealed is None or planned.days is None:
+def _find_bands(baseline: Record | None, alpha: float) -> dict[tuple[str, str], Bounds]:
+    if baseline is None or baseline.baseline is None:
         return {}
-    start, end = planned.days
-    if overlaps_baseline(sealed, Period(label="", start=start, end=end)):
-        return {}
-    bands = {
-        (digest.model, digest.label): baseline_band(sealed, digest.model, alpha, label=digest.label)
-        for digest in sealed.digests
-    }
-    return {key: band.bounds for key, band in bands.items() if band is not None}
-
-
-def show_evidence(
-    planned: EvidencePlan, evidence: AuditEvidence | None, period: Period
-) -> TrendEvidence | None:
-    """Return the evidence over time up to a run, as its report shows it."""
-    if evidence is None:
-        shown = build_trend_evidence(planned.before)
-        return None if shown is None else replace(shown, notes=(*shown.notes, planned.note))
-    last = EvidenceStep(period=period.label, sha256="", evidence=evidence)
-    return build_trend_evidence([*planned.before, last])
+    return {key: band.bounds for key, band in list_bands(baseline.baseline, alpha).items()}

@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.audit_evidence import measure_evidence, show_evidence
+from scorereport.audit.audit_evidence import RunEvidence, find_run_evidence
 from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
 from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import called_when_read, evaluate
-from scorereport.history.evidence_plan import plan_evidence
-from scorereport.history.trend.baselines import describe_as_snapshot
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import AuditStatus, Record
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.history.trend.evidence_records import TrendEvidence
     from scorereport.reference.certification import PendingCertificate
     from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
@@ -44,10 +41,6 @@ if TYPE_CHECKING:
 ROWS_NOT_IN_MEMORY = (
     "R needs all rows in memory, but the engine of this evaluation reads them in parts: set "
     '`evaluation.engine` to "memory" if the machine has enough memory.'
-)
-#: Why there is no evidence of rows that are not in memory.
-ROWS_WITHOUT_EVIDENCE = (
-    "Evidence is computed from single rows, which the engine of this evaluation does not keep in memory."
 )
 
 
@@ -91,8 +84,9 @@ def render_audit_report(
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far, `baseline` is the one that is sealed in the history, if any.
+    `records` are those of the audit so far, with that of the `baseline`.
     """
+    baseline = baseline.select(period)
     configuration = plan.configuration
     templates = find_templates(configuration)
     check_certifiable(rows, plan.audit.certify)
@@ -101,7 +95,15 @@ def render_audit_report(
         with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
             certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    evidence, shown = _find_evidence(plan, evaluation, period, records, baseline, plan.count_looks(as_of))
+    found = find_run_evidence(
+        plan,
+        rows,
+        evaluation,
+        period,
+        records,
+        baseline.record,
+        looks=plan.count_looks(as_of),
+    )
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -114,7 +116,7 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, records, baseline, shown, as_of, last),
+            trend=_compare_with_past(plan, snapshot, records, baseline, found, as_of, last),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
@@ -122,28 +124,8 @@ def render_audit_report(
         report=report,
         snapshot=snapshot,
         forms={ending: rendered[ending] for ending in endings},
-        evidence=evidence,
+        evidence=found.evidence,
     )
-
-
-def _find_evidence(
-    plan: Plan,
-    evaluation: Evaluation,
-    period: Period,
-    records: Sequence[Record],
-    baseline: BaselineInForce,
-    looks: int,
-) -> tuple[AuditEvidence | None, TrendEvidence | None]:
-    """Return the evidence of an audit, and that of all counted audits so far; None if not configured."""
-    if plan.audit.comparison.method != "evidence":
-        return None, None
-    planned = plan_evidence(records, period, plan.audit.comparison.since)
-    if evaluation.predictions is None:
-        planned = replace(planned, days=None, note=ROWS_WITHOUT_EVIDENCE)
-    elif planned.days is not None and planned.days != (period.start, period.end):
-        planned = replace(planned, days=None, note="Only part of the period is new.")
-    evidence = measure_evidence(plan, evaluation, planned, looks=looks, baseline=baseline.record)
-    return evidence, show_evidence(planned, evidence, period)
 
 
 def _compare_with_past(
@@ -151,7 +133,7 @@ def _compare_with_past(
     snapshot: Snapshot,
     records: Sequence[Record],
     baseline: BaselineInForce,
-    evidence: TrendEvidence | None,
+    found: RunEvidence,
     as_of: datetime,
     last: ChainHead | None,
 ) -> Trend:
@@ -169,23 +151,19 @@ def _compare_with_past(
         alpha=table.alpha,
         looks=plan.count_looks(as_of),
         method=table.method,
-        baseline=_list_baseline_samples(baseline, snapshot),
+        baseline=baseline.list_snapshots(records, like=snapshot),
+        shifted=baseline.list_shifted(records),
     )
     return replace(
         trend,
-        notes=(*trend.notes, *baseline.notes),
+        notes=(*trend.notes, *baseline.notes, *baseline.explain_missing_bands(snapshot), *found.notes),
         audit=plan.name,
         as_of=as_of.isoformat(timespec="seconds"),
         time_zone=plan.audit.time_zone,
-        evidence=evidence,
+        evidence=found.shown,
         last_id=0 if last is None else last.id,
         last_sha256="" if last is None else last.sha256,
     )
-
-
-def _list_baseline_samples(baseline: BaselineInForce, snapshot: Snapshot) -> list[Snapshot]:
-    sealed = baseline.sealed
-    return [] if sealed is None else [describe_as_snapshot(sealed, snapshot)]
 
 
 def check_certifiable(rows: LoadedRows | SourceReference, how: str) -> None:

@@ -18,11 +18,16 @@ from scorereport.history.sealed_baselines import build_from_audits, choose_basel
 from scorereport.history.trend.baselines import (
     BASELINE,
     build_baseline,
+    describe_as_snapshot,
+    explain_missing_band,
     find_band_level,
+    list_bands,
     name_baseline,
+    overlaps_baseline,
 )
 from scorereport.history.trend.evidence_factors import digest_outcomes
 from scorereport.history.trend.snapshot import find_panel, take_snapshot
+from scorereport.history.valid_records import list_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,11 +37,9 @@ if TYPE_CHECKING:
     from scorereport.audit.rows.source_reference import SourceReference
     from scorereport.configuration.audit_tables import BaselineTable
     from scorereport.history.store import History
+    from scorereport.history.trend.drift_records import Snapshot
     from scorereport.history.trend.evidence_records import OutcomeDigest, SealedBaseline
     from scorereport.results.evaluation import Evaluation
-
-#: A baseline that is a file has no period: its rows need no dates.
-_NO_PERIOD = Period(label=BASELINE, start=None, end="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,38 @@ class BaselineInForce:
     def sealed(self) -> SealedBaseline | None:
         """The baseline."""
         return None if self.record is None else self.record.baseline
+
+    def select(self, period: Period) -> BaselineInForce:
+        """Return the baseline for an audit of a period; none if rows of the period are part of it."""
+        if self.sealed is None or not overlaps_baseline(self.sealed, period):
+            return self
+        part = f"Days of {period.label} are part of the baseline, with which they are not compared."
+        return BaselineInForce(notes=(*self.notes, part))
+
+    def list_snapshots(self, records: Sequence[Record], like: Snapshot) -> list[Snapshot]:
+        """Return the audits of the baseline as snapshots, or a file as one, to compare `like` with."""
+        if self.sealed is None:
+            return []
+        named = [record.snapshot for record in records if record.sha256 in self.sealed.records]
+        return [s for s in named if s is not None] or [describe_as_snapshot(self.sealed, like)]
+
+    def list_shifted(self, records: Sequence[Record]) -> set[str]:
+        """Return the periods whose population differs from that of the baseline, by their records."""
+        first = 0 if self.record is None else self.record.id
+        return {
+            record.period.label
+            for record in list_counted(records)
+            if record.id > first and any(d.has_drifted and d.against == BASELINE for d in record.drifts)
+        }
+
+    def explain_missing_bands(self, snapshot: Snapshot) -> list[str]:
+        """Explain why there is no evidence against the baseline for models of an audit, once for each."""
+        if self.sealed is None:
+            return []
+        bands = {model for model, _ in list_bands(self.sealed, 2 * (1 - self.sealed.level))}
+        models = dict.fromkeys(number.model for number in snapshot.numbers if number.model)
+        missing = [explain_missing_band(self.sealed, model) for model in models if model not in bands]
+        return list(dict.fromkeys(missing))
 
 
 def ensure_baseline(
@@ -70,7 +105,7 @@ def ensure_baseline(
     if known is not None:
         return BaselineInForce(record=known, notes=tuple(_find_changes(plan, known)))
     if table.file:
-        sealed, rows = _evaluate_file(plan)
+        sealed, rows = _evaluate_file(plan, period)
         source, sha256 = rows.source, rows.source_sha256
     else:
         audits = choose_baseline_audits(records, table)
@@ -129,18 +164,18 @@ def _describe_new(records: Sequence[Record], sealed: Record) -> Iterator[str]:
     yield f"The baseline, {name}, is sealed in record {sealed.id} with this audit{again}."
 
 
-def _evaluate_file(plan: Plan) -> tuple[SealedBaseline, LoadedRows | SourceReference]:
-    """Evaluate the rows of a file, without intervals; they need no dates."""
-    table = plan.audit.baseline
+def _evaluate_file(plan: Plan, period: Period) -> tuple[SealedBaseline, LoadedRows | SourceReference]:
+    """Evaluate the rows of a file, without intervals; they need no dates and count as older than the run."""
+    table, past = plan.audit.baseline, Period(label=BASELINE, start=None, end=period.end)
     try:
-        rows = _load_file(plan)
+        rows = _load_file(plan, past)
         try:
             evaluation = rows.evaluate(evaluate, {**plan.configuration.settings, "resamples": 0})
         finally:
             rows.close()
     except (UsageError, DataError) as error:
         raise type(error)(f"The baseline, `audit.baseline.file`, cannot be evaluated. {error}") from error
-    snapshot = take_snapshot(evaluation, _NO_PERIOD, time="")
+    snapshot = take_snapshot(evaluation, past, time="")
     sealed = build_baseline(
         name_baseline(table),
         [snapshot],
@@ -151,14 +186,14 @@ def _evaluate_file(plan: Plan) -> tuple[SealedBaseline, LoadedRows | SourceRefer
     return sealed, rows
 
 
-def _load_file(plan: Plan) -> LoadedRows | SourceReference:
+def _load_file(plan: Plan, period: Period) -> LoadedRows | SourceReference:
     evaluation = plan.configuration.evaluation
     columns = evaluation.columns.copy()
     columns.pop("time", None)
     return load_rows(
         SourceTable(file=plan.audit.baseline.file),
         WindowTable(),
-        _NO_PERIOD,
+        period,
         columns,
         folder=plan.path.parent,
         zone=plan.zone,

@@ -12,44 +12,29 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from scorereport._utils import json_documents
 from scorereport._utils.files import make_folder, write_text
 from scorereport._utils.formatting import format_plain
+from scorereport.audit.outcomes import summarize_outcome
 from scorereport.channels import CHANNELS, notification
-from scorereport.channels.notification import Notification, SecretReader, describe_channel_error
+from scorereport.channels.notification import (
+    Notification,
+    SecretReader,
+    describe_channel_error,
+    list_variables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from scorereport._utils.redaction import Redactor
     from scorereport.audit.plan import Plan
-    from scorereport.channels.notification import Outcome, OutcomeSummary
     from scorereport.configuration.audit_tables import NotifyTable
     from scorereport.history.audit_record import Record
 
 
 _MAX_PROBLEM_LENGTH = 1000
-
-
-def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> Outcome:
-    """Return the outcome of an audit, with a sentence for each limit not met and each drift."""
-    period = record.period
-    outcome: Outcome = {
-        "audit": record.audit,
-        "period": {"label": period.label, "start": period.start, "end": period.end},
-        "as_of": record.as_of,
-        "status": str(record.status),
-        "exit_code": int(record.exit_code),
-        "reason": record.reason,
-        "summary": cast("OutcomeSummary | None", json_documents.encode(record.summary)),
-        "judgements": [each.sentence for each in record.judgements if str(each.verdict) != "pass"],
-        "drifts": [drift.sentence for drift in record.drifts if drift.has_drifted],
-        "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
-        "files": [str(file) for file in files],
-    }
-    return {**outcome, "alarms": list(alarms)} if alarms else outcome
 
 
 def send_notifications(
@@ -88,23 +73,42 @@ def send_notifications(
     """
     if str(record.status) not in table.on and not alarms:
         return []
-    outcome = _redact_all(summarize_outcome(record, files=files, alarms=alarms), redactor)
-    message = Notification(outcome=outcome, files=files, folder=folder)
+    outcome = redact_all(summarize_outcome(record, files=files, alarms=alarms, site=table.site), redactor)
+    message = Notification(outcome=outcome, files=files, folder=folder, variables=list_variables(outcome))
     problems: list[str] = []
     for key, value in table.channels.items():
-        reader = SecretReader(expand, f"audit.notify.{key}")
-        found = _send_in_thread(partial(CHANNELS[key].send, value, message, reader))
-        redact = redactor.adding(*reader.secrets).redact
-        problems += [redact(f"`audit.notify.{key}`: {problem}")[:_MAX_PROBLEM_LENGTH] for problem in found]
+        problems += send_by_channel(key, value, message, redactor=redactor, expand=expand)
     return problems
 
 
-def _redact_all(value: Any, redactor: Redactor) -> Any:
+def send_by_channel(
+    key: str,
+    value: object,
+    message: Notification,
+    *,
+    redactor: Redactor,
+    expand: Callable[[str, str], str],
+) -> list[str]:
+    """Send a message by one channel, whose settings are `value`; return the problems, a sentence each."""
+    reader = SecretReader(expand, f"audit.notify.{key}")
+    found = _send_in_thread(partial(CHANNELS[key].send, value, message, reader))
+    redact = redactor.adding(*reader.secrets).redact
+    return [redact(f"`audit.notify.{key}`: {problem}")[:_MAX_PROBLEM_LENGTH] for problem in found]
+
+
+_Structure = TypeVar("_Structure")
+
+
+def redact_all(value: _Structure, redactor: Redactor) -> _Structure:
     """Return the same structure with secrets removed from every text in it."""
+    return cast("_Structure", _redact_parts(value, redactor))
+
+
+def _redact_parts(value: object, redactor: Redactor) -> object:
     if isinstance(value, dict):
-        return {key: _redact_all(part, redactor) for key, part in value.items()}
+        return {key: _redact_parts(part, redactor) for key, part in value.items()}
     if isinstance(value, list):
-        return [_redact_all(part, redactor) for part in value]
+        return [_redact_parts(part, redactor) for part in value]
     return redactor.redact(value) if isinstance(value, str) else value
 
 

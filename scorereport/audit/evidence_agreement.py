@@ -56,8 +56,8 @@ class EvidenceCheck:
     def _check_evidence(
         self, record: Record, evidence: AuditEvidence, earlier: Sequence[Record]
     ) -> Iterator[str]:
-        planned = plan_evidence(earlier, record.period, evidence.since)
-        if planned.days is None or planned.days[0] != evidence.start or planned.days[1] < evidence.end:
+        planned = plan_evidence(earlier, record.period, evidence.since, final_end=evidence.end)
+        if planned.days != (evidence.start, evidence.end):
             yield (
                 f"counts the days from {evidence.start or 'the beginning'} up to, not including, "
                 f"{evidence.end}, which the records before it do not leave"
@@ -115,7 +115,7 @@ def _list_bets(
     """Yield name, parameters and weight of the bets that the rules give."""
     if each.hypothesis in ("calibration", "baseline"):
         for label in labels:
-            for curve in fit_bets(fitted, each.model, label):
+            for curve in fit_bets(fitted, each.model, label, each.hypothesis):
                 yield curve.name, curve.parameters, curve.weight / len(labels)
         return
     sums = find_sums(fitted, each.model, each.measure, each.other)

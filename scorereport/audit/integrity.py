@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_words
 from scorereport.audit.annulment_rules import check_annulled
+from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.evidence_agreement import EvidenceCheck
 from scorereport.audit.record_agreement import check_agreement, describe_snapshot
@@ -67,6 +68,7 @@ class RecordExaminer:
             *check_run_times(records, now),
             *(check_attempts(records) if is_complete else ()),
             *check_annulled(records, is_complete=is_complete),
+            *(check_baselines(records) if is_complete else ()),
         ):
             self._add_findings(record, [claim])
         self._compare_times()
@@ -234,8 +236,18 @@ def _check_new_records(plan: Plan, history: History, records: Sequence[Record]) 
             f"The history {history.name} has records that are not noted in the file {plan.chain_head}, and "
             f"they are not valid: {findings[0].sentence} Nothing was recorded. `scorereport audit verify` "
             "lists all findings; restore the database from a copy. To accept the records as they are, write "
-            f"`{last.id} {last.sha256}` into the file."
+            f"`{last.id} {last.sha256}` into the file.{_describe_copied_folder(plan)}"
         )
+
+
+def _describe_copied_folder(plan: Plan) -> str:
+    """Name the other reason for such records of a history on a server: a folder that was copied."""
+    if plan.history_file is not None:
+        return ""
+    return (
+        f" If another machine works with a copy of this folder, both have the marker {plan.home}: on the "
+        f"other machine, remove the copies of this file, of {plan.chain_head.name} and of the reports."
+    )
 
 
 def _list_subjects(record: Record) -> Iterator[str]:

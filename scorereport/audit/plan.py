@@ -19,6 +19,7 @@ from scorereport.channels.channel import list_texts
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import raise_problems
+from scorereport.configuration.period_labels import find_label_start
 from scorereport.configuration.schedules import Schedule, check_zone
 from scorereport.data.roles import count_classes
 from scorereport.errors import UsageError
@@ -168,6 +169,12 @@ class Plan:
         if self.audit.comparison.looks is not None:
             return self.audit.comparison.looks
         return _LOOKS_ASSUMED if self.schedule is None else self.schedule.count_in_year(as_of)
+
+    @property
+    def since(self) -> str:
+        """The first day whose evidence counts; empty if all days count."""
+        label = self.audit.comparison.since
+        return find_label_start(label, name="audit.comparison.since") if label else ""
 
     def expand(self, text: str, key: str) -> str:
         """Return a text with its environment variables replaced by their values; never show the result."""

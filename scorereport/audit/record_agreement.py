@@ -201,6 +201,7 @@ def _check_snapshot(record: Record, report: Report) -> Iterator[str]:
         "main_score": evaluation.main_score,
         "labels": labels,
         "clusters": evaluation.data.clusters,
+        "immature": evaluation.data.row_flow.immature_rows,
         "configuration": record.configuration_sha256,
     }
     different = [name for name, value in expected.items() if getattr(snapshot, name) != value]

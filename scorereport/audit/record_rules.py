@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from scorereport.audit.annulment_rules import check_annulment
+from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
 from scorereport.configuration.audit_tables import AuditTable, OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
 from scorereport.configuration.periods import find_period, is_ahead
@@ -49,7 +50,7 @@ _CHUNK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """What a configuration says about records: name, window, formats, and whether reports state hashes.
+    """What a configuration says about records: name, window, formats, baseline, and stated hashes.
 
     `zone` is the name of the time zone, which the hours of a window depend on.
     """
@@ -59,6 +60,7 @@ class AuditRequest:
     formats: tuple[str, ...]
     states_hashes: bool
     zone: str = "UTC"
+    baseline: str = ""
 
 
 def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
@@ -74,6 +76,7 @@ def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
         zone=str(audit.get("time_zone", AuditTable().time_zone)),
         formats=tuple(map(str, formats)),
         states_hashes=not report.get("templates") and "provenance" not in report.get("omit", ()),
+        baseline=read_baseline_name(_find_table(audit, "baseline")),
     )
 
 
@@ -111,6 +114,8 @@ def check_record_contents(record: Record) -> Iterator[str]:
         yield from _check_removal(record)
     elif record.kind == "annulment":
         yield from check_annulment(record)
+    elif record.kind == "baseline":
+        yield from check_baseline_contents(record)
     elif record.status is AuditStatus.FAILED:
         yield from _check_failure(record)
     else:
@@ -169,6 +174,10 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     if record.kind in ("retention", "annulment"):
         return
     yield from _check_period(record, request)
+    if record.kind == "baseline":
+        if record.baseline is not None and record.baseline.source != request.baseline:
+            yield f"seals {record.baseline.source}, but its configuration names {request.baseline or 'none'}"
+        return
     if record.status is not AuditStatus.FAILED:
         yield from _check_files(record, request.formats)
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
@@ -37,6 +38,7 @@ from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
+from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import find_labelled
 from scorereport.configuration.periods import (
@@ -47,7 +49,8 @@ from scorereport.configuration.periods import (
     read_as_of,
 )
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
-from scorereport.history.audit_record import Record
+from scorereport.history.audit_lock import hold_database_lock
+from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.record_rows import AlreadyRecorded
 from scorereport.history.store import History, open_history
@@ -69,11 +72,14 @@ DEFAULT_WAIT_SECONDS = 3600.0
 def hold_audit_lock(plan: Plan, *, wait: float = DEFAULT_WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of an audit, so that no other process runs it inside the block; wait for it first.
 
-    The operating system releases the lock of a process that dies, so no lock is left behind.
+    The operating system releases the lock of a process that dies, so no lock is left behind. Machines that
+    share a history on a server also share a lock in its database.
     """
+    start = monotonic()
     lock = _acquire_lock(plan, wait)
     try:
-        yield
+        with hold_database_lock(plan.database_url, plan.name, wait=wait, waited=monotonic() - start):
+            yield
     finally:
         lock.release()
 
@@ -116,6 +122,7 @@ def run_audit(
     as_of: str | None = None,
     period: str | None = None,
     again: bool = False,
+    once: bool = False,
     wait: float = DEFAULT_WAIT_SECONDS,
     command: str = "",
 ) -> RunResult:
@@ -127,6 +134,7 @@ def run_audit(
     as_of : the day, or the moment, from which the period is counted; by default now
     period : the label of the period to audit, such as "2026-06", instead of `as_of`; it must be over
     again : write a new record even if there is one with the same period, data and configuration
+    once : return the record of the same moment `as_of`, if there is one that did not fail, whatever its data
     wait : seconds to wait for another run of the same audit
     command : the command line that started the run, for the record
     """
@@ -136,7 +144,14 @@ def run_audit(
     for place in {None, plan.configuration.work.get("temporary_folder")}:
         remove_abandoned(place)
     moment, chosen = _choose_period(plan, as_of, period)
-    run = AuditRun(plan=plan, moment=moment, period=chosen, command=command)
+    run = AuditRun(
+        plan=plan,
+        moment=moment,
+        period=chosen,
+        command=command,
+        final_by=moment if as_of is not None else plan.now,
+        once=once,
+    )
     try:
         with (
             hold_audit_lock(plan, wait=wait),
@@ -183,12 +198,18 @@ def _check_name_case(plan: Plan, history: History) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditRun:
-    """One run of an audit on one period; the caller holds the lock of the audit."""
+    """One run of an audit on one period; the caller holds the lock of the audit.
+
+    `final_by` is the moment at which outcomes must be final: by default the one that the period is counted
+    from.
+    """
 
     plan: Plan
     moment: datetime
     period: Period
     command: str = ""
+    final_by: datetime | None = None
+    once: bool = False
     started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> RunResult:
@@ -200,6 +221,8 @@ class AuditRun:
             return self._record_failure(history, error)
 
     def _load_and_record(self, history: History, *, again: bool) -> RunResult:
+        if (existing := self._find_same_moment(history)) is not None:
+            return self._build_result(existing, is_new=False)
         self.plan.create_marker()
         audit = self.plan.audit
         formats = tuple(f".{form}" for form in audit.output.formats)
@@ -246,6 +269,7 @@ class AuditRun:
             zone=plan.zone,
             expand=plan.expand,
             work=plan.configuration.work,
+            maturity=find_maturity(plan.audit.outcomes.mature_after, self.final_by or self.moment),
         )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
@@ -326,8 +350,10 @@ class AuditRun:
         """Return the last valid record of the period if it has the same data and configuration.
 
         A failed run has no data, so the next run appends a new record and the history does not end with the
-        failure.
+        failure. The same file has other data once more of its rows are old enough for a final outcome.
         """
+        if (existing := self._find_same_moment(history)) is not None:
+            return existing
         valid = list_valid(history.records(self.plan.name, period=self.period.label))
         last = valid[-1] if valid else None
         if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
@@ -335,4 +361,17 @@ class AuditRun:
         recorded, present = last.data_sha256, rows.data_sha256
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
-        return last if present and recorded == present else None
+        is_same_age = last.snapshot is not None and last.snapshot.immature == rows.immature
+        return last if present and recorded == present and is_same_age else None
+
+    def _find_same_moment(self, history: History) -> Record | None:
+        """Return the valid record of a run at the same moment, if only one is wanted: of another machine."""
+        records = list_valid(history.records(self.plan.name)) if self.once else []
+        made = [record for record in records if record.status is not AuditStatus.FAILED]
+        return next((record for record in made if _is_moment(record.as_of, self.moment)), None)
+
+
+def _is_moment(as_of: str, moment: datetime) -> bool:
+    with suppress(ValueError, TypeError):  # earlier versions wrote other texts
+        return datetime.fromisoformat(as_of) == moment
+    return False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.channels.channel import Problem
-    from scorereport.channels.notification import Notification, Outcome, SecretReader
+    from scorereport.channels.notification import Notification, SecretReader
 
 #: Text that precedes a secret in an argument of a command.
 _SECRET_WORD = re.compile(r"(?i)bearer\s|basic\s|(?:password|passwd|token|secret|api[_-]?key)\s*[=:]")
@@ -45,6 +45,7 @@ def run_command(command: tuple[str, ...], message: Notification, _: SecretReader
     import subprocess
     import tempfile
 
+    variables = {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in message.variables.items()}
     # Files rather than pipes: a process that the program leaves behind could hold a pipe open for ever.
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
         stdin.write(message.body)
@@ -54,7 +55,7 @@ def run_command(command: tuple[str, ...], message: Notification, _: SecretReader
             stdin=stdin,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            env={**os.environ, **_list_environment(message.outcome)},
+            env={**os.environ, **variables},
             cwd=message.folder,
             start_new_session=True,
         )
@@ -67,17 +68,6 @@ def run_command(command: tuple[str, ...], message: Notification, _: SecretReader
             return [f"the command took longer than {limit} seconds and was stopped."]
         stderr.seek(0)
         return [] if code == 0 else [_describe_exit(code, stderr.read())]
-
-
-def _list_environment(outcome: Outcome) -> dict[str, str]:
-    values = {
-        "AUDIT": outcome["audit"],
-        "STATUS": outcome["status"],
-        "PERIOD": outcome["period"]["label"],
-        "RECORD": str(outcome["record"]["id"]) if outcome["record"] else "",
-        "EXIT_CODE": str(outcome["exit_code"]),
-    }
-    return {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in values.items()}
 
 
 def _describe_exit(code: int, output: bytes) -> str:

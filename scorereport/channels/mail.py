@@ -10,7 +10,6 @@ from scorereport._utils.redaction import find_variables
 from scorereport.channels import notification
 from scorereport.channels.channel import STRICT, Channel
 from scorereport.channels.notification import FORMATS, describe_channel_error
-from scorereport.results.summary_texts import TITLES
 
 if TYPE_CHECKING:
     import smtplib
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.channels.channel import Problem
-    from scorereport.channels.notification import Notification, Outcome, OutcomeSummary, SecretReader
+    from scorereport.channels.notification import Notification, SecretReader
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LARGEST_PORT = 65_535
@@ -63,49 +62,18 @@ def compose_email(
     from email.policy import SMTP
     from email.utils import format_datetime, localtime
 
-    outcome = message.outcome
     email = EmailMessage(policy=SMTP)
-    subject = f"scorereport: {outcome['audit']} {outcome['period']['label']}: {outcome['status']}"
-    email["Subject"] = one_line(subject)
+    email["Subject"] = one_line(message.outcome["subject"])
     email["From"] = reader.read(table.sender, "sender")
     recipients = [reader.read(each, "recipients") for each in table.recipients]
     email["To"] = ", ".join(recipients)
     email["Date"] = format_datetime(localtime())
     email["Auto-Submitted"] = "auto-generated"
-    email.set_content("\n\n".join(_list_paragraphs(outcome)) + "\n")
+    email.set_content(message.outcome["text"])
     problems = [
         _attach(email, file) for file in message.files if file.suffix.removeprefix(".") in table.attach
     ]
     return email, [problem for problem in problems if problem]
-
-
-def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
-    label = outcome["period"]["label"]
-    yield f"The audit {outcome['audit']} of the period {label} has the status: {outcome['status']}."
-    if outcome["reason"]:
-        yield outcome["reason"]
-    yield from outcome.get("alarms", ())
-    if outcome["summary"] is None:
-        yield from outcome["judgements"]
-        yield from outcome["drifts"]
-    else:
-        yield from _list_summary(outcome["summary"])
-    if outcome["files"]:
-        yield "\n".join(["Files:", *outcome["files"]])
-    if outcome["record"] is None:
-        yield "There is no record of this run."
-    else:
-        yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
-
-
-def _list_summary(summary: OutcomeSummary) -> Iterator[str]:
-    """Yield the first page of the report, as paragraphs and lists."""
-    yield "\n".join([summary["verdict"], *summary["fitness"]])
-    lists = {"findings": summary["findings"], "actions": summary["actions"], "missing": summary["missing"]}
-    for name, sentences in lists.items():
-        if sentences:
-            yield "\n".join([f"{TITLES[name]}:", *(f"- {sentence}" for sentence in sentences)])
-    yield " ".join(summary["basis"])
 
 
 def _attach(email: EmailMessage, file: Path) -> str:

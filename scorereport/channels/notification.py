@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -76,16 +76,22 @@ class OutcomeSummary(TypedDict):
 class Outcome(TypedDict):
     """The outcome of an audit, as it is sent: a sentence for each limit not met and for each drift.
 
+    `subject` is the outcome in one line, `text` the whole message. `findings` are the three most important
+    sentences of the summary, `link` is the page of the audit on the web site or the path of its report.
     `summary` is the first page of the report, None if there is no report. `record` is None for a failure that
     could not be recorded; `alarms` is present only if the history needs attention.
     """
 
+    subject: str
+    text: str
     audit: str
     period: OutcomePeriod
     as_of: str
     status: str
     exit_code: int
     reason: str
+    findings: list[str]
+    link: str
     summary: OutcomeSummary | None
     judgements: list[str]
     drifts: list[str]
@@ -94,18 +100,60 @@ class Outcome(TypedDict):
     alarms: NotRequired[list[str]]
 
 
+class DailyDigest(TypedDict):
+    """The outcomes of all audits of a day, as they are sent: the worst first, whose status is `status`.
+
+    `digest` is the day, or the first and the last one if earlier days could not be sent.
+    """
+
+    subject: str
+    text: str
+    digest: str
+    status: str
+    exit_code: int
+    outcomes: list[Outcome]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """The outcome of an audit, the files that may be attached, and the folder of its configuration."""
+    """The outcome of an audit or of a day, files that may be attached, the folder of the configuration.
 
-    outcome: Outcome
-    files: Sequence[Path]
+    `variables` are set for commands.
+    """
+
+    outcome: Outcome | DailyDigest
+    files: Sequence[Path] = ()
     folder: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def body(self) -> bytes:
         """The outcome as JSON."""
         return json.dumps(self.outcome, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def list_variables(outcome: Outcome) -> dict[str, str]:
+    """Return the variables that a command gets with the outcome of an audit."""
+    return {
+        "AUDIT": outcome["audit"],
+        "STATUS": outcome["status"],
+        "PERIOD": outcome["period"]["label"],
+        "RECORD": str(outcome["record"]["id"]) if outcome["record"] else "",
+        "EXIT_CODE": str(outcome["exit_code"]),
+        "DIGEST": "",
+    }
+
+
+def list_digest_variables(digest: DailyDigest) -> dict[str, str]:
+    """Return the variables that a command gets with a digest: those of one audit are empty."""
+    return {
+        "AUDIT": "",
+        "STATUS": digest["status"],
+        "PERIOD": "",
+        "RECORD": "",
+        "EXIT_CODE": str(digest["exit_code"]),
+        "DIGEST": digest["digest"],
+    }
 
 
 def describe_channel_error(error: BaseException) -> str:

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from scorereport.history.verification_findings import Verification
     from scorereport.results.summary_texts import SummaryTexts
 
-#: The command by which a scheduler starts an audit.
-_PROGRAM = (sys.executable, "-m", "scorereport")
-
 app = typer.Typer(
     help="Audit models in production: evaluate new data with the same configuration, and record the results.",
     no_args_is_help=True,
@@ -35,12 +32,12 @@ app = typer.Typer(
 )
 Config = Annotated[Path, typer.Argument(help="Configuration of the audit, a .toml file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_DEFAULT = Path("audit.toml")
+DEFAULT_CONFIG = Path("audit.toml")
 
 
 @app.command()
-def run(
-    config: Config = _DEFAULT,
+def run(  # noqa: PLR0913, PLR0917  # each argument is an option
+    config: Config = DEFAULT_CONFIG,
     as_of: Annotated[
         str | None,
         typer.Option(help="Day or time that the period is counted from, instead of now: audits the past."),
@@ -61,6 +58,14 @@ def run(
         typer.Option(
             "--again",
             help="Add a new record even if there is one of the same period, data and configuration.",
+        ),
+    ] = False,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="Show the record of the same time (--as-of), if there is one that did not fail, whatever "
+            "its data: for schedulers on several machines.",
         ),
     ] = False,
     wait: Annotated[
@@ -93,9 +98,13 @@ def run(
             quiet=quiet,
         )
         return
+    if once and again:
+        raise UsageError("`--once` and `--again` exclude each other; give one of them.")
     command = name_run_command(config, as_of, period)
     with show_progress(quiet=quiet):
-        outcome = run_audit(config, as_of=as_of, period=period, again=again, wait=wait, command=command)
+        outcome = run_audit(
+            config, as_of=as_of, period=period, again=again, once=once, wait=wait, command=command
+        )
     if as_json:
         typer.echo(outcome.record.to_json(), nl=False)
     else:
@@ -145,39 +154,8 @@ def _exit_by_status(outcome: RunResult, *, strict: bool) -> None:
 
 
 @app.command()
-def units(
-    config: Config = _DEFAULT,
-    kind: Annotated[Literal["systemd", "cron"], typer.Option(help="The scheduler.")] = "systemd",
-) -> None:
-    """Print a systemd timer or a cron line that runs the audit on its schedule."""
-    from scorereport.audit.plan import read_plan
-    from scorereport.audit.timers import render_timers
-
-    plan = read_plan(config)
-    if plan.schedule is None:
-        raise UsageError(f"{config}: `audit.schedule.cron` is missing; it sets when the audit runs.")
-    typer.echo(
-        render_timers(
-            name=plan.name,
-            config=config.resolve(),
-            schedule=plan.schedule,
-            kind=kind,
-            command=_PROGRAM,
-            folders=_list_folders(plan),
-        ),
-        nl=False,
-    )
-
-
-def _list_folders(plan: Plan) -> list[Path]:
-    """List the folders that an audit writes to."""
-    folders = [plan.folder, plan.reports, plan.base]
-    return list(dict.fromkeys(folder.resolve() for folder in folders))
-
-
-@app.command()
 def history(
-    config: Config = _DEFAULT,
+    config: Config = DEFAULT_CONFIG,
     every: Annotated[
         bool, typer.Option("--all", help="List all audits of the history, not only this one.")
     ] = False,
@@ -192,7 +170,7 @@ def history(
     from scorereport.cli.terminal import print_history
 
     plan = read_plan(config)
-    with _open_existing(plan) as opened:
+    with open_existing(plan) as opened:
         records = opened.records(audit=None if every else plan.name, last=last)
     if as_json:
         listed = [{**json_documents.encode(record), "sha256": record.sha256} for record in records]
@@ -206,7 +184,7 @@ def history(
 @app.command()
 def show(
     number: Annotated[int, typer.Argument(metavar="ID", help="Number of the record.")],
-    config: Config = _DEFAULT,
+    config: Config = DEFAULT_CONFIG,
     results: Annotated[
         bool, typer.Option("--results", help="Print the results document of the audit instead.")
     ] = False,
@@ -217,7 +195,7 @@ def show(
     from scorereport.cli.terminal import print_record
     from scorereport.history.valid_records import find_annulled
 
-    with _open_existing(read_plan(config)) as opened:
+    with open_existing(read_plan(config)) as opened:
         record = opened.get(number)
         if results and not record.results_sha256:
             raise UsageError(f"Record {number} has no results: its status is {record.status}.")
@@ -231,7 +209,7 @@ def show(
 
 @app.command()
 def verify(
-    config: Config = _DEFAULT,
+    config: Config = DEFAULT_CONFIG,
     head: Annotated[
         list[str] | None,
         typer.Option(help="Hash of a record, kept elsewhere, that must be in the chain; repeat for more."),
@@ -269,7 +247,7 @@ def verify(
 
 @app.command()
 def export(
-    config: Config = _DEFAULT,
+    config: Config = DEFAULT_CONFIG,
     output: Annotated[
         Path,
         typer.Option(
@@ -287,7 +265,7 @@ def export(
     from scorereport.history.export import export_history
 
     plan = read_plan(config)
-    with _open_existing(plan) as opened:
+    with open_existing(plan) as opened:
         written = export_history(
             opened,
             output,
@@ -295,60 +273,6 @@ def export(
             audit=None if every else plan.name,
         )
     echo(f"{written} written.")
-
-
-@app.command()
-def site(
-    config: Config = _DEFAULT,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the pages.")] = Path("site"),
-) -> None:
-    """Write a web site about all audits of the history: status board, trends, and every report."""
-    from scorereport.audit.plan import read_plan
-    from scorereport.audit.site.publication import publish_site
-
-    plan = read_plan(config)
-    with _open_existing(plan) as opened:
-        pages = publish_site(plan, opened, output)
-    echo(f"{pages} written.")
-
-
-@app.command()
-def serve(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with the configurations.")],
-    log: Annotated[
-        Path | None, typer.Option(help="File that the log is appended to, instead of standard error.")
-    ] = None,
-    poll: Annotated[float, typer.Option(min=0.1, help="Seconds between two checks of the folder.")] = 5.0,
-    grace: Annotated[
-        float, typer.Option(min=0, help="Seconds that running audits may take to end when the server stops.")
-    ] = 300.0,
-    longest: Annotated[
-        float, typer.Option(min=1, help="Seconds after which a running audit is stopped.")
-    ] = 21600.0,
-    workers: Annotated[int, typer.Option(min=1, help="Number of audits that may run at the same time.")] = 2,
-    notify_after: Annotated[
-        float,
-        typer.Option(
-            min=1, help="Seconds after the scheduled time without a result until people are notified."
-        ),
-    ] = 7200.0,
-) -> None:
-    """Run all audits of a folder on their schedules, until SIGTERM stops it."""
-    from contextlib import nullcontext
-
-    from scorereport._utils.files import only_owner
-    from scorereport.audit.server.startup import serve_audits as serve_folder
-
-    with nullcontext() if log is None else open(log, "a", encoding="utf-8", opener=only_owner) as stream:
-        serve_folder(
-            folder,
-            log=stream,
-            poll_seconds=poll,
-            grace_seconds=grace,
-            longest_seconds=longest,
-            workers=workers,
-            notify_seconds=notify_after,
-        )
 
 
 def _redact_findings(found: Verification, plan: Plan) -> Verification:
@@ -372,7 +296,7 @@ def errors_redacted(plan: Plan) -> Iterator[None]:
 
 
 @contextmanager
-def _open_existing(plan: Plan) -> Iterator[History]:
+def open_existing(plan: Plan) -> Iterator[History]:
     """Open an existing history; commands that only read must not create one."""
     from scorereport.history.store import open_history
 

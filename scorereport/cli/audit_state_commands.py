@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scorereport.cli.audit_commands import AsJson, Config, app, errors_redacted
+from scorereport.cli.audit_commands import DEFAULT_CONFIG, AsJson, Config, errors_redacted
+from scorereport.cli.audit_service_commands import app
 from scorereport.cli.command_output import echo, print_problem
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-_DEFAULT = Path("audit.toml")
-
 
 @app.command()
 def annul(
     number: Annotated[int, typer.Argument(metavar="ID", help="Number of the record.")],
-    config: Config = _DEFAULT,
+    config: Config = DEFAULT_CONFIG,
     reason: Annotated[str, typer.Option(help="Why the record is annulled; required.")] = "",
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a run of the same audit.")] = 3600.0,
     as_json: AsJson = False,
@@ -70,7 +69,7 @@ def status(
 ) -> None:
     """Print one line for each audit: the status of the last period that is due, and its age."""
     states, is_refused = [], False
-    for path in _list_configurations(configs or [_DEFAULT]):
+    for path in _list_configurations(configs or [DEFAULT_CONFIG]):
         try:
             states.append(_read_state(path))
         except ScoreReportError as error:

@@ -20,6 +20,8 @@ from scorereport.configuration.audit_tables import (
     AuditTable,
 )
 from scorereport.configuration.messages import find_failure, join_key
+from scorereport.configuration.outcome_maturity import check_mature_after
+from scorereport.configuration.period_labels import find_label_start
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
 from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS
@@ -28,7 +30,7 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.configuration.audit_tables import NotifyTable, SourceTable
+    from scorereport.configuration.audit_tables import BaselineTable, NotifyTable, SourceTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -44,10 +46,12 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "window.period": lambda text, name: check_audit_window(text, name=name),
     "comparison.method": partial(check_option, allowed=METHODS),
     "comparison.tolerance": partial(check_inside, lower=0, upper=5),
+    "comparison.since": lambda label, name: find_label_start(label, name=name) if label else "",
     "comparison.audits": partial(check_whole, smallest=1),
     "comparison.alpha": partial(check_inside, lower=0, upper=1, closed="neither"),
     "comparison.looks": partial(check_whole, smallest=1),
     "baseline.audits": partial(check_whole, smallest=1),
+    "outcomes.mature_after": check_mature_after,
     "notify.digest": partial(check_option, allowed=DIGESTS),
     "retention.days": partial(check_whole, smallest=1),
     "retention.keep": partial(check_whole, smallest=1),
@@ -63,11 +67,22 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
         value = _find(table, key)
         if value is not None:
             yield from find_failure(check, value, f"audit.{key}")
+    yield from find_failure(_check_site, table.notify.site, "audit.notify.site")
     yield from _check_cron(table)
     yield from _check_lists(table)
     yield from _check_source(table.source)
+    yield from _check_maturity(table)
+    yield from _check_baseline(table.baseline)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
+
+
+def _check_site(address: str, key: str) -> None:
+    if address and not re.fullmatch(r"(?i)https?://[^\s/@]+(/[^\s?#]*)?", address):
+        raise UsageError(
+            f"`{key}` must be an address such as https://audits.example.com/models, without user, query and "
+            f"blanks; got {address!r}."
+        )
 
 
 def check_audit_name(name: str, key: str) -> str:
@@ -129,6 +144,16 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
         yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
 
 
+def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
+    """Check that a baseline is defined in one way, and that its file is a single one."""
+    used = [key for key in ("file", "period", "audits") if getattr(baseline, key)]
+    if len(used) > 1:
+        named = " and ".join(f"`{key}`" for key in used)
+        yield f"`audit.baseline` must have only one of `file`, `period` and `audits`; got {named}."
+    if any(sign in baseline.file for sign in "{}*?[]"):
+        yield f"`audit.baseline.file` must be the name of one file; got {baseline.file!r}."
+
+
 def _check_source(source: SourceTable) -> Iterator[str]:
     """Check that rows have a single source, and that a query or table has a database."""
     name = source.file.lower()
@@ -154,6 +179,12 @@ def _check_stored(source: SourceTable) -> Iterator[str]:
     for key in ("database", "query", "schema"):
         if getattr(source, key):
             yield f"`audit.source.{key}` cannot be used with a `file`, even one that is a database."
+
+
+def _check_maturity(table: AuditTable) -> Iterator[str]:
+    """Check that rows have times, from which their ages are counted."""
+    if table.outcomes.mature_after and not table.window.column:
+        yield "`audit.outcomes.mature_after` needs `audit.window.column`, the column of times of the rows."
 
 
 def _check_secrets(table: AuditTable) -> Iterator[str]:

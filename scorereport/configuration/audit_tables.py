@@ -103,8 +103,8 @@ class WindowTable:
         str,
         Help(
             '"last 30 days" (or hours, weeks, months), "previous calendar month" (or hour, day, week, '
-            'quarter, year), or "all" (default): all rows, up to the day of the audit if there is a `column`. '
-            'A period consists of whole days, or hours, that are over: "last 30 days" on 15 November are 16 '
+            'quarter, year), or "all" (default): all rows, up to the day of the audit if there is a `column`.'
+            ' A period consists of whole days, or hours, that are over: "last 30 days" on 15 November are 16 '
             "October to 14 November"
         ),
     ] = "all"
@@ -134,8 +134,8 @@ class ComparisonTable:
     since: Annotated[
         str,
         Help(
-            "the first period, or day, whose evidence counts, such as that in which a new version of the "
-            "model came into use; by default that of the first audit"
+            "the first period, or day, whose evidence counts, such as the first one of a new version of the "
+            "model; by default that of the first audit"
         ),
     ] = ""
     audits: Annotated[int, Help("the number of earlier audits to compare with; 12 by default")] = 12
@@ -273,15 +273,16 @@ class NotifyTable:
     digest: Annotated[
         str,
         Help(
-            '"none" (default): one notification for each audit; "daily": one for all audits of a day, sent '
-            "with the first run of the next day, or by `audit serve`"
+            '"none" (default): one notification for each run; "daily": one for all runs of a day, sent by '
+            "`audit serve` at the end of the day, with the first run of a later day, or by `audit notify`. "
+            "Failed runs and alarms on the history are sent at once"
         ),
     ] = "none"
     site: Annotated[
         str,
         Help(
-            "the address of the web site of the audits, for links in notifications; without it they name the "
-            "files"
+            "the address of the web site of `audit site`, such as https://audits.example.com, for links in "
+            "notifications and feeds; without it notifications name the path of the report"
         ),
     ] = ""
 

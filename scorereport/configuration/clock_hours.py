@@ -30,7 +30,7 @@ def find_last_hour_end(moment: datetime) -> datetime:
     """Return the local time, without zone, at which the last hour ended that is over at a moment."""
     zone = moment.tzinfo or UTC
     end = moment.replace(minute=0, second=0, microsecond=0, tzinfo=None, fold=0)
-    while not _is_shown(end, zone) or find_over(end, zone) > moment.astimezone(UTC):
+    while find_over(end, zone) > moment.astimezone(UTC):
         end -= HOUR
     return end
 

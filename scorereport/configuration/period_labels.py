@@ -94,6 +94,27 @@ def list_labelled(
     return _list_scheduled(plain, start, end, schedule)
 
 
+def find_label_start(label: str, *, name: str) -> str:
+    """Return the first day, or hour, of the period with a label, whatever its window; `name` is the key.
+
+    >>> find_label_start("2026-Q2", name="audit.comparison.since"), find_label_start("2026-06-05", name="x")
+    ('2026-04-01', '2026-06-05')
+    """
+    text = label.strip().upper().partition("--")[0]
+    for unit, (_, form) in _EXAMPLES.items():
+        if form.fullmatch(text):
+            try:
+                is_hour = unit == "hour"
+                return (
+                    f"{datetime.fromisoformat(text):%Y-%m-%dT%H:%M}"
+                    if is_hour
+                    else str(_begin_label(unit, text))
+                )
+            except ValueError:
+                break
+    raise UsageError(f"`{name}` must be a day or the label of a period, such as 2026-06; got {label!r}.")
+
+
 def _find_as_of(window: str, label: str, zone: ZoneInfo) -> datetime:
     """Find the first moment at which the period of a label is over; raise a ValueError for another label."""
     if window == "all":  # its periods contain the day of the audit, which is not over

@@ -111,27 +111,16 @@ class Period:
 
     @property
     def middle(self) -> date:
-        """The day in the middle, the first of two; the last day if the period has no start.
+        """The day in the middle, the first of two, or the middle of hours; the last day without a start.
 
         >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").middle.isoformat()
         '2026-10-16'
         """
+        if self.begins is not None and self.is_hourly:
+            return self.begins + (self.ends - self.begins) / 2
         last = self.day_after - _DAY
         first = self.first_day or last
         return first + (last - first) // 2
-
-    @property
-    def place(self) -> float:
-        """The place on a time axis, in days: the number of the middle day, or the middle of hours.
-
-        >>> period = Period(label="2026-10-01T06", start="2026-10-01T06:00", end="2026-10-01T18:00")
-        >>> period.place - period.middle.toordinal()
-        0.5
-        """
-        if self.begins is None or not self.is_hourly:
-            return float(self.middle.toordinal())
-        middle = self.begins + (self.ends - self.begins) / 2
-        return middle.toordinal() + (middle - datetime.combine(middle, time())) / _DAY
 
 
 def find_period(window: str, as_of: datetime) -> Period:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport._utils.formatting import format_counted, format_percent, join_words
+from scorereport._utils.formatting import format_percent, join_words
 from scorereport._utils.rounding import first_lowest
 from scorereport.configuration.limit_numbers import count_independent
 from scorereport.configuration.limit_records import MeasurePart
@@ -282,7 +282,7 @@ def _list_possible(followed: _Followed, bounds: Bounds, shares: list[float]) -> 
 
 def describe_tipping(tipping: TippingShares, missing: MissingOutcomes) -> str:
     """State at which shares of events among the missing outcomes the verdict changes."""
-    judgement, rows = tipping.judgement, format_counted(missing.rows, "missing outcome")
+    judgement, rows = tipping.judgement, missing.counted
     subject = f"The verdict on the {inside_sentence(judgement.label)}"
     subject += f" of {judgement.model}" if judgement.model else ""
     rate = find_observed_rate(missing)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,27 +47,59 @@ class MissingValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImmatureRows:
+    """Rows that are too young for a final outcome: their number, and the age at which outcomes are final.
+
+    `final_on` is the day on which the youngest of them is as old; it is empty if there are none.
+    """
+
+    rows: int
+    mature_after: str
+    final_on: str = ""
+
+    __repr__ = short_repr
+
+    @property
+    def reason(self) -> str:
+        """Why the rows are dropped."""
+        return f"outcome not final: younger than {self.mature_after}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowFlow:
     """How many rows were read, which were dropped and why, and how many were kept.
 
-    `dropped` counts a row once, for the first column in which it lacks a value. `missing` counts it for each
-    such column, and lists every column used; it is empty if no value is missing.
+    `dropped` counts a row once: as immature, or for the first column in which it lacks a value. `missing`
+    counts it for each such column, and lists every column used; it is empty if no value is missing. Outcomes
+    of immature rows count neither as present nor as missing. `immature` is None if every age is accepted.
     """
 
     read: int
     kept: int
     dropped: tuple[DroppedRows, ...] = ()
     missing: tuple[MissingValues, ...] = ()
+    immature: ImmatureRows | None = None
+
+    OPTIONAL: ClassVar = ("immature",)
 
     __repr__ = short_repr
+
+    @property
+    def immature_rows(self) -> int | None:
+        """The number of rows that are too young for a final outcome; None if every age is accepted."""
+        return None if self.immature is None else self.immature.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnknownOutcomes:
-    """Rows that lack the outcome and nothing else: their forecasts, and their weights if rows have any."""
+    """Rows that lack the outcome and nothing else: their forecasts, and their weights if rows have any.
+
+    Of these, `immature` rows are too young for a final outcome; what their outcomes say now is not used.
+    """
 
     forecasts: Mapping[str, FloatArray]
     weight: FloatArray | None = None
+    immature: int = 0
 
     __repr__ = short_repr
 
@@ -214,7 +246,8 @@ def _own(array: NDArray[Any]) -> NDArray[Any]:
 class Predictions(Cases):
     """Binary outcomes with the forecasts of one or more models for the same rows; checked when built.
 
-    `without_outcome` holds the rows that were dropped because they lack the outcome; they are not hashed.
+    `without_outcome` holds the rows that were dropped because they lack the outcome, or because it is not
+    final; they are not hashed.
     """
 
     outcome: FloatArray

@@ -123,13 +123,21 @@ def read_predictions(
 document_arguments(read_predictions, COLUMNS)
 
 
-def read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
-    """Read predictions from columns that are checked; rows that are refused have the names of the source."""
+def read_checked(
+    source: Any, columns: Columns, immature: NDArray[np.bool_] | None = None
+) -> Predictions | ClassPredictions:
+    """Read predictions from columns that are checked; rows that are refused have the names of the source.
+
+    The caller has removed the outcomes of `immature` rows, and describes them in the flow of rows; they are
+    not refused for lack of an outcome.
+    """
     with rows_named(source, columns.get("table"), CsvFormat.of(columns)):
-        return _read_checked(source, columns)
+        return _read_checked(source, columns, immature)
 
 
-def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictions:
+def _read_checked(
+    source: Any, columns: Columns, immature: NDArray[np.bool_] | None
+) -> Predictions | ClassPredictions:
     labels, positive, table = columns.get("classes"), columns.get("positive"), columns.get("table")
     classes = None if labels is None else tuple(map(str, labels))
     columns_of = columns_of_models(columns["forecasts"], classes)
@@ -139,9 +147,10 @@ def _read_checked(source: Any, columns: Columns) -> Predictions | ClassPredictio
     values = _clean(raw, roles, classes, positive=positive, normalize=normalize)
     del raw  # it is as large
     release_memory()
-    rows, row_flow = _complete_rows(values, drop=columns.get("missing") == "drop")
-    unknown = _keep_unknown(values, roles, columns_of) if classes is None and row_flow.dropped else None
-    if row_flow.dropped:
+    rows, row_flow = _complete_rows(values, immature, drop=columns.get("missing") == "drop")
+    is_whole = row_flow.kept == row_flow.read
+    unknown = None if classes or is_whole else _keep_unknown(values, roles, columns_of, immature)
+    if not is_whole:
         values = {name: column[rows] for name, column in values.items()}
     shared = _collect(values, roles, rows, row_flow)
     shared |= {"source": describe_source(source, table), "file_sha256": hash_file(source, table)}
@@ -194,7 +203,7 @@ def _collect(
         "time_name": "time" if roles.time is None else roles.time,
         "weight_name": "weight" if roles.weight is None else roles.weight,
         "row_flow": row_flow,
-        "rows": rows if row_flow.dropped else None,
+        "rows": None if row_flow.kept == row_flow.read else rows,
     }
 
 
@@ -242,13 +251,18 @@ def _refuse_at(
     refuse_rows(at_source, where, rule, hint)
 
 
-def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[IntArray, RowFlow]:
+def _complete_rows(
+    columns: dict[str, NDArray[Any]], immature: NDArray[np.bool_] | None, *, drop: bool
+) -> tuple[IntArray, RowFlow]:
     """Return the rows without missing values, and the row flow; a row counts for its first missing value."""
     n = len(next(iter(columns.values())))
-    is_kept = np.ones(n, dtype=bool)
+    is_kept = np.ones(n, dtype=bool) if immature is None else ~immature
+    is_mature = is_kept.copy()
     dropped, missing = [], []
-    for name, values in columns.items():
+    for place, (name, values) in enumerate(columns.items()):
         lacks = find_missing(values)
+        if place == 0:  # the outcomes, which immature rows need not have
+            lacks &= is_mature
         if lacks.any() and not drop:
             hint = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
             refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", hint)
@@ -257,14 +271,21 @@ def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[Int
         missing.append(MissingValues(column=name, rows=int(lacks.sum())))
         is_kept &= ~lacks
     if not is_kept.any():
-        raise DataError(f"No row is complete: all {n} rows lack a value in one of {', '.join(columns)}.")
+        mature = int(is_mature.sum())
+        whose = "" if mature == n else " whose outcome is final"
+        raise DataError(
+            f"No row{whose} is complete: all {mature} rows lack a value in one of {', '.join(columns)}."
+        )
     kept = np.flatnonzero(is_kept)
-    counts = tuple(missing) if dropped else ()
+    counts = tuple(missing) if any(item.rows for item in missing) else ()
     return kept, RowFlow(read=n, kept=len(kept), dropped=tuple(dropped), missing=counts)
 
 
 def _keep_unknown(
-    columns: dict[str, NDArray[Any]], roles: Roles, models: Iterable[str]
+    columns: dict[str, NDArray[Any]],
+    roles: Roles,
+    models: Iterable[str],
+    immature: NDArray[np.bool_] | None,
 ) -> UnknownOutcomes | None:
     """The rows with a weight that lack the outcome and nothing else; None if there are none."""
     is_unknown = find_missing(columns[roles.outcome])
@@ -278,6 +299,7 @@ def _keep_unknown(
     return UnknownOutcomes(
         forecasts={name: set_read_only(columns[name][is_unknown]) for name in models},
         weight=None if roles.weight is None else set_read_only(columns[roles.weight][is_unknown]),
+        immature=0 if immature is None else int((is_unknown & immature).sum()),
     )
 
 

@@ -29,6 +29,7 @@ def bound_unknown(
         rows=len(unknown),
         share=missing / (known + missing),
         models=tuple(_bound_model(predictions, unknown, found, measures) for found in scores.values()),
+        immature=unknown.immature or None,
     )
 
 

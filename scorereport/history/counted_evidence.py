@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.history.trend.counted_days import pad_time
 from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence, have_days_in_common
 from scorereport.history.valid_records import list_counted
 
@@ -25,7 +26,9 @@ def list_steps(records: Iterable[Record], since: str = "") -> list[EvidenceStep]
         if record.evidence is None:
             continue
         step = make_step(record)
-        if step.days[0] >= since and not any(have_days_in_common(step, other) for other in chosen):
+        if step.days[0] >= (pad_time(since) if since else since) and not any(
+            have_days_in_common(step, other) for other in chosen
+        ):
             chosen.append(step)
     return sorted(chosen, key=lambda step: step.days)
 

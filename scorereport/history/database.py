@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport.data.database_sessions import POSTGRESQL, SQLITE, create_writer, hide_login, name_driver
+from scorereport.data.database_sessions import (
+    POSTGRESQL,
+    SQLITE,
+    UnreachableError,
+    create_writer,
+    hide_login,
+    name_driver,
+)
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +28,12 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for another process that writes.
 LOCK_SECONDS = 60
+#: Seconds to wait for a server that was reachable before and may be restarting, and between two attempts.
+RECOVERY_SECONDS, _RECOVERY_PAUSE = 60.0, 0.5
+#: Errors of PostgreSQL by which a server ends sessions, or refuses new ones, when it stops or starts.
+_RESTART_STATES = ("57P01", "57P02", "57P03")
+#: The class of errors of connections.
+_CONNECTION_STATES = "08"
 #: Key of the PostgreSQL advisory lock that every writer to a history takes.
 LOCK_KEY = 7_365_317_233
 
@@ -94,36 +108,50 @@ def translate_errors(address: URL) -> Iterator[None]:
         message = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
         reason = hide_login(" ".join(message.split("\n[SQL")[0].split()) or type(cause).__name__, address)
         end = "" if reason.endswith((".", "?", "!")) else "."
+        kind = UnreachableError if _is_lost(error) else UsageError
         # Not chained to its cause: the traceback would show the address, with its password.
-        raise UsageError(f"The history {describe_url(address)} cannot be used: {reason}{end}") from None
+        raise kind(f"The history {describe_url(address)} cannot be used: {reason}{end}") from None
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether a server cannot be reached, or the connection to it is lost."""
+    from sqlalchemy.exc import InterfaceError, OperationalError
+
+    cause = error.orig if isinstance(error, OperationalError | InterfaceError) else None
+    state = getattr(cause, "sqlstate", "")  # None if the server did not answer; SQLite has no states
+    return state is None or state in _RESTART_STATES or state.startswith(_CONNECTION_STATES)
 
 
 @contextmanager
-def read_transaction(engine: Engine) -> Iterator[Connection]:
+def read_transaction(opened: Connection) -> Iterator[Connection]:
     """Begin a transaction that reads one state of the database and changes nothing."""
-    level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-    with engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
+    level = {} if opened.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    with opened.execution_options(**level) as connection, connection.begin() as transaction:
         yield connection
         transaction.rollback()  # nothing is to be committed, and a damaged file refuses a commit
 
 
 @contextmanager
-def write_transaction(engine: Engine) -> Iterator[Connection]:
+def write_transaction(opened: Connection) -> Iterator[Connection]:
     """Begin a transaction that is the only writer, in this process and all others."""
     from sqlalchemy import func, select
 
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
-        if engine.dialect.name != "sqlite":
+    with opened.execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name != "sqlite":
             connection.execute(select(func.set_config("lock_timeout", f"{LOCK_SECONDS}s", True)))
             connection.execute(select(func.pg_advisory_xact_lock(LOCK_KEY)))
         yield connection
 
 
 class HistoryDatabase:
-    """Database of a history: `name` is for display, `file` is None if it is on a server."""
+    """Database of a history: `name` is for display, `file` is None if it is on a server.
+
+    `patience` is the number of seconds to wait for a server that does not answer.
+    """
 
     def __init__(self, address: URL) -> None:
         self.address = address
+        self.patience = 0.0
         self.name = describe_url(address)
         self.file = find_database_file(address)
         self.engine: Engine = create_writer(address, timeout=LOCK_SECONDS)
@@ -143,11 +171,23 @@ class HistoryDatabase:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Begin a transaction that reads one state of the history."""
-        with translate_errors(self.address), read_transaction(self.engine) as connection:
+        with translate_errors(self.address), read_transaction(self._connect()) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Begin a transaction that is the only writer."""
-        with translate_errors(self.address), write_transaction(self.engine) as connection:
+        with translate_errors(self.address), write_transaction(self._connect()) as connection:
             yield connection
+
+    def _connect(self) -> Connection:
+        """Connect to the database; wait for a server that may be about to start again."""
+        end = time.monotonic() + self.patience
+        while True:
+            try:
+                with translate_errors(self.address):
+                    return self.engine.connect()
+            except UnreachableError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(_RECOVERY_PAUSE)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport.history.counted_evidence import list_steps, make_step
-from scorereport.history.trend.counted_days import find_uncounted
+from scorereport.history.trend.counted_days import find_uncounted, pad_time
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
     add_to_chain,
@@ -39,25 +39,23 @@ class EvidencePlan:
     note: str = ""
 
 
-def plan_evidence(records: Sequence[Record], period: Period, since: str = "") -> EvidencePlan:
+def plan_evidence(
+    records: Sequence[Record], period: Period, since: str = "", *, final_end: str | None = None
+) -> EvidencePlan:
     """Find the days of a period that count, and the audits before them; `records` are those of the audit.
 
-    A run again of a period has the days and the bets of its first run, so that the same rows give the same
-    evidence and nobody can choose among bets by their outcomes. If its days count in another audit by now,
-    because the first run was annulled, they are found anew.
+    Only days before `final_end`, if it is given, have final outcomes. A run again of a period has the first
+    day and the bets of its first run, so that the same rows give the same evidence and nobody can choose
+    among bets by their outcomes. If that day counts in another audit by now, because the first run was
+    annulled, both are found anew.
     """
     others = [step for step in list_steps(records, since) if step.period != period.label]
-    first = next(
-        (r.evidence for r in records if r.period.label == period.label and r.evidence is not None), None
-    )
-    if first is not None and _is_free(first, others) and (first.start or "") >= since:
-        fitted = _find_fitted(records, first)
-        if fitted is not None:
-            before = list_before(others, first.start)
-            same = first.start, first.end
-            return EvidencePlan(days=same, before=tuple(before), fitted=fitted, since=since)
-    days = find_uncounted(period, [(step.evidence.start, step.evidence.end) for step in others])
-    if days is None or (days[0] or "") < since:
+    final = period if final_end is None else replace(period, end=min(period.end, final_end, key=pad_time))
+    again = _repeat_plan(records, final, others, since)
+    if again is not None:
+        return again
+    days = find_uncounted(final, [(step.evidence.start, step.evidence.end) for step in others])
+    if days is None or pad_time(days[0]) < pad_time(since):
         return EvidencePlan(days=None, since=since, note=_explain_uncounted(period, since if days else ""))
     return EvidencePlan(
         days=days,
@@ -67,8 +65,31 @@ def plan_evidence(records: Sequence[Record], period: Period, since: str = "") ->
     )
 
 
-def _is_free(first: AuditEvidence, others: Sequence[EvidenceStep]) -> bool:
-    return all(step.days[1] <= (first.start or "") or first.end <= step.days[0] for step in others)
+def _repeat_plan(
+    records: Sequence[Record], period: Period, others: Sequence[EvidenceStep], since: str
+) -> EvidencePlan | None:
+    """Return the plan of the first run of a period, up to the next day that counts elsewhere.
+
+    None if there was no run, or if its first day counts elsewhere or is before the start.
+    """
+    first = next(
+        (r.evidence for r in records if r.period.label == period.label and r.evidence is not None), None
+    )
+    fitted = None if first is None else _find_fitted(records, first)
+    if first is None or fitted is None:
+        return None
+    start = "" if first.start is None else pad_time(first.start)
+    if start < (pad_time(since) if since else "") or any(
+        d[0] <= start < d[1] for d in (s.days for s in others)
+    ):
+        return None
+    later = [step.evidence.start for step in others if step.evidence.start and step.days[0] > start]
+    end = min([period.end, *later], key=pad_time)
+    if pad_time(end) <= start:
+        return None
+    return EvidencePlan(
+        days=(first.start, end), before=tuple(list_before(others, first.start)), fitted=fitted, since=since
+    )
 
 
 def _find_fitted(records: Sequence[Record], first: AuditEvidence) -> tuple[EvidenceStep, ...] | None:

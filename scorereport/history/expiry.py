@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted
 from scorereport.history.chain_check import name_record
+from scorereport.history.valid_records import find_annulled
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
@@ -47,14 +48,18 @@ class ExpiryTerms:
 
 
 def find_expired(records: Sequence[Record], terms: ExpiryTerms, now: str) -> tuple[RecordedFile, ...]:
-    """Return the files that have expired by now; `records` are all of one audit, oldest first."""
-    filed = [record for record in records if record.files]
-    return tuple(
-        file
-        for place, record in enumerate(filed, start=1)
-        if terms.allow(record, later=len(filed) - place, now=now)
-        for file in record.files
-    )
+    """Return the files that have expired by now; `records` are all of one audit, oldest first.
+
+    Annulled runs are not among the latest audits, which keep their files in any case.
+    """
+    filed, annulled = [record for record in records if record.files], find_annulled(records)
+    later = sum(record.id not in annulled for record in filed)
+    found: list[RecordedFile] = []
+    for record in filed:
+        later -= record.id not in annulled
+        if terms.allow(record, later=later, now=now):
+            found += record.files
+    return tuple(found)
 
 
 def read_expiry_terms(configuration: bytes) -> ExpiryTerms:
@@ -127,16 +132,35 @@ class _UnjustifiedError(Exception):
 
 
 class _FolderFilings:
-    """Records of one audit that filed files in one report folder, and the positions of each file."""
+    """Records of one audit that filed files in one report folder, and the positions of each file.
 
-    def __init__(self) -> None:
+    `annulled` are the annulments by the numbers of annulled records.
+    """
+
+    def __init__(self, annulled: Mapping[int, Record]) -> None:
+        self.annulled = annulled
         self.records: list[Record] = []
+        self.filed: set[int] = set()
         self.places: dict[RecordedFile, list[int]] = defaultdict(list)
 
     def add(self, record: Record) -> None:
         for file in record.files:
             self.places[file].append(len(self.records))
         self.records.append(record)
+        self.filed.add(record.id)
+
+    def find_end(self, removal: Record) -> int:
+        """Return the number of records before a removal."""
+        return bisect_left(self.records, removal.id, key=lambda record: record.id)
+
+    def count_later(self, place: int, removal: Record) -> int:
+        """Count the records after a position and before a removal that were not annulled by then."""
+        first = self.records[place].id
+        out = sum(
+            number in self.filed and first < number and annulment.id < removal.id
+            for number, annulment in self.annulled.items()
+        )
+        return self.find_end(removal) - 1 - place - out
 
 
 class _ReliableRecords:
@@ -155,9 +179,10 @@ class _ReliableRecords:
         """Return what the same audit filed in the report folder of the removal."""
         key = (removal.audit, removal.home)
         if key not in self._filings:
-            self._filings[key] = _FolderFilings()
-            for record in self.records:
-                if record.files and record.audit == removal.audit and record.home in ("", removal.home):
+            own = [r for r in self.records if r.audit == removal.audit and r.home in ("", removal.home)]
+            self._filings[key] = _FolderFilings(find_annulled(own))
+            for record in own:
+                if record.files:
                     self._filings[key].add(record)
         return self._filings[key]
 
@@ -197,12 +222,11 @@ def _justify_removal(
 ) -> Iterator[Removal]:
     """Yield the removal of a file for each record that filed it; a doubtful removal counts as justified."""
     filings = past.find_filings(removal)
-    end = bisect_left(filings.records, removal.id, key=lambda record: record.id)
-    places = [place for place in filings.places.get(file, ()) if place < end]
+    places = [place for place in filings.places.get(file, ()) if place < filings.find_end(removal)]
     if not places and not past.count_unknown(0, removal.id):
         raise _UnjustifiedError(f"which no earlier record of the audit {removal.audit} filed")
     counted = [
-        (record, end - 1 - place + past.count_unknown(record.id, removal.id))
+        (record, filings.count_later(place, removal) + past.count_unknown(record.id, removal.id))
         for place in places
         for record in [filings.records[place]]
     ]

@@ -194,7 +194,8 @@ def _describe_archive(left_out: Sequence[str], audit: str | None) -> str:
 
     listed = "".join(f"    {name}\n" for name in left_out)
     why = (
-        "\nNot in this archive, because the files have expired and were removed, or are not as recorded:\n\n"
+        "\nNot in this archive, because the files have expired and were removed, are kept on another machine "
+        "that shares the history, or are not as recorded:\n\n"
     )
     return _README.format(
         beginning=CHAIN_START,

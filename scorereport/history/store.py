@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scorereport._utils.files import make_folder, only_owner
-from scorereport.data.database_sessions import may_write
+from scorereport.data.database_sessions import UnreachableError, may_write
 from scorereport.errors import DataError, UsageError
 from scorereport.history.chain_head import (
     ChainHead,
@@ -18,7 +18,13 @@ from scorereport.history.chain_head import (
     hold_chain_head,
     read_chain_head,
 )
-from scorereport.history.database import LOCK_SECONDS, HistoryDatabase, read_url, translate_errors
+from scorereport.history.database import (
+    LOCK_SECONDS,
+    RECOVERY_SECONDS,
+    HistoryDatabase,
+    read_url,
+    translate_errors,
+)
 from scorereport.history.record_rows import (
     CONFIRMED_COLUMNS,
     check_document_hashes,
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sqlalchemy import URL
+    from sqlalchemy import URL, Connection
 
     from scorereport.history.audit_record import Record
     from scorereport.history.record_rows import RecordSummary
@@ -152,6 +158,7 @@ def open_history(url: str | URL, *, head: Path | None = None, create: bool = Tru
     except BaseException:
         history.close()
         raise
+    history.patience = RECOVERY_SECONDS  # it was reachable a moment ago
     return history
 
 
@@ -183,16 +190,36 @@ class History(HistoryDatabase):
         """
         contents = check_document_hashes(documents or {})
         with hold_chain_head(self.head) as lock_error:
-            with self.writing() as connection:
-                placed = place_record(connection, record, tuple(contents))
-                new = {
-                    key: contents[key] for key in contents if find_packed_document(connection, key) is None
-                }
-                insert_documents(connection, new)
-                insert_record(connection, placed)
-                check_written(connection, placed, new, self.name)
+            placed = self._store(record, contents)
             self._advance_head(placed, lock_error)
         return placed
+
+    def _store(self, record: Record, contents: Mapping[str, bytes]) -> Record:
+        """Store a record and its documents once, even if the connection to a server is lost meanwhile.
+
+        The server may have stored the record although it did not confirm it, so each further attempt first
+        searches for the record of those before.
+        """
+        end = time.monotonic() + self.patience
+        attempts: list[Record] = []
+        while True:
+            try:
+                with self.writing() as connection:
+                    for placed in attempts:
+                        if find_column_value(connection, placed.id, "sha256") == placed.sha256:
+                            return placed
+                    attempts.append(place_record(connection, record, tuple(contents)))
+                    self._insert(connection, attempts[-1], contents)
+                return attempts[-1]
+            except UnreachableError:
+                if time.monotonic() >= end:
+                    raise
+
+    def _insert(self, connection: Connection, placed: Record, contents: Mapping[str, bytes]) -> None:
+        new = {key: contents[key] for key in contents if find_packed_document(connection, key) is None}
+        insert_documents(connection, new)
+        insert_record(connection, placed)
+        check_written(connection, placed, new, self.name)
 
     def _advance_head(self, record: Record, lock_error: str = "", *, is_verified: bool = False) -> None:
         """Write a record to the chain head file; if that fails, the reason is one of the `problems`."""

@@ -12,11 +12,12 @@ Horowitz, Manski (2000), J. Am. Stat. Assoc. 95, doi:10.1080/01621459.2000.10473
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.formatting import format_counted
 from scorereport._utils.representation import short_repr
 from scorereport.inference.miscalibration_bounds import (
     PartlyObserved,
@@ -91,13 +92,32 @@ class ModelBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MissingOutcomes:
-    """Rows that lack the outcome and nothing else, their share of the weight of all rows, and the bounds."""
+    """Rows that lack the outcome and nothing else, their share of the weight of all rows, and the bounds.
+
+    Of these, `immature` rows are too young for a final outcome: their outcomes are not used, whatever they
+    are now. It is None if there are none.
+    """
 
     rows: int
     share: float
     models: tuple[ModelBounds, ...]
+    immature: int | None = None
+
+    OPTIONAL: ClassVar = ("immature",)
 
     __repr__ = short_repr
+
+    @property
+    def kind(self) -> str:
+        """What the outcomes are, in words: missing, immature, or both."""
+        if not self.immature:
+            return "missing"
+        return "immature" if self.immature == self.rows else "missing and immature"
+
+    @property
+    def counted(self) -> str:
+        """The number of outcomes, in words."""
+        return format_counted(self.rows, f"{self.kind} outcome")
 
 
 def bound_model(

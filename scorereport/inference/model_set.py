@@ -35,13 +35,11 @@ def merge_evidence(log_evidence: FloatArray) -> FloatArray:
         raise UsageError("`log_evidence` must not contain NaN.")
     order = np.argsort(log_evidence, kind="stable")
     ascending = log_evidence[order]
-    sizes = np.arange(1, len(ascending) + 1)
-    # the least mean of a hypothesis with smaller ones contains the smallest of them
-    below = np.concatenate([[-np.inf], np.logaddexp.accumulate(ascending)[:-1]])
-    means = np.logaddexp(ascending[:, None], below[: len(ascending)]) - np.log(sizes)
-    means[np.triu_indices(len(ascending), 1)] = np.inf
+    # the least mean of a hypothesis with others is that with the smallest ones; larger ones do not lower it
+    smallest = np.append(-np.inf, np.logaddexp.accumulate(ascending))
+    means = np.logaddexp(ascending[:, None], smallest) - np.log(np.arange(1, len(smallest) + 1))
     merged = np.empty_like(ascending)
-    merged[order] = np.minimum(means.min(axis=1, initial=np.inf), ascending)
+    merged[order] = means.min(axis=1)
     return merged
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, time, timedelta
+from math import ceil, floor
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -185,10 +186,40 @@ def even_ticks(lower: float, upper: float, most: int = 5) -> FloatArray:
 
 
 #: Steps of ticks in days and in months, and numbers of characters of dates to day, month and year.
+_HOUR_STEPS = (1, 2, 3, 6, 12, 24)
 _DAY_STEPS = (1, 2, 7, 14)
 _MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120)
 _WHOLE, _TO_THE_MONTH, _TO_THE_YEAR = 10, 7, 4
 _YEAR = 12
+_DAY = timedelta(days=1)
+#: Hours whose place differs by less than this, in steps, are the same.
+_SLACK = 1e-6
+
+
+def place_day(day: date) -> float:
+    """Return the place of a day, or of a time, on a time axis: the number of the day and the part of it.
+
+    >>> place_day(datetime(2026, 11, 18, 6)) - place_day(date(2026, 11, 18))
+    0.25
+    """
+    part = (day - datetime.combine(day, time())) / _DAY if isinstance(day, datetime) else 0.0
+    return day.toordinal() + part
+
+
+def time_ticks(first: float, last: float, most: int) -> list[datetime]:
+    """Return up to `most` round hours between two places of less than two days; [] if days are enough.
+
+    If there is no whole hour between them, the first place is returned.
+    """
+    if last - first >= 2 or first % 1 == last % 1 == 0:
+        return []
+    for step in _HOUR_STEPS:
+        numbers = range(ceil(first * 24 / step - _SLACK), floor(last * 24 / step + _SLACK) + 1)
+        if len(numbers) <= most:
+            break
+    start = datetime.combine(date.fromordinal(1), time())  # the day number 1
+    hours = [float(number * step) for number in numbers] or [round(first * 24 * 60) / 60]
+    return [start + timedelta(hours=hour - 24) for hour in hours]
 
 
 def date_ticks(first: int, last: int, most: int) -> tuple[list[int], list[str]]:

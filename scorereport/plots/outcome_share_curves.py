@@ -36,7 +36,7 @@ def plot_outcome_shares(missing: MissingOutcomes, *, rate: float, limits: Sequen
         for place, curves in enumerate(_list_curves(missing.models)):
             lines = [*curves, *(_level(limit) for limit in limits if place == 0)]
             axes = grid.panel(canvas, place)
-            _set_axes(axes, lines)
+            _set_axes(axes, lines, missing.kind)
             _draw(axes, grid, lines, [model.model for model in missing.models], rate)
         return canvas.figure
 
@@ -53,7 +53,7 @@ def _level(limit: float) -> Line:
     return np.array([0.0, 1.0]), np.array([limit, limit])
 
 
-def _set_axes(axes: Axes, lines: Sequence[Line]) -> None:
+def _set_axes(axes: Axes, lines: Sequence[Line], kind: str) -> None:
     values: FloatArray = np.concatenate([y for _, y in lines])
     low, high = float(values.min()), float(values.max())
     room = max(0.12 * (high - low), 1e-3 * max(high, 1e-3))
@@ -62,7 +62,7 @@ def _set_axes(axes: Axes, lines: Sequence[Line]) -> None:
     ticks = np.linspace(0.0, 1.0, 6)
     axes.set_xlim((0.0, 1.0))
     axes.set_xticks(ticks, [format_number(100 * tick, 0) for tick in ticks])
-    axes.set_xlabel("Events among the missing outcomes (%)")
+    axes.set_xlabel(f"Events among the {kind} outcomes (%)")
 
 
 def _draw(axes: Axes, grid: PanelGrid, lines: Sequence[Line], names: Sequence[str], rate: float) -> None:
@@ -81,8 +81,8 @@ def _draw(axes: Axes, grid: PanelGrid, lines: Sequence[Line], names: Sequence[st
 def describe_outcome_shares(missing: MissingOutcomes, rate: float) -> str:
     """Describe the ends of the curves of each model."""
     opening = (
-        "Brier score and miscalibration (MCB) against the share of events among the missing outcomes, from "
-        f"none to all; a vertical line marks the observed rate, {format_percent(rate)}."
+        f"Brier score and miscalibration (MCB) against the share of events among the {missing.kind} "
+        f"outcomes, from none to all; a vertical line marks the observed rate, {format_percent(rate)}."
     )
     return join_sentences([opening, *(_describe(model) for model in missing.models)])
 

@@ -32,6 +32,8 @@ BOUNDS = (
     ("warn_lower", "warn", "below"),
     ("fail_lower", "fail", "below"),
 )
+#: The least margin of a time axis of hours, in days.
+_HALF_HOUR = 1 / 48
 #: Room above and below the numbers, as a share of their range, and below the least possible number.
 _MARGIN, _MARGIN_BELOW_LEAST = 0.08, 0.3
 
@@ -173,7 +175,8 @@ def choose_number_ends(
 def choose_day_ends(days: Collection[float]) -> tuple[float, float]:
     """Return the ends of a time axis for days as ordinals, with a margin."""
     first, last = min(days), max(days)
-    margin = max(0.03 * (last - first), 0.5)
+    least = _HALF_HOUR if any(day % 1 for day in days) else 0.5
+    margin = max(0.03 * (last - first), least)
     return first - margin, last + margin
 
 

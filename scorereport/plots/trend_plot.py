@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import (
-    format_counted,
-    format_interval,
-)
+from scorereport._utils.formatting import format_counted, format_interval
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.plots.canvas import fill_outline, set_axis
-from scorereport.plots.geometry import date_ticks, even_ticks
+from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
 from scorereport.plots.stacked_panels import (
     DASHED,
     PanelStack,
@@ -117,7 +114,7 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
     """Draw main score, its components and the prevalence of all audits, with limits where there are any."""
     measures = list_trend_measures(trend)
     with report_style():
-        days = np.array([float(s.period.middle.toordinal()) for s in trend.snapshots])
+        days = np.array([place_day(s.period.middle) for s in trend.snapshots])
         lines = {measure: _find_lines(judgements, measure) for measure in measures}
         labels = min(len(name_models(trend)), MOST_MODELS) + max(map(len, lines.values()))
         stack = PanelStack.of(len(measures), labels)
@@ -268,13 +265,22 @@ def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
 
 def _set_days(panel: SizedAxes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
     """Label the axis with the periods if they are few, short and far enough apart, else with round dates."""
-    places = [int(day) for day in days]
+    places = days.tolist()
     texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = choose_day_ends(days.tolist())
     is_narrow = np.diff(days, prepend=-np.inf).min() * panel.width < _WIDEST_DATE * (last - first)
     if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
-        places, texts = date_ticks(min(places), max(places), 6)
+        places, texts = _list_dates(min(places), max(places))
     panel.axes.set_xticks(places, texts if has_texts else [""] * len(places))
+
+
+def _list_dates(first: float, last: float) -> tuple[list[float], list[str]]:
+    """Return round dates between two places, or round hours if there are less than two days."""
+    if hours := time_ticks(first, last, 6):
+        texts = [f"{hour:%m-%d %H:%M}" for hour in hours]
+        return [place_day(hour) for hour in hours], texts
+    places, texts = date_ticks(int(first), int(last), 6)
+    return [float(place) for place in places], texts
 
 
 def _offset(place: int, n: int, days: FloatArray) -> float:

@@ -17,23 +17,51 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.configuration.tipping_shares import TippingShares
+    from scorereport.data.predictions import ImmatureRows, RowFlow
     from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.results.evaluation import Evaluation
 
+#: Up to this share of rows of the period, immature rows are not stated as a finding.
+_FEW_IMMATURE = 0.03
 _OBTAIN = "Obtain the missing outcomes, or state why the observed cases represent them."
 
 
 def find_missing_outcomes(evaluation: Evaluation, judgements: Sequence[Judgement] = ()) -> Iterator[Finding]:
     """State whether missing outcomes could change verdicts or, without limits, bounds of the best model."""
-    missing = evaluation.missing_outcomes
+    immature, missing = evaluation.data.row_flow.immature, evaluation.missing_outcomes
+    yield from _state_immature(evaluation.data.row_flow)
     if missing is None:
         return
     tippings = find_tipping_shares(evaluation, judgements)
-    yield _state_verdicts(tippings, missing) if tippings else _state_bounds(missing)
+    yield _state_verdicts(tippings, missing, immature) if tippings else _state_bounds(missing)
 
 
-def _state_verdicts(tippings: Sequence[TippingShares], missing: MissingOutcomes) -> Finding:
-    rows = format_counted(missing.rows, "missing outcome")
+def _state_immature(flow: RowFlow) -> Iterator[Finding]:
+    """State how many rows are too young for a final outcome, if they are more than a few."""
+    immature = flow.immature
+    share = 0.0 if immature is None else immature.rows / (flow.kept + immature.rows)
+    if immature is None or share <= _FEW_IMMATURE:
+        return
+    yield Finding(
+        text=f"{format_counted(immature.rows, 'row')} ({format_percent(share)}) of the period "
+        f"{conjugate(immature.rows, 'are')} younger than {immature.mature_after}: the outcomes are not "
+        "final, and are not evaluated.",
+        see="rows",
+        consequence=Consequence.OPEN_QUESTION,
+        tone="open",
+        size=share,
+        action=_describe_repeat(immature),
+    )
+
+
+def _describe_repeat(immature: ImmatureRows) -> str:
+    return f"Repeat the audit of this period from {immature.final_on} on, when all its outcomes are final."
+
+
+def _state_verdicts(
+    tippings: Sequence[TippingShares], missing: MissingOutcomes, immature: ImmatureRows | None
+) -> Finding:
+    rows = missing.counted
     worse = [tipping for tipping in tippings if tipping.can_worsen]
     if worse:
         first = min(worse, key=_rank)
@@ -45,7 +73,7 @@ def _state_verdicts(tippings: Sequence[TippingShares], missing: MissingOutcomes)
             consequence=Consequence.QUESTIONABLE_INPUT,
             tone="open",
             size=missing.share,
-            action=_OBTAIN,
+            action=_OBTAIN if immature is None or missing.kind != "immature" else _describe_repeat(immature),
         )
     better = sum(tipping.can_change for tipping in tippings)
     verdicts = format_counted(len(tippings), "verdict")
@@ -74,7 +102,7 @@ def _describe(tipping: TippingShares, missing: MissingOutcomes) -> str:
     subject = f"{judgement.label} of {judgement.model}" if judgement.model else judgement.label
     return (
         f"The verdict on {subject} stays {judgement.verdict} at any share of events among the "
-        f"{format_counted(missing.rows, 'missing outcome')}, but some outcomes change it to {worst}."
+        f"{missing.counted}, but some outcomes change it to {worst}."
     )
 
 
@@ -83,11 +111,12 @@ def _state_bounds(missing: MissingOutcomes) -> Finding:
     scores = [model.find(DECOMPOSED) for model in missing.models]
     model = missing.models[first_lowest([nan if score is None else score.observed for score in scores])]
     bounds = (model.find(DECOMPOSED), model.find(DECOMPOSED, MISCALIBRATION))
+    lacks = "a final outcome" if missing.immature else "the outcome"
     score, component = (format_bounded(found) for found in bounds if found is not None)
     return Finding(
         text=f"{format_counted(missing.rows, 'row')} ({format_percent(missing.share)}) "
-        f"{conjugate(missing.rows, 'lack')} the outcome. Over all values of the missing outcomes, the Brier "
-        f"score of {model.model} lies between {score['lower']} and {score['upper']} (observed rows: "
+        f"{conjugate(missing.rows, 'lack')} {lacks}. Over all values of the {missing.kind} outcomes, the "
+        f"Brier score of {model.model} lies between {score['lower']} and {score['upper']} (observed rows: "
         f"{score['observed']}), and its MCB between {component['lower']} and {component['upper']} "
         f"({component['observed']}).",
         see="outcome_bounds",

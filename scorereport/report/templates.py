@@ -18,7 +18,7 @@ from scorereport.report.methods.glossary_terms import define_terms
 from scorereport.report.tables.column_widths import count_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 #: Media types by file ending; those of the machine are not used, so that bytes are reproducible.
@@ -57,13 +57,22 @@ def render_html(template: str, context: Mapping[str, Any], *, templates: Path | 
     contains an image beside them, `count_lines(text, millimetres, points)`, the lines of a text on paper, and
     `define_terms(pages)`, the terms of the glossary that pages use.
     """
+    return open_templates(templates)(template, context)
+
+
+def open_templates(templates: Path | None = None) -> Callable[[str, Mapping[str, Any]], str]:
+    """Return `render_html` for many pages, which compiles each template once."""
     files = _template_files(templates)
     environment = _make_environment(files)
-    try:
-        page = environment.get_template(template).render(context)
-    except Exception as error:  # a template can fail in any way
-        raise UsageError(_describe_failure(error, files)) from error
-    return replace_invisible(page)
+
+    def render(template: str, context: Mapping[str, Any]) -> str:
+        try:
+            page = environment.get_template(template).render(context)
+        except Exception as error:  # a template can fail in any way
+            raise UsageError(_describe_failure(error, files)) from error
+        return replace_invisible(page)
+
+    return render
 
 
 def embed_fonts(html: str) -> str:

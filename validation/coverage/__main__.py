@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.files import write_text
 from scorereport.report.methods.measured_coverage import SUMMARY_FILE
+from validation.coverage.audit_streams import study_audit_streams
 from validation.coverage.bands import study_bands
+from validation.coverage.baseline_streams import study_baselines
 from validation.coverage.changes import add_before
 from validation.coverage.classes import study_classes
 from validation.coverage.decision_bands import study_decision_bands
@@ -29,6 +31,7 @@ from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.reference_samples import study_reference_samples
 from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
+from validation.coverage.score_streams import study_score_streams
 from validation.coverage.separation import study_separation
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
@@ -67,7 +70,10 @@ STUDIES: dict[str, Study] = {
     "parts": study_parts,
     "time": study_time,
     "needed": study_needed,
+    "score-streams": study_score_streams,
     "without-resamples": study_without_resamples,
+    "evidence": study_audit_streams,
+    "baseline": study_baselines,
 }
 INTERRUPTED = 130
 

@@ -144,6 +144,27 @@ TEXTS = {
     "drift": "False alarms in a year of monthly audits of 600 rows; effects of days are stationary, with "
     "autocorrelation 0.9 and standard deviation 0.3 in log-odds. Against fewer than five earlier audits the "
     "variance between audits is not known, as each sentence states, and alarms are more frequent.",
+    "evidence against calibration": "How often evidence against calibration ever reaches 20 to 1 in 24 "
+    "audits, which has probability at most 5 %, and how often its detector of changes reaches 240 to 1, "
+    "which has probability at most 10 % within 24 audits; n is the number of rows of each audit. Log-odds of "
+    "forecasts are normal with mean -1 and standard deviation 1.2, and calibrated; with a tolerance, true "
+    "log-odds lie at its upper bound. Outcomes of a cluster correlate by 0.3. Clusters that are taken as "
+    "independent rows show that the study can fail: evidence of rows that depend on each other must not be "
+    "multiplied. The tests of drift, which compare audits with earlier ones, allow false alarms in 5 % of "
+    "years, 10 % of two years.",
+    "evidence against a baseline": "How often evidence against the calibration curve of a baseline ever "
+    "reaches 40 to 1 in 24 audits of n rows while nothing has changed, which has probability at most 5 %, "
+    "and how often its detector reaches 240 to 1. The honest band of the curve misses it with probability at "
+    "most 2.5 %. The model need not be calibrated: its log-odds may be 1/0.7 times too far from 0 in the "
+    "baseline and in all audits. Clusters of 10 rows have outcomes that correlate by 0.3.",
+    "population shift": "False alarms of prevalence, forecasts and groups in a year of monthly audits of 600 "
+    "rows, against earlier audits or against a baseline of the year, or of one month, before the first "
+    "audit, or of the first audits. Effects of days are stationary, with autocorrelation 0.9 and standard "
+    "deviations of 0.3 for outcomes and 0.2 for forecasts and groups, in log-odds.",
+    "audits to an alarm": "Median number of audits from a change to the alarm, with quartiles in brackets "
+    "where they differ. A model is calibrated in 12 audits; after that its true log-odds are shifted, or "
+    "flatter, for all forecasts. n is the number of rows of each audit. The tests of drift are applied to "
+    "the same audits as the evidence beside them, with up to 12 earlier audits as reference.",
     "weights": "Sampling weights of mean 1 and variance 1/2 that do not depend on the outcome. The design "
     "document did not examine these.",
     "weights: tests": "Rejections at the 5 % level of calibrated forecasts whose rows have weights of "
@@ -156,12 +177,39 @@ TEXTS = {
     "for an even chance, and those for a chance of 80 %. The limit lies beside the true value, which is the "
     "value that stays; the number of cases comes from the interval of a first sample, of n rows. Log-odds "
     "are normal, and forecasts overconfident with slope 0.7.",
+    "limits over time": "24 audits of n rows each of a model whose expected Brier score is exactly the "
+    "limit: how often the evidence against an upper and a lower limit ever reaches 20 to 1, and that for a "
+    "change 480 to 1; 5 % is allowed for each. Clusters of 1 to 20 rows have lower scores where they are "
+    "larger. For contrast, a test of the mean of all audits so far at the 5 % level, after each audit.",
+    "breached limits": "Audits of n rows each. The expected Brier score is 5 % below the limit in 12 audits "
+    "and then above it: how often the evidence for a change reaches 240 to 1 within some audits. More is "
+    "better.",
+    "confidence sequences": "24 audits of n rows each: how often all 24 intervals contain the mean of the "
+    "expected Brier scores of the audits so far. For contrast, the intersection of all intervals and the "
+    "last mean, and 95 % intervals for one look, by the normal distribution.",
+    "models in the running": "24 audits of n rows each of three models that are equally good by the Brier "
+    "score: how often any of them ever leaves the set. For contrast, paired tests after each audit, adjusted "
+    "for three pairs.",
+    "worse models": "One of three models has a standard deviation of 0.8 in log-odds around the true "
+    "probability, the others 0.3: how often it leaves within some audits of n rows each. More is better, "
+    "except in the last line.",
 }
 
 #: "study | setting | method | safe or unsafe", as patterns -> why cells are more than three points off. The
 #: first pattern that matches is used.
 REASONS = {
     "power of shift tests | * | * | *": "These are rejections of a false hypothesis: more is better.",
+    "evidence against calibration | clusters taken* | * | unsafe": "Rows of a cluster depend on each other; "
+    "the settings with clusters show the evidence that allows for it.",
+    "evidence against calibration | * | * | safe": "Evidence against a true hypothesis falls in most "
+    "audits, faster with more rows; the bounds hold for any number of audits.",
+    "evidence against a baseline | * | * | safe": "The band of a baseline is wide, because it holds at all "
+    "forecasts at once and for any curve that does not fall.",
+    "population shift | * | any alarm with* | unsafe": "With fewer than five earlier audits the variance "
+    "between audits is not known, as each sentence states.",
+    "population shift | * | * | *": "Alarms are adjusted for twelve looks and for all tests of an audit; "
+    "effects of audits that lie in one direction have one degree of freedom.",
+    "audits to an alarm | * | * | *": "These are alarms after a change: more is better.",
     "test power | * | * | *": "These are rejections of a false hypothesis: more is better.",
     "decision bands | * | * | unsafe": "These samples have 4 to 20 events or, with weights, about 33 "
     "effective ones, few of them below the low thresholds, and the band is symmetric: it is short there, as "
@@ -279,6 +327,23 @@ REASONS = {
     "and so is that of the change.",
     "decisions | * | * | *": "Wilson's interval is based on a discrete count: with two expected events its "
     "coverage oscillates around the nominal one.",
+    "breached limits | * | * | *": "These are alarms of limits that are breached: more is better.",
+    "worse models | * | worse* | *": "These are models that are worse: more is better.",
+    "worse models | * | * | safe": "The bound holds for any dependence between models and at any time.",
+    "limits over time | * | *for contrast | unsafe": "A test at the 5 % level rejects more often the more "
+    "often it is repeated.",
+    "models in the running | * | *for contrast | unsafe": "Tests at the 5 % level reject more often the more "
+    "often they are repeated.",
+    "confidence sequences | * | *one look, for contrast | unsafe": "Intervals for one look do not cover at "
+    "24 looks together.",
+    "confidence sequences | *drifts | intersection* | unsafe": "The mean of all audits so far moves, so the "
+    "intervals are not intersected.",
+    "confidence sequences | * | * | safe": "Intervals hold at all future audits too, of any number, for all "
+    "distributions of scores.",
+    "limits over time | * | * | safe": "The bound holds for all future audits too, and for all distributions "
+    "of scores.",
+    "models in the running | * | * | safe": "The bound holds for all future audits too, and for any "
+    "dependence between models.",
     "drift | * | * | safe": "Alarms are adjusted for twelve looks, and the tests of one audit for each "
     "other.",
     "drift | * | * | unsafe": "Against fewer than five earlier audits the variance between audits is not "

@@ -58,7 +58,7 @@ def study_time(plan: Plan) -> Iterator[Row]:
         yield from simulate(plan, cell, _drift_trial(kind), plan.runs(20, 1000))
 
 
-def _draw_series(rng: np.random.Generator, times: int, correlation: float) -> FloatArray:
+def draw_series(rng: np.random.Generator, times: int, correlation: float) -> FloatArray:
     """A stationary normal series of variance 1 with this autocorrelation."""
     noise = rng.normal(size=times)
     noise[1:] *= np.sqrt(1 - correlation**2)
@@ -75,7 +75,7 @@ def _calibration_trial(correlation: float) -> Trial:
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         p = rng.random(_TIMES)
-        y = (_draw_series(rng, _TIMES, correlation) < ndtri(p)).astype(np.float64)
+        y = (draw_series(rng, _TIMES, correlation) < ndtri(p)).astype(np.float64)
         panel = make_panel(y, {"p": p}, time=np.arange(_TIMES))
         tests = [spiegelhalter_test(y, p), mean_calibration_test(y, p), *line_tests(y, p)]
         _, in_time = allow_for_time(panel, calibration_line(y, p), tests)
@@ -115,7 +115,7 @@ def _series_trial(correlation: float) -> Trial:
     """Constant forecasts of 60 % and 40 % for autocorrelated events of probability 1/2."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        y = (_draw_series(rng, _SERIES, correlation) > 0).astype(np.float64)
+        y = (draw_series(rng, _SERIES, correlation) > 0).astype(np.float64)
         high, low, time = np.full(_SERIES, 0.6), np.full(_SERIES, 0.4), np.arange(_SERIES)
         return rejects(
             {
@@ -151,17 +151,17 @@ def _drift_trial(kind: str) -> Trial:
 
 def _draw_audits(rng: np.random.Generator, kind: str) -> Iterator[Snapshot]:
     days = _MONTHS * _DAYS
-    effect = np.zeros(days) if kind == "independent rows" else 0.3 * _draw_series(rng, days, 0.9)
+    effect = np.zeros(days) if kind == "independent rows" else 0.3 * draw_series(rng, days, 0.9)
     for number in range(_MONTHS):
         day = np.repeat(np.arange(_DAYS), _ROWS_A_DAY)
         log_odds = rng.normal(-1, 1.2, len(day))
         moved = log_odds + effect[_DAYS * number + day]
         outcome = (rng.random(len(day)) < expit(moved)).astype(np.float64)
         cluster = day if kind.endswith("by day") else None
-        yield _make_snapshot(expit(log_odds), outcome, cluster, number)
+        yield make_snapshot(expit(log_odds), outcome, cluster, number)
 
 
-def _make_snapshot(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
+def make_snapshot(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
     """The snapshot of an audit, without a whole evaluation, which would take a hundred times as long."""
     units = SamplingUnits(rows=len(y), cluster=cluster)
     fit, loss = sr.corp(y, p), (p - y) ** 2

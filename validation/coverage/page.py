@@ -14,7 +14,9 @@ from scorereport.report.methods.measured_coverage import (
     format_sizes,
     format_worst,
 )
+from validation.coverage.audit_streams import DELAYS
 from validation.coverage.changes import render_changes
+from validation.coverage.delays import render_delays
 from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
 from validation.coverage.record import ERRORS_ALLOWED
 from validation.coverage.summary import summarise
@@ -99,6 +101,10 @@ def _render_disagreements(
 
 
 def _render_study(study: str, text: str, rows: Sequence[Row]) -> str:
+    if study == DELAYS:
+        return "\n\n".join(
+            [f"## {study.capitalize()}", f"{text} {_render_runs(rows)}", _join_lines(render_delays(rows))]
+        )
     sizes = sorted({row.n for row in rows})
     lines = dict.fromkeys((row.setting, row.method, row.nominal) for row in rows)
     cells = {(row.setting, row.method, row.n): _render_cell(row) for row in rows}

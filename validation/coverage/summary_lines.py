@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scorereport.report.methods.measured_coverage import BINARY, CLASSES, DRIFT, TIMES
+from validation.coverage.audit_streams import ALARM, EVER
 from validation.coverage.design_lines import (
     BCA,
     CALIBRATION_TESTS,
@@ -17,6 +18,8 @@ from validation.coverage.design_lines import (
 
 _BOTH = (BINARY, CLASSES)
 _RATES = "sensitivity*; specificity*; *_predictive_value*"
+_INDEPENDENT_AUDITS = "calibrated*; tolerance*; 10 values*; audits of*; 1 % events"
+_INDEPENDENT_SCORES = "Brier score*; prevalence*; *distinct forecasts; audits of unequal sizes"
 _PREVALENCES = "prevalence 0.5; prevalence 0.1; prevalence 0.02"
 
 #: Samples of independent rows, in the order of the methods section.
@@ -260,6 +263,51 @@ _OTHERS = (
         "Any alarm of drift in a year of audits",
         (DRIFT,),
         ("drift | * | any alarm in a year*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    *(
+        SummaryLine(
+            f"{what} against calibration in 24 audits",
+            (DRIFT,),
+            (f"evidence against calibration | {_INDEPENDENT_AUDITS} | {method}",),
+            kinds=_BOTH,
+            unit="rows for each audit",
+        )
+        for what, method in (("Evidence of 20 to 1", EVER), ("Alarm of the evidence", ALARM))
+    ),
+    SummaryLine(
+        "Evidence of 40 to 1 against an unchanged baseline in 24 audits",
+        (DRIFT,),
+        ("evidence against a baseline | calibrated*; slope* | evidence of 40 to 1*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Evidence against a limit that the model meets",
+        (DRIFT,),
+        (f"limits over time | {_INDEPENDENT_SCORES} | *ever*",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Any alarm of population shift in a year of audits",
+        (DRIFT,),
+        ("population shift | * | any alarm in a year",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Any of equally good models left the set",
+        (DRIFT,),
+        ("models in the running | 3 equal models | any model left",),
+        kinds=_BOTH,
+        unit="rows for each audit",
+    ),
+    SummaryLine(
+        "Confidence sequence of a mean score, 24 audits together",
+        (DRIFT,),
+        (f"confidence sequences | {_INDEPENDENT_SCORES} | all intervals",),
         kinds=_BOTH,
         unit="rows for each audit",
     ),

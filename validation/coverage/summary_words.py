@@ -64,7 +64,7 @@ _METHODS = {
     r"^net_benefit_over_treat_all": "net benefit over acting always",
     r"^net_benefit": "net benefit",
     r"^interventions_avoided": "interventions avoided",
-    r"^any threshold$": "",
+    r"^any threshold$|^any model left$|^all intervals$": "",
     r"^(positive|negative)_predictive_value": r"\1 predictive value",
     r"^groups: |^any alarm in a year ": "",
     r"^Cochran's Q \((\w+)\)$": r"\1",
@@ -78,6 +78,7 @@ _METHODS = {
     r"^Spiegelhalter$": "Spiegelhalter’s z",
     r"^(resampling|discrete|continuous|split resampling|honest|pointwise|simultaneous)$": "",
     r"^(score|KS|PSI|DeLong|verdict)$": "",
+    r"^(evidence of [24]0 to 1|alarm) in any of 24 audits$|^any alarm in a year$": "",
     r"^share of forecasts$|^Murphy difference, sup-t$|^sup-t$|^pointwise confidence$": "",
     r"^shown within its own MCB$|^paired .*|^dependence in time shown$|^Hosmer-Lemeshow$|^slope$|^AUC$": "",
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scorereport.audit.databases.database_rows import find_source_database
-from scorereport.audit.rows.period_rows import check_period_rows, without_format
-from scorereport.audit.rows.period_window import choose_period_rows
+from scorereport.audit.rows.mature_rows import Maturity
+from scorereport.audit.rows.period_rows import check_period_rows, find_kept_times, without_format
+from scorereport.audit.rows.period_window import choose_period_rows, remove_immature
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.audit.rows.source_reference import (
     RowSelection,
@@ -40,16 +44,27 @@ AUTO, MEMORY = "auto", "memory"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoadedRows:
-    """The rows of an audit in memory, their source, and the hash of the source if it is a file."""
+    """The rows of an audit in memory, their source, and the hash of the source if it is a file.
+
+    `times` are the local times of the rows, if there is a column of times for the window. All outcomes are
+    final by `maturity`, if it is given.
+    """
 
     predictions: Predictions | ClassPredictions
     source: str
     source_sha256: str
+    times: NDArray[np.datetime64] | None = field(default=None, repr=False)
+    maturity: Maturity | None = None
 
     @property
     def data_sha256(self) -> str:
         """The hash of the rows."""
         return self.predictions.sha256
+
+    @property
+    def immature(self) -> int | None:
+        """The number of rows that are too young for a final outcome; None if every age is accepted."""
+        return self.predictions.row_flow.immature_rows
 
     def evaluate(self, evaluate: Callable[..., Evaluation], settings: Arguments) -> Evaluation:
         """Evaluate the rows."""
@@ -69,6 +84,7 @@ def load_rows(
     zone: ZoneInfo,
     expand: Callable[[str, str], str],
     work: Arguments | None = None,
+    maturity: Maturity | None = None,
 ) -> LoadedRows | SourceReference:
     """Load the rows of a period into memory, or return a reference to them if they need not fit into memory.
 
@@ -81,11 +97,14 @@ def load_rows(
     zone : the time zone of days, and of times without a zone
     expand : replaces environment variables in a text; its result is secret
     work : the engine, its memory limit and its temporary folder, as arguments of `evaluate`
+    maturity : the age at which outcomes are final, as of the moment of the audit; by default any
     """
     _check_source(source)
     roles, work = _find_roles(columns), work or {}
     drop = columns.get("missing") == "drop"
-    choice = RowSelection(column=window.column, period=period, zone=zone, roles=roles, drop=drop)
+    choice = RowSelection(
+        column=window.column, period=period, zone=zone, roles=roles, drop=drop, maturity=maturity
+    )
     if source.file:
         path = find_source_file(source.file, period, folder, newest=source.newest, table=source.table)
         if _find_engine(path, source.table, columns, work) != MEMORY:
@@ -100,8 +119,16 @@ def load_rows(
     is_time = window.column == roles.time
     with read.name_rows():
         chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
+    if maturity is not None:
+        chosen = remove_immature(chosen, roles.outcome, maturity, read.source, window.column, period)
     predictions = check_period_rows(chosen, read, window.column, period, columns, roles)
-    return LoadedRows(predictions=predictions, source=read.source, source_sha256=read.sha256)
+    return LoadedRows(
+        predictions=predictions,
+        source=read.source,
+        source_sha256=read.sha256,
+        times=find_kept_times(predictions, chosen),
+        maturity=maturity,
+    )
 
 
 def _reference_file(

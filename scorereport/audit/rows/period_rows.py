@@ -16,6 +16,7 @@ from scorereport._utils.formatting import format_counted
 from scorereport._utils.mistakes import hint_at_dates
 from scorereport._utils.progress import report_progress
 from scorereport._utils.row_places import ROWS_TO_FIND, names_positions, positions_restored
+from scorereport.audit.rows.mature_rows import Maturity, describe_immature_period
 from scorereport.audit.rows.period_window import (
     MISSING_TIME_ADVICE,
     describe_empty_period,
@@ -26,7 +27,7 @@ from scorereport.audit.rows.source_rows import list_label_columns
 from scorereport.configuration.periods import Period
 from scorereport.data.columns import DATE_RULE
 from scorereport.data.csv_format import FORMAT_ARGUMENTS
-from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.data.predictions import DroppedRows, ImmatureRows, MissingValues, RowFlow
 from scorereport.data.reader import read_checked
 from scorereport.errors import DataError
 
@@ -45,12 +46,16 @@ SOURCE_ROWS = "row of the source, counted from 0"
 
 
 class SpoolCounts(NamedTuple):
-    """How many rows were written and read, and how many of those read were of other days or had no time."""
+    """How many rows were written and read, and how many of those read were of other days or had no time.
+
+    `immature` counts those that are too young for a final outcome; it is None if every age is accepted.
+    """
 
     rows: int
     read: int
     others: int = 0
     without_time: int = 0
+    immature: ImmatureRows | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,6 +94,7 @@ class RowSpool:
     zone: ZoneInfo
     is_time: bool
     drop: bool
+    maturity: Maturity | None = None
     counts_others: bool = True
     keeps_rows: bool = False
     find_edges: Callable[[], NDArray[np.datetime64]] | None = None
@@ -97,6 +103,8 @@ class RowSpool:
     _missing: _RuleViolations = field(default_factory=_RuleViolations)
     _bad: _RuleViolations = field(default_factory=_RuleViolations)
     _edges: list[np.datetime64] = field(default_factory=list)
+    _young: int = 0
+    _young_edges: list[np.datetime64] = field(default_factory=list)
 
     def fill(self, batches: Iterable[pa.Table]) -> SpoolCounts:
         """Write the rows of the period; refuse times that cannot be read, and a source without such rows."""
@@ -125,8 +133,8 @@ class RowSpool:
         is_missing = np.isnat(times) & ~is_bad
         self._bad.add(is_bad, values.to_numpy(), before)
         self._missing.add(is_missing, np.full(len(times), np.nan), before)
-        self._remember(times[~np.isnat(times)])
-        is_in = is_in_period(times, self.period)
+        self._edges = _extend_edges(self._edges, times[~np.isnat(times)])
+        is_in = self._leave_out_young(times, is_in_period(times, self.period))
         self._written += int(is_in.sum())
         return self._with_rows(self._with_times(batch, times), before).filter(is_in)
 
@@ -144,10 +152,14 @@ class RowSpool:
             return batch
         return batch.set_column(batch.column_names.index(self.column), self.column, pa.array(times))
 
-    def _remember(self, times: NDArray[np.datetime64]) -> None:
-        if len(times):
-            known = np.array([*self._edges, times.min(), times.max()])
-            self._edges = [known.min(), known.max()]
+    def _leave_out_young(self, times: NDArray[np.datetime64], is_in: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        if self.maturity is None:
+            return is_in
+        is_final = self.maturity.is_final(times)
+        young = times[is_in & ~is_final]
+        self._young += len(young)
+        self._young_edges = _extend_edges(self._young_edges, young)
+        return is_in & is_final
 
     def _count(self) -> SpoolCounts:
         self._bad.refuse(f"`{self.column}` {DATE_RULE}", self._read, hint_at_dates([self._bad.first]))
@@ -156,17 +168,38 @@ class RowSpool:
         if not self._written:
             raise DataError(self._describe_no_rows())
         without = self._missing.count
-        others = self._read - self._written - without if self.counts_others else 0
-        read = self._written + without + others
-        return SpoolCounts(rows=self._written, read=read, others=others, without_time=without)
+        others = self._read - self._written - self._young - without if self.counts_others else 0
+        return SpoolCounts(
+            rows=self._written,
+            read=self._written + self._young + without + others,
+            others=others,
+            without_time=without,
+            immature=self._count_young(),
+        )
+
+    def _count_young(self) -> ImmatureRows | None:
+        if self.maturity is None:
+            return None
+        return self.maturity.describe(self._young, self._young_edges[-1] if self._young else None)
 
     def _describe_no_rows(self) -> str:
         if not self.column:
             return f"The {self.source} gave no rows."
+        if self.maturity is not None and self._young:
+            ends = (self._young_edges[0], self._young_edges[-1])
+            return describe_immature_period(self.source, self.column, self.period, self.maturity, ends)
         edges = (
             np.array(self._edges, dtype="datetime64[us]") if self.find_edges is None else self.find_edges()
         )
         return describe_empty_period(self.source, self.column, self.period, edges)
+
+
+def _extend_edges(edges: list[np.datetime64], times: NDArray[np.datetime64]) -> list[np.datetime64]:
+    """The first and the last of all times so far."""
+    if not len(times):
+        return edges
+    known = np.array([*edges, times.min(), times.max()])
+    return [known.min(), known.max()]
 
 
 def check_period_rows(
@@ -194,7 +227,7 @@ def _check_chosen_rows(
     """Check the rows of the period; an error that names rows also states how they are counted."""
     try:
         with read.name_rows(), positions_restored(lambda rows: chosen.rows[rows].tolist()):
-            return read_checked(chosen.frame, without_format(columns))
+            return read_checked(chosen.frame, without_format(columns), chosen.is_immature)
     except DataError as error:
         is_file_order = len(chosen.frame) == chosen.read and read.sha256
         if not names_positions(error) or is_file_order:
@@ -223,6 +256,15 @@ def _find_source_rows(predictions: Predictions | ClassPredictions, chosen: Perio
     return None if len(chosen.rows) == chosen.read else chosen.rows
 
 
+def find_kept_times(
+    predictions: Predictions | ClassPredictions, chosen: PeriodRows
+) -> NDArray[np.datetime64] | None:
+    """Return the local times of the predictions of a period; None if there is no column of times."""
+    if chosen.times is None or predictions.rows is None:
+        return chosen.times
+    return chosen.times[np.searchsorted(chosen.rows, predictions.rows)]
+
+
 def extend_row_flow(
     flow: RowFlow, chosen: PeriodRows | SpoolCounts, column: str, period: Period, roles: Roles
 ) -> RowFlow:
@@ -231,6 +273,8 @@ def extend_row_flow(
         f"missing `{column}`": chosen.without_time,
         period.describe_others(): chosen.others,
     }
+    if chosen.immature is not None:
+        counts[chosen.immature.reason] = chosen.immature.rows
     dropped = tuple(DroppedRows(reason=reason, rows=rows) for reason, rows in counts.items() if rows)
     missing = {item.column: item.rows for item in flow.missing}
     if chosen.without_time:
@@ -241,4 +285,5 @@ def extend_row_flow(
         kept=flow.kept,
         dropped=(*dropped, *flow.dropped),
         missing=tuple(MissingValues(column=name, rows=rows) for name, rows in missing.items()),
+        immature=chosen.immature,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from scorereport._utils.checks import refuse_rows
 from scorereport._utils.mistakes import hint_at_dates
+from scorereport.audit.rows.mature_rows import describe_immature_period
 from scorereport.data.column_rules import label_text
 from scorereport.data.columns import DATE_RULE
 from scorereport.data.csv_files import MISSING_WORDS
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import IntArray
+    from scorereport.audit.rows.mature_rows import Maturity
     from scorereport.audit.rows.source_rows import SourceRows
     from scorereport.configuration.periods import Period
+    from scorereport.data.predictions import ImmatureRows
 
 
 #: Advice for rows without a time.
@@ -66,7 +69,8 @@ def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:
 class PeriodRows(NamedTuple):
     """The rows of a period, their indices in the source, and counts of rows.
 
-    The counts are of rows read, rows of other times, and rows without a time.
+    The counts are of rows read, rows of other times, and rows without a time. `times` are local times of the
+    rows. The outcomes of rows that are `immature` are removed; `is_immature` marks these rows.
     """
 
     frame: pd.DataFrame
@@ -74,6 +78,9 @@ class PeriodRows(NamedTuple):
     read: int
     others: int = 0
     without_time: int = 0
+    times: NDArray[np.datetime64] | None = None
+    immature: ImmatureRows | None = None
+    is_immature: NDArray[np.bool_] | None = None
 
 
 def choose_period_rows(
@@ -100,7 +107,26 @@ def choose_period_rows(
         read=inside + without + others,
         others=others,
         without_time=without,
+        times=times[is_in],
     )
+
+
+def remove_immature(
+    chosen: PeriodRows, outcome: str, maturity: Maturity, source: str, column: str, period: Period
+) -> PeriodRows:
+    """Remove the outcomes of rows that are too young, whatever these say; refuse rows that are all so."""
+    if chosen.times is None:
+        return chosen
+    is_young = ~maturity.is_final(chosen.times)
+    if is_young.all():
+        ends = (chosen.times.min(), chosen.times.max())
+        raise DataError(describe_immature_period(source, column, period, maturity, ends))
+    young = chosen.times[is_young]
+    immature = maturity.describe(len(young), young.max() if len(young) else None)
+    if not len(young):
+        return chosen._replace(immature=immature)
+    frame = chosen.frame.assign(**{outcome: chosen.frame[outcome].mask(is_young)})
+    return chosen._replace(frame=frame, immature=immature, is_immature=is_young)
 
 
 def is_in_period(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:

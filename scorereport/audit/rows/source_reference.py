@@ -14,6 +14,7 @@ from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.processes import signals_deferred
 from scorereport._utils.row_places import names_positions, positions_restored
 from scorereport.audit.databases.database_rows import read_batches
+from scorereport.audit.rows.mature_rows import Maturity
 from scorereport.audit.rows.period_rows import (
     SOURCE_ROWS,
     RowSpool,
@@ -29,6 +30,7 @@ from scorereport.data.roles import Roles
 from scorereport.data.sources import describe_source, locate_source, rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.arguments import Arguments
+from scorereport.evaluation.notes import describe_unbounded_immature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,13 +48,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSelection:
-    """Which rows of a source an audit uses: those of a period, by a column of times if there is one."""
+    """Which rows of a source an audit uses: those of a period, by a column of times if there is one.
+
+    With `maturity`, only rows that are old enough for a final outcome are used.
+    """
 
     column: str
     period: Period
     zone: ZoneInfo
     roles: Roles
     drop: bool = False
+    maturity: Maturity | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -189,6 +195,7 @@ def _copy_batches(
             zone=choice.zone,
             is_time=choice.column == choice.roles.time,
             drop=choice.drop,
+            maturity=choice.maturity,
             **options,
         )
         return SourceCopy(folder=folder, choice=choice, spooled=spool.fill(batches), order=order)
@@ -236,9 +243,22 @@ class SourceReference:
             evaluation = evaluate(self.path, **{**self.arguments, **settings})
         flow = self.copy.extend(evaluation.data.row_flow)
         data = replace(evaluation.data, source=self.source, file_sha256=self.source_sha256, row_flow=flow)
+        notes = (*evaluation.notes, *describe_unbounded_immature(flow))
         # The data of the source, not of the copy. The evaluation is frozen, but not shared yet.
         object.__setattr__(evaluation, "data", data)
+        object.__setattr__(evaluation, "notes", notes)
         return evaluation
+
+    @property
+    def maturity(self) -> Maturity | None:
+        """The age at which outcomes are final, as of a moment; None if every age is accepted."""
+        return None if self.copy is None else self.copy.choice.maturity
+
+    @property
+    def immature(self) -> int | None:
+        """The number of rows that are too young for a final outcome; None if every age is accepted."""
+        counted = None if self.copy is None else self.copy.spooled.immature
+        return None if counted is None else counted.rows
 
     def close(self) -> None:
         """Remove the copy."""

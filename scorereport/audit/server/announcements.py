@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from scorereport.audit.digests import SentDigests
     from scorereport.audit.plan import Plan
     from scorereport.audit.server.audit_process import ProcessEnd
     from scorereport.audit.server.configuration_folder import ConfigurationChange
@@ -71,6 +72,18 @@ def log_start(log: EventLog, audit: ScheduledAudit, pid: int) -> None:
     )
 
 
+def log_orphan(log: EventLog, audit: ScheduledAudit, pid: int, seconds: float) -> None:
+    """Log that a process of an earlier server still runs, and that this server waits for it."""
+    log.write(
+        "audit.orphan",
+        audit=audit.plan.name,
+        as_of=audit.last.last_as_of,
+        pid=pid,
+        seconds=round(seconds, 3),
+        note="An earlier server started this run and was killed. This server waits for its end.",
+    )
+
+
 def log_progress(log: EventLog, audit: ScheduledAudit, progress: str) -> None:
     """Log the progress of a process."""
     log.write("audit.progress", audit=audit.plan.name, as_of=audit.last.last_as_of, progress=progress)
@@ -108,6 +121,11 @@ def log_absence(log: EventLog, audit: ScheduledAudit, moment: datetime, reason: 
 def log_notification(log: EventLog, audit: str, reason: str, problems: list[str]) -> None:
     """Log that people were notified of a run that did not happen, or that the notification failed."""
     log.write("audit.notified", audit=audit, reason=reason, problems=problems)
+
+
+def log_digest(log: EventLog, audit: str, sent: SentDigests) -> None:
+    """Log how many outcomes were sent as a digest by each channel, and what went wrong."""
+    log.write("digest.sent", audit=audit, outcomes=sent.counts, problems=sent.problems)
 
 
 def _describe_times(audit: ScheduledAudit, times: tuple[datetime, ...]) -> dict[str, str | int]:

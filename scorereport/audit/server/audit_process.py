@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections import deque
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import IO, TYPE_CHECKING
@@ -33,20 +34,28 @@ _WITH_RESULT = frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.INTERNAL}
 _MAX_LINE_LENGTH = 2_000
 #: How long to wait for the last output: a program that the audit left behind may hold the error stream open.
 _LAST_OUTPUT_SECONDS = 1.0
+#: Places in /proc/PID/stat, after the name of the program: state, and start in ticks since the system booted.
+_STATE, _START = 0, 19
+#: States of processes that have ended.
+_ENDED = ("Z", "X", "x")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnd:
-    """How a process ended: exit code (negative: the signal that killed it), duration, last line of output."""
+    """How a process ended: exit code (negative: the signal that killed it), duration, last line of output.
+
+    `note` states how it ended if it has no exit code, though it was started.
+    """
 
     exit_code: int | None
     seconds: float
     last_line: str = ""
+    note: str = ""
 
     @property
     def status(self) -> str:
         """The exit code in words."""
-        return describe_exit_code(self.exit_code)
+        return self.note or describe_exit_code(self.exit_code)
 
     @property
     def has_result(self) -> bool:
@@ -76,6 +85,7 @@ class AuditProcess:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self.identity = identify_process(self.pid)
         Thread(target=self._wait, daemon=True, name=f"audit {self.pid}").start()
 
     @property
@@ -121,6 +131,21 @@ class AuditProcess:
                     self._on_progress(text.removeprefix(PROGRESS_PREFIX))
                 elif text:
                     self._last_lines.append(text)
+
+
+def identify_process(pid: int) -> str:
+    """Return the start of a process as text: boot of the system and ticks since; empty if it is not known.
+
+    >>> identify_process(os.getpid()) == identify_process(os.getpid()), identify_process(2**30)
+    (True, '')
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+        state, start = (fields.split()[place] for place in (_STATE, _START))
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except (OSError, IndexError):
+        return ""
+    return "" if state in _ENDED else f"{boot} {start}"
 
 
 def describe_exit_code(code: int | None) -> str:

@@ -24,15 +24,18 @@ from scorereport.audit.server import announcements
 from scorereport.audit.server.announcements import Notifier, wants_failure_notifications
 from scorereport.audit.server.audit_process import AuditProcess, ProcessEnd
 from scorereport.audit.server.configuration_folder import ConfigurationFolder
+from scorereport.audit.server.digest_sender import DigestSender
 from scorereport.audit.server.due_times import PUNCTUAL_WITHIN, ScheduleAlarms
 from scorereport.audit.server.event_log import CombinedRedactor, EventLog, format_event_time
 from scorereport.audit.server.health import (
+    AuditHealth,
     Health,
     RefusedConfiguration,
     read_completed_times,
     read_recorded_times,
     write_health,
 )
+from scorereport.audit.server.orphan_process import OrphanProcess, find_orphans
 from scorereport.audit.server.scheduled_audit import ScheduledAudit
 
 if TYPE_CHECKING:
@@ -87,8 +90,12 @@ class AuditServer:
         self._configurations = ConfigurationFolder(settings.folder)
         self._alarms = ScheduleAlarms(partial(self._tasks.put, lambda: None))
         self._audits: dict[str, ScheduledAudit] = {}
-        self._processes: dict[str, AuditProcess] = {}
+        self._processes: dict[str, AuditProcess | OrphanProcess] = {}
+        self._orphans = find_orphans(settings.folder)
         self._notifier = Notifier(self._post_notified)
+        self._digests = DigestSender(
+            lambda plan, sent: self._tasks.put(partial(announcements.log_digest, self._log, plan.name, sent))
+        )
         self._read_after: dict[str, float] = {}
         self._reading_since: dict[str, float] = {}
         self._last_time = clock()
@@ -139,6 +146,8 @@ class AuditServer:
             self._read_histories()
             self._alarms.refresh()
             self._end_overdue()
+            plans = [audit.plan for audit in self._audits.values() if audit.is_listed]
+            self._digests.send_due(plans, self._clock())
         self._write_health()
 
     def _update_configurations(self) -> None:
@@ -166,10 +175,22 @@ class AuditServer:
         if audit is None:
             audit = ScheduledAudit.of(plan, self._clock(), self._completed.get(plan.name))
             self._audits[plan.name] = audit
+            self._adopt_orphan(audit)
         else:
             announcements.log_missed(self._log, audit, audit.change(plan))
         self._alarms.set(plan.name, audit.schedule)
         announcements.log_next_run(self._log, audit, self._clock())
+
+    def _adopt_orphan(self, audit: ScheduledAudit) -> None:
+        """Wait for a process of an earlier server that was killed, instead of starting a second run."""
+        orphan = self._orphans.pop(audit.plan.name, None)
+        if orphan is None or not orphan.is_alive:
+            return
+        audit.adopt(orphan, self._clock())
+        announcements.log_orphan(self._log, audit, orphan.pid, orphan.seconds)
+        self._processes[audit.plan.name] = OrphanProcess(
+            orphan, audit.plan, lambda ending: self._tasks.put(partial(self._handle_end, audit, ending))
+        )
 
     def _read_histories(self) -> None:
         for name, audit in self._audits.items():
@@ -354,7 +375,7 @@ class AuditServer:
             started=self._started,
             updated=format_event_time(now),
             poll_seconds=self._settings.poll_seconds,
-            audits=tuple(audit.describe_health(now) for audit in audits),
+            audits=tuple(self._describe_audit(audit, now) for audit in audits),
             refused=tuple(
                 RefusedConfiguration(config=path.name, reason=self._redactors.redact(reason))
                 for path, reason in self._configurations.refused.items()
@@ -366,6 +387,10 @@ class AuditServer:
             self._log_problem("health.unwritable", str(error))
         else:
             self._problems.pop("health.unwritable", None)
+
+    def _describe_audit(self, audit: ScheduledAudit, now: datetime) -> AuditHealth:
+        health, process = audit.describe_health(now), self._processes.get(audit.plan.name)
+        return health if process is None else replace(health, pid=process.pid, process=process.identity)
 
     def _log_problem(self, event: str, reason: str, **fields: str) -> None:
         """Log a problem once, not at every poll."""

@@ -19,6 +19,7 @@ from scorereport.errors import ScoreReportError, UsageError
 
 if TYPE_CHECKING:
     from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
 
 
 HEALTH_FILE = ".scorereport-health.json"
@@ -34,7 +35,8 @@ class AuditHealth:
 
     `settled` is the latest scheduled time with a result, whether or not the run wrote a new record;
     `failures` counts attempts at the present time that gave no result; `missed` is the last scheduled time
-    that did not happen and of which people were notified.
+    that did not happen and of which people were notified. `pid` and `process`, its start, identify the
+    process of the present run.
     """
 
     name: str
@@ -51,6 +53,8 @@ class AuditHealth:
     settled: str | None = None
     failures: int = 0
     missed: str | None = None
+    pid: int | None = None
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,20 +105,22 @@ def read_health(folder: str | Path) -> Health:
     return json_documents.load(Health, text, str(path))
 
 
-def read_recorded_times(plan: Plan) -> frozenset[datetime]:
-    """Read the `as_of` moments of the last valid records of an audit; empty if there is no history yet."""
+def read_recorded_runs(plan: Plan) -> tuple[Record, ...]:
+    """Read the last valid records of runs of an audit, oldest first; empty if there is no history yet."""
     from scorereport.history.database import find_database_file, read_url
     from scorereport.history.store import open_history
-    from scorereport.history.valid_records import find_annulled
+    from scorereport.history.valid_records import list_valid
 
     file = find_database_file(read_url(plan.database_url))
     if file is not None and not file.exists():
-        return frozenset()
+        return ()
     with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
-        records = history.records(audit=plan.name, last=_MAX_RECORDS)
-    annulled = find_annulled(records)
-    runs = (record for record in records if record.kind == "audit" and record.id not in annulled)
-    return frozenset(datetime.fromisoformat(record.as_of) for record in runs)
+        return tuple(list_valid(history.records(audit=plan.name, last=_MAX_RECORDS)))
+
+
+def read_recorded_times(plan: Plan) -> frozenset[datetime]:
+    """Read the `as_of` moments of the last valid records of an audit."""
+    return frozenset(datetime.fromisoformat(record.as_of) for record in read_recorded_runs(plan))
 
 
 def read_completed_times(folder: Path) -> dict[str, datetime]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scorereport.audit.server.audit_process import ProcessEnd
+    from scorereport.audit.server.orphan_process import Orphan
     from scorereport.configuration.schedules import Schedule
 
 
@@ -83,7 +84,8 @@ class ScheduledAudit:
 
     def resume(self, recorded: Iterable[datetime]) -> None:
         """Continue after the times that the history has, and those run before the history could be read."""
-        done = {*recorded, *([] if self.completed is None else [self.completed])}
+        own = (self.completed, self.running)  # the latter of an earlier server, before the history is read
+        done = {*recorded, *(moment for moment in own if moment is not None)}
         start = start_position(self.schedule, self.since, done)
         ran = frozenset() if self.position is None else self.position.decided
         self.position = replace(start, decided=start.decided | ran)
@@ -125,6 +127,12 @@ class ScheduledAudit:
             self.last, last_as_of=self.format_local(self.running), last_started=_format_optional_time(now)
         )
         return self.running
+
+    def adopt(self, orphan: Orphan, now: datetime) -> None:
+        """Take over a run that an earlier server started."""
+        self.running, self.failures, self.last_run = orphan.moment, orphan.failures, (now, now)
+        as_of = self.format_local(orphan.moment)
+        self.last = replace(self.last, last_as_of=as_of, last_started=orphan.started)
 
     def schedule_retry(self, moment: datetime, tick: float) -> None:
         """Run a scheduled time again, not before this moment of the monotonic clock."""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 LOCK_NAME = ".scorereport-serve.lock"
-_RUN_COMMAND = (sys.executable, "-m", "scorereport", "audit", "run")
+#: With `--once`, because a server on another machine may run the same audits.
+_RUN_COMMAND = (sys.executable, "-m", "scorereport", "audit", "run", "--once")
 #: A terminal that closes sends SIGHUP, which Windows does not have.
 _STOP_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
@@ -51,7 +52,8 @@ def serve_audits(
     workers : how many audits, of different configurations, may run at a time
     retry_seconds : after how long a run without a result is tried again, for each attempt
     notify_seconds : after how long without a result people are notified, by `[audit.notify]`
-    start_command : the command that runs a configuration, by default `python -m scorereport audit run`
+    start_command : the command that runs a configuration, by default
+        `python -m scorereport audit run --once`
     clock : the function that returns the present moment
     """
     settings = ServerSettings(

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from scorereport.audit.audit_status import AuditState
 from scorereport.configuration.periods import is_ahead
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.trend.evidence_records import TrendEvidence
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from scorereport.history.trend.drift_records import Snapshot
 
-    #: Returns the evidence of the records of one audit; None if they have none.
+    #: Return the evidence, and the state, of the records of one audit.
     FindEvidence = Callable[[Sequence[Record]], TrendEvidence | None]
+    FindState = Callable[[Sequence[Record]], AuditState]
 
 
 #: Names that are kept: short, without `..`, and without capitals, which some systems do not distinguish.
@@ -64,6 +66,11 @@ def link_to_file(path: str, *, above: int = 0) -> str:
     return "../" * above + quote(path)
 
 
+def find_page_address(audit: str) -> str:
+    """Return the path of an audit's page, relative to the top of the site."""
+    return f"audits/{safe_name(audit)}.html"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
     """One run of an audit: its record and the hash of the record, and the record that annuls it, if any.
@@ -97,7 +104,7 @@ class RecordedRun:
 
     @property
     def day(self) -> date:
-        """The day of the run on the time axis: the middle of its period."""
+        """The day of the run on the time axis, or the time if its period has hours: the middle of it."""
         return self.record.period.middle
 
 
@@ -107,32 +114,47 @@ class AuditRuns:
 
     `measured` are the runs that count: the last valid one with results of each period. `failed` are the last
     failed runs of periods that have no results; a failed run that was made good is listed in `runs` only, as
-    are annulled runs and those on a future period.
+    are annulled runs and those on a future period. `records` are those of all kinds, in the order of the
+    chain.
     """
 
     name: str
     key: str
+    records: tuple[Record, ...]
     runs: tuple[RecordedRun, ...]
     measured: tuple[RecordedRun, ...]
     failed: tuple[RecordedRun, ...]
     annulments: tuple[RecordedRun, ...]
     removed: frozenset[tuple[str, str]]
     evidence: TrendEvidence | None = None
+    state: AuditState | None = None
 
     @cached_property
     def latest(self) -> RecordedRun:
-        """The run of the newest period, with its results if it has any."""
-        return max((*self.measured, *self.failed), key=_sort_run, default=self.runs[-1])
+        """The run that the state follows: of the period that is due or, if there is none, of the newest."""
+        due = None if self.state is None or self.state.record is None else self.state.record.id
+        newest = max((*self.measured, *self.failed), key=_sort_run, default=self.runs[-1])
+        return next((run for run in self.runs if run.record.id == due), newest)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether a period is due that has no valid record."""
+        return self.state is not None and self.state.period is not None and self.state.record is None
 
     @property
     def address(self) -> str:
         """The path of the audit's page, relative to the top of the site."""
-        return f"audits/{self.key}.html"
+        return find_page_address(self.name)
 
     @property
     def feed(self) -> str:
         """The path of the audit's feed, relative to the top of the site."""
-        return f"audits/{self.key}.xml"
+        return f"audits/{self.feed_beside}"
+
+    @property
+    def feed_beside(self) -> str:
+        """The name of the audit's feed, which lies beside its page."""
+        return f"{self.key}.xml"
 
 
 def get_snapshot(run: RecordedRun) -> Snapshot:
@@ -142,13 +164,23 @@ def get_snapshot(run: RecordedRun) -> Snapshot:
     return run.record.snapshot
 
 
-def group_runs(records: Sequence[Record], find_evidence: FindEvidence | None = None) -> tuple[AuditRuns, ...]:
+def group_runs(
+    records: Sequence[Record], find_evidence: FindEvidence | None = None, find_state: FindState | None = None
+) -> tuple[AuditRuns, ...]:
     """Group the records of a history by audit, in order of name; removals of files belong to their audit."""
     by_audit: dict[str, list[RecordedRun]] = {}
     for record, sha256 in zip(records, hash_records(records), strict=True):
         by_audit.setdefault(record.audit, []).append(RecordedRun(record=record, sha256=sha256))
-    audits = (_collect_runs(name, runs, find_evidence) for name, runs in sorted(by_audit.items()))
-    return tuple(audit for audit in audits if audit.runs)
+    audits = [_collect_runs(name, runs) for name, runs in sorted(by_audit.items())]
+    return tuple(
+        replace(
+            audit,
+            evidence=None if find_evidence is None else find_evidence(audit.records),
+            state=None if find_state is None else find_state(audit.records),
+        )
+        for audit in audits
+        if audit.runs
+    )
 
 
 def hash_records(records: Sequence[Record]) -> list[str]:
@@ -163,7 +195,7 @@ def hash_records(records: Sequence[Record]) -> list[str]:
     ]
 
 
-def _collect_runs(name: str, found: Sequence[RecordedRun], find_evidence: FindEvidence | None) -> AuditRuns:
+def _collect_runs(name: str, found: Sequence[RecordedRun]) -> AuditRuns:
     records = [run.record for run in found]
     annulled = find_annulled(records)
     runs = [
@@ -175,12 +207,12 @@ def _collect_runs(name: str, found: Sequence[RecordedRun], find_evidence: FindEv
     return AuditRuns(
         name=name,
         key=safe_name(name),
+        records=tuple(records),
         runs=tuple(runs),
         measured=measured,
         failed=_find_failed(runs, records, {run.record.period.label for run in measured}),
         annulments=tuple(run for run in found if run.record.kind == "annulment"),
         removed=frozenset((file.name, file.sha256) for run in found for file in run.record.removed),
-        evidence=None if find_evidence is None else find_evidence(records),
     )
 
 
@@ -193,6 +225,6 @@ def _find_failed(
     return tuple(run for label, run in last.items() if label not in measured)
 
 
-def _sort_run(run: RecordedRun) -> tuple[datetime, str, int]:
+def _sort_run(run: RecordedRun) -> tuple[tuple[datetime, datetime], int]:
     """Sort by period, then in the order of the chain."""
-    return run.record.period.ends, run.record.period.start or "", run.record.id
+    return run.record.period.order, run.record.id

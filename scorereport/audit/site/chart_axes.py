@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted, join_words
-from scorereport.plots.geometry import date_ticks, even_ticks
+from scorereport.plots.geometry import date_ticks, even_ticks, place_day, time_ticks
 from scorereport.plots.trend_picture import choose_day_ends, choose_format, choose_number_ends
 
 if TYPE_CHECKING:
@@ -59,32 +59,44 @@ class TimeScale:
 
     def share(self, day: date) -> float:
         """Return the place of a day, from 0 to 1."""
-        return (day.toordinal() - self.first) / (self.last - self.first)
+        return (place_day(day) - self.first) / (self.last - self.first)
 
 
 def scale_of_days(days: Iterable[date]) -> TimeScale:
     """Return a scale for the days, with a small margin at both ends; a single day is in the middle."""
-    first, last = choose_day_ends([day.toordinal() for day in days])
+    first, last = choose_day_ends([place_day(day) for day in days])
     return TimeScale(first=first, last=last)
 
 
 def list_day_ticks(days: Sequence[date], scale: TimeScale) -> tuple[DayTick, ...]:
     """List ticks at round days, months or years, few enough to be read; a single day is its own tick."""
-    ordinals, _ = date_ticks(min(days).toordinal(), max(days).toordinal(), _MOST_DAYS)
-    chosen = [date.fromordinal(ordinal) for ordinal in ordinals]
-    by_month = len(chosen) > 1 and all(day.day == 1 for day in chosen)
+    chosen = _choose_days([place_day(day) for day in days])
+    by_month = len(chosen) > 1 and all(day.day == 1 and not isinstance(day, datetime) for day in chosen)
     keep = math.ceil(len(chosen) / _MOST_ON_PHONES)
     years = [None, *(day.year for day in chosen)]
     new_year = next((place for place, (a, b) in enumerate(pairwise(chosen), 1) if a.year != b.year), 0)
     return tuple(
         DayTick(
             place=scale.share(day),
-            text=_MONTHS[day.month - 1] if by_month else f"{day.day} {_MONTHS[day.month - 1]}",
+            text=_MONTHS[day.month - 1] if by_month else _name_day(day),
             year="" if before == day.year else str(day.year),
             main=(place - new_year) % keep == 0,
         )
         for place, (day, before) in enumerate(zip(chosen, years, strict=False))
     )
+
+
+def _choose_days(places: Sequence[float]) -> Sequence[date]:
+    """Choose round hours if there are less than two days, else round days, months or years."""
+    if hours := time_ticks(min(places), max(places), _MOST_DAYS):
+        return hours
+    ordinals, _ = date_ticks(int(min(places)), int(max(places)), _MOST_DAYS)
+    return [date.fromordinal(ordinal) for ordinal in ordinals]
+
+
+def _name_day(day: date) -> str:
+    name = f"{day.day} {_MONTHS[day.month - 1]}"
+    return f"{name} {day:%H:%M}" if isinstance(day, datetime) and day.hour else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

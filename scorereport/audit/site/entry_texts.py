@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_time
+from scorereport.audit.audit_status import NOT_RUN
 from scorereport.audit.site.audit_runs import link_to_file
 from scorereport.audit.site.evidence_texts import describe_board_evidence
 from scorereport.audit.site.measure_series import choose_site_format, describe_direction
@@ -43,9 +43,12 @@ _SENTENCES = {
     AuditStatus.FAILED: "The last run failed.",
 }
 #: Statuses as words of style sheets, from worst to best: pages are filtered by them.
-STATUS_KEYS = (*(status.value.replace(" ", "-") for status in SEVERITY), "annulled")
+NOT_RUN_KEY, _ANNULLED_KEY = "not-run", "annulled"
+STATUS_KEYS = (*(status.value.replace(" ", "-") for status in SEVERITY), NOT_RUN_KEY, _ANNULLED_KEY)
 #: The badge of a run that an annulment took out.
 _ANNULLED = {"tone": "plain", "mark": "○", "text": "annulled"}
+#: The badge of an audit whose period is due and has no record.
+_NOT_RUN = {"tone": "open", "mark": "!", "text": NOT_RUN}
 _UNJUDGED = {"tone": "plain", "mark": "●", "text": "no limits"}
 #: The name of the sample on the pages; it is not a model.
 SAMPLE_NAME = "all rows"
@@ -61,6 +64,11 @@ def status_badge(status: AuditStatus) -> dict[str, str]:
 def run_badge(run: RecordedRun) -> dict[str, str]:
     """Return the badge of a run: that of its status, unless it is annulled."""
     return status_badge(run.record.status) if run.annulment is None else _ANNULLED
+
+
+def entry_badge(entry: BoardEntry) -> dict[str, str]:
+    """Return the badge of an audit: that of the period that is due."""
+    return _NOT_RUN if entry.audit.is_missing else run_badge(entry.newest)
 
 
 def status_sentence(status: AuditStatus) -> str:
@@ -84,11 +92,11 @@ def needs_attention(entry: BoardEntry) -> bool:
     """Whether an audit needs a look: by its status, by a breached limit, or by the evidence."""
     evidence = entry.audit.evidence
     is_alarming = evidence is not None and evidence.is_alarming
-    return is_alarming or entry.is_in_breach or run_badge(entry.newest)["tone"] in ("bad", "open")
+    return is_alarming or entry.is_in_breach or entry_badge(entry)["tone"] in ("bad", "open")
 
 
 def describe_entry(
-    entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]], *, now: str, above: int = 0
+    entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]], *, above: int = 0
 ) -> dict[str, Any]:
     """Describe an audit for a page that is `above` folders below the top of the site."""
     shown = entry.measured or entry.newest
@@ -99,16 +107,17 @@ def describe_entry(
         "name": entry.audit.name,
         "href": link_to_file(entry.audit.address, above=above),
         "feed": link_to_file(entry.audit.feed, above=above),
-        "key": status_key(entry.newest),
+        "key": NOT_RUN_KEY if entry.audit.is_missing else status_key(entry.newest),
         "needs_attention": needs_attention(entry),
-        "status": run_badge(entry.newest),
-        "sentence": _describe_status(entry.newest),
+        "status": entry_badge(entry),
+        "sentence": _describe_status(entry),
+        "note": _describe_note(entry),
         "failure": _describe_failure(entry.newest) if entry.has_failed else None,
         "is_old": entry.is_old,
         "has_numbers": entry.measured is not None,
         "numbers_status": run_badge(shown),
         "period": shown.period,
-        "age": describe_age(shown, now),
+        "age": _describe_age(entry),
         "ran": format_time(shown.record.finished),
         "rows": format_counted(shown.record.rows, "row"),
         "score": "" if main is None else main.label,
@@ -124,20 +133,31 @@ def describe_entry(
 
 def status_key(run: RecordedRun) -> str:
     """Return the status of a run as a word of style sheets, by which pages are filtered."""
-    return STATUS_KEYS[-1] if run.annulment is not None else STATUS_KEYS[SEVERITY.index(run.record.status)]
+    return _ANNULLED_KEY if run.annulment is not None else STATUS_KEYS[SEVERITY.index(run.record.status)]
 
 
-def describe_age(run: RecordedRun, now: str) -> str:
-    """Describe how long ago the period of a run ended; empty if the times cannot be compared."""
-    try:
-        days = (datetime.fromisoformat(now).date() - run.record.period.day_after).days
-    except ValueError:
-        return ""
-    return f"ended {format_counted(days, 'day')} ago" if days > 0 else ""
+def _describe_age(entry: BoardEntry) -> str:
+    """Describe how long ago the run of the due period was recorded; empty if it is not known."""
+    state = entry.audit.state
+    return f"{state.age} ago" if state is not None and state.record is not None and not entry.is_old else ""
 
 
-def _describe_status(run: RecordedRun) -> str:
-    return "All audits are annulled." if run.annulment is not None else status_sentence(run.record.status)
+def _describe_status(entry: BoardEntry) -> str:
+    """Describe the state of an audit in a sentence."""
+    state = entry.audit.state
+    if state is not None and state.period is not None and entry.audit.is_missing:
+        return f"Not run: the audit of {state.period.label} is due for {state.age}."
+    if entry.newest.annulment is not None:
+        return "All audits are annulled."
+    return status_sentence(entry.newest.record.status)
+
+
+def _describe_note(entry: BoardEntry) -> str:
+    """Describe a due period without a record, or a later run that failed; empty if there is neither."""
+    state = entry.audit.state
+    if entry.audit.is_missing:
+        return _describe_status(entry)
+    return state.note if state is not None and entry.newest.has_numbers else ""
 
 
 def _describe_annulled(entry: BoardEntry) -> str:

@@ -209,13 +209,13 @@ def _describe_standings(evidence: TrendEvidence) -> dict[str, Any] | None:
 
 
 def explain_sequences(evidence: TrendEvidence | None) -> str:
-    """Explain the light bands of trend charts; empty if there are none."""
+    """Explain the pale bands of trend charts; empty if there are none."""
     levels = sorted({one.level for one in evidence.sequences}) if evidence is not None else []
     if not levels:
         return ""
     level = " and ".join(format_level(level) for level, _ in groupby(levels))
     return (
-        f"The light band is the {level} confidence sequence of the mean of all audits so far, and the thin "
+        f"The pale band is the {level} confidence sequence of the mean of all audits so far, and the thin "
         "line that mean: it contains the true mean at all audits at once with this probability, however "
         "often it is looked at. Intervals hold for a single audit."
     )

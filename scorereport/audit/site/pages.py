@@ -55,7 +55,7 @@ def describe_index(
     facts: SiteFacts, entries: Sequence[BoardEntry], copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
     """Describe the status board of all audits."""
-    described = [describe_entry(entry, copies, now=facts.time) for entry in entries]
+    described = [describe_entry(entry, copies) for entry in entries]
     return {
         "title": facts.title,
         "created": facts.time,
@@ -78,16 +78,21 @@ def _describe_board(entries: Sequence[BoardEntry], facts: SiteFacts) -> dict[str
     failed = sum(entry.has_failed for entry in entries)
     uncertified = sum(entry.newest.record.status is AuditStatus.UNCERTIFIED for entry in entries)
     alarming = sum(bool(entry.audit.evidence and entry.audit.evidence.is_alarming) for entry in entries)
-    unclear = sum(run_badge(entry.newest)["tone"] == "open" for entry in entries)
+    missing = sum(entry.audit.is_missing for entry in entries)
+    unclear = sum(
+        not entry.audit.is_missing and run_badge(entry.newest)["tone"] == "open" for entry in entries
+    )
     problems = (
         (facts.is_intact is False, "The history is not intact: see below."),
         (failed, f"The last run of {format_counted(failed, 'audit')} failed; the numbers shown are older."),
         (uncertified, f"The numbers of R differ in {format_counted(uncertified, 'audit')}."),
+        (missing, f"{format_counted(missing, 'audit')} due and not run; the numbers shown are older."),
         (alarming, f"Evidence raised an alarm in {format_counted(alarming, 'audit')}."),
         (unclear, f"{format_counted(unclear, 'audit')} with a warning or an inconclusive verdict."),
     )
     is_bad = breached or any(found for found, _ in problems[:3])
-    tone, mark = ("bad", "✗") if is_bad else ("open", "!") if unclear or alarming else ("good", "✓")
+    is_open = any(found for found, _ in problems)
+    tone, mark = ("bad", "✗") if is_bad else ("open", "!") if is_open else ("good", "✓")
     return {
         "label": "",
         "tone": tone,
@@ -148,8 +153,8 @@ def describe_audit(
         "title": audit.name,
         "site": facts.title,
         "created": facts.time,
-        "feed": {"href": audit.feed.removeprefix("audits/"), "title": f"{audit.name} · {facts.title}"},
-        "entry": describe_entry(entry, copies, now=facts.time, above=1),
+        "feed": {"href": audit.feed_beside, "title": f"{audit.name} · {facts.title}"},
+        "entry": describe_entry(entry, copies, above=1),
         "evidence": evidence,
         "charts": charts,
         "level": format_level(get_snapshot(audit.measured[-1]).level) if audit.measured else "",

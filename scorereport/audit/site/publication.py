@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.clock import timestamp
 from scorereport._utils.files import write_together
 from scorereport.audit.integrity import verify_audit_history
-from scorereport.audit.site.audit_runs import group_runs
+from scorereport.audit.site.audit_runs import SITE_FEED, group_runs
+from scorereport.audit.site.audit_settings import find_site_state, read_audit_settings
 from scorereport.audit.site.entry_texts import STATUS_KEYS
 from scorereport.audit.site.feeds import render_feeds
 from scorereport.audit.site.pages import describe_audit, describe_index
@@ -29,18 +30,20 @@ from scorereport.audit.site.status_board import build_board
 from scorereport.history.counted_evidence import find_trend_evidence
 from scorereport.plots.fonts import font_faces
 from scorereport.report.page_policy import SITE_POLICY, add_policy, check_self_contained, check_style
-from scorereport.report.templates import render_html
+from scorereport.report.templates import open_templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from scorereport.audit.plan import Plan
-    from scorereport.audit.site.audit_runs import FindEvidence
+    from scorereport.audit.site.audit_runs import FindEvidence, FindState
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.history.audit_record import Record
     from scorereport.history.store import History
     from scorereport.history.verification_findings import Verification
+
+    RenderTemplate = Callable[[str, Mapping[str, Any]], str]
 
 
 _STYLE_SHEET = "style.css"
@@ -62,7 +65,8 @@ def write_site(
     time: str,
     verification: Verification | None = None,
     templates: Path | None = None,
-    find_evidence: FindEvidence | None = None,
+    find_evidence: FindEvidence = find_trend_evidence,
+    find_state: FindState | None = None,
     address: str = "",
 ) -> list[Path]:
     """Write the web pages of all audits of a history into a folder, and return their paths.
@@ -76,30 +80,36 @@ def write_site(
     time : when the site is written, in ISO format; the same records, title and time give the same bytes
     verification : the result of `verify` for the history, if it was run
     templates : a folder of templates that replace those of the package
-    find_evidence : returns the evidence of the records of one audit; without it, pages show none
+    find_evidence : returns the evidence of the records of one audit, by default all that they have
+    find_state : returns the state of the records of one audit, by default that of the newest period
     address : the address at which the site is published, for links in feeds; without it they are relative
     """
     own = read_manifest(folder)
-    audits = group_runs(records, find_evidence)
+    audits = group_runs(records, find_evidence, find_state or (lambda own: find_site_state(own, time)))
     copies = plan_copies(audits, folder, find_folder)
     facts = _collect_facts(records, title, time, verification)
     entries = build_board(audits)
+    render = open_templates(templates)
     pages = {
-        audit.address: _render_page("site/audit.html", describe_audit(facts, audit, copies), templates)
+        audit.address: _finish_page(
+            render("site/audit.html", describe_audit(facts, audit, copies)),
+            feed=audit.feed_beside,
+        )
         for audit in audits
     }
-    pages["index.html"] = _render_page("site/index.html", describe_index(facts, entries, copies), templates)
-    style, fonts = _render_style("".join(pages.values()), templates)
+    pages["index.html"] = _finish_page(
+        render("site/index.html", describe_index(facts, entries, copies)), feed=SITE_FEED
+    )
+    style, fonts = _render_style("".join(pages.values()), render)
     feeds = render_feeds(facts, audits, copies, address)
     texts = {"audits.json": render_data(facts, entries, copies), _STYLE_SHEET: style, **pages, **feeds}
     contents = fonts | {name: text.encode() for name, text in texts.items()}
     return _write(folder, contents, copies, own)
 
 
-def _render_page(template: str, context: Mapping[str, Any], templates: Path | None) -> str:
-    """Render a page that loads nothing but the style sheet of the site, and its fonts."""
-    page = render_html(template, context, templates=templates)
-    check_self_contained(page, beside=(_STYLE_SHEET, f"../{_STYLE_SHEET}", context["feed"]["href"]))
+def _finish_page(page: str, *, feed: str) -> str:
+    """Check that a page loads nothing but the style sheet of the site and its fonts, and add its policy."""
+    check_self_contained(page, beside=(_STYLE_SHEET, f"../{_STYLE_SHEET}", feed))
     return add_policy(page, SITE_POLICY)
 
 
@@ -116,9 +126,9 @@ def _collect_facts(
     )
 
 
-def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, bytes]]:
+def _render_style(text: str, render: RenderTemplate) -> tuple[str, dict[str, bytes]]:
     """Render the style sheet of all pages, and its fonts, reduced to the characters of the pages."""
-    sheet = render_html("site/style.css", {"statuses": STATUS_KEYS}, templates=templates)
+    sheet = render("site/style.css", {"statuses": STATUS_KEYS})
     check_style(sheet)
     rules, fonts = [], {}
     for family, weight, packed in _FONT_FACE.findall(
@@ -172,15 +182,22 @@ def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def publish_site(plan: Plan, history: History, folder: Path) -> Path:
-    """Write the pages of all audits of a history into a folder, and return the path of the index."""
+    """Write the pages of all audits of a history into a folder, and return the path of the index.
+
+    The schedule and the window of an audit are those of the configuration of its last run.
+    """
+    time = timestamp()
+    records = history.records()
+    last = {record.audit: record for record in records if record.kind == "audit"}
+    settings = {name: read_audit_settings(history, record) for name, record in last.items()}
     write_site(
-        history.records(),
+        records,
         folder,
         find_folder=lambda record: plan.resolve(record.folder),
         title=plan.configuration.report.organisation or "Model audits",
-        time=timestamp(),
+        time=time,
         verification=verify_audit_history(plan),
-        find_evidence=find_trend_evidence,
+        find_state=lambda own: find_site_state(own, time, settings[own[0].audit]),
         address=plan.audit.notify.site,
     )
     return folder / "index.html"

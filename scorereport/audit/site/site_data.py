@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_time
+from scorereport.audit.audit_status import NOT_RUN
 from scorereport.audit.site.audit_runs import get_snapshot
 from scorereport.audit.site.measure_series import collect_runs
 from scorereport.audit.site.site_files import FileState
@@ -107,11 +108,12 @@ def render_data(
 
 
 def _describe_entry(entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]]) -> dict[str, Any]:
-    measured = entry.audit.measured
+    measured, state = entry.audit.measured, entry.audit.state
     return {
         "audit": entry.audit.name,
         "page": entry.audit.address,
-        "status": entry.newest.record.status,
+        "status": NOT_RUN if entry.audit.is_missing else entry.newest.record.status,
+        "due": None if state is None or state.period is None else state.period.label,
         "is_in_breach": entry.is_in_breach,
         "numbers_are_old": entry.is_old,
         "main_score": get_snapshot(measured[-1]).main_score if measured else None,

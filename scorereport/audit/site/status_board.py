@@ -61,8 +61,8 @@ class BoardEntry:
 
     @property
     def is_old(self) -> bool:
-        """Whether the numbers are from an earlier run than the newest."""
-        return self.measured is not None and self.measured is not self.newest
+        """Whether the numbers are not those of the period that is due."""
+        return self.measured is not None and (self.audit.is_missing or self.measured is not self.newest)
 
     @property
     def is_in_breach(self) -> bool:
@@ -74,8 +74,8 @@ class BoardEntry:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the newest run has no results."""
-        return not self.newest.has_numbers and self.newest.annulment is None
+        """Whether the run of the due period has no results."""
+        return not self.audit.is_missing and not self.newest.has_numbers and self.newest.annulment is None
 
 
 def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
@@ -87,7 +87,8 @@ def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
 def _severity(entry: BoardEntry) -> int:
     """Return the worse rank of the newest run and the newest run with results; 0 is the worst."""
     runs = [run for run in (entry.newest, entry.measured) if run is not None and run.annulment is None]
-    return min((SEVERITY.index(run.record.status) for run in runs), default=len(SEVERITY))
+    missing = [SEVERITY.index(AuditStatus.INCONCLUSIVE)] if entry.audit.is_missing else []
+    return min([*missing, *(SEVERITY.index(run.record.status) for run in runs)], default=len(SEVERITY))
 
 
 def _build_entry(audit: AuditRuns) -> BoardEntry:

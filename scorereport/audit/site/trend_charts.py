@@ -129,6 +129,8 @@ def build_charts(
 
     `sequences` are the confidence sequences by measure and model, with a point or None for each run.
     """
+    if not series:
+        return ()
     frame = frame_days(days, failed_days)
     charts = groupby(series, key=lambda one: one.measure)
     return tuple(_build_chart(list(of_measure), frame, sequences or {}) for _, of_measure in charts)

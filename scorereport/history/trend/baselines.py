@@ -165,6 +165,13 @@ def baseline_band(
     return None if band.is_crossing else band
 
 
+def list_bands(sealed: SealedBaseline, alpha: float) -> dict[tuple[str, str], BaselineBand]:
+    """Return the bands of a baseline by model and class label, without those that do not exist."""
+    keys = [(digest.model, digest.label) for digest in sealed.digests]
+    found = {(model, label): baseline_band(sealed, model, alpha, label=label) for model, label in keys}
+    return {key: band for key, band in found.items() if band is not None}
+
+
 def explain_missing_band(sealed: SealedBaseline, model: str) -> str:
     """Explain why a baseline has no band for a model."""
     if any(digest.model == model for digest in sealed.digests):

@@ -30,19 +30,22 @@ def find_uncounted(
     ('2026-11-10', '2026-11-20')
     """
     end = period.end
-    parts = [part for part in counted if part[0] is None or _order(part[0]) < _order(part[1])]
-    for start, until in sorted(parts, key=lambda part: _order(part[1]), reverse=True):
-        if _order(until) < _order(end):
-            is_later = period.start is None or _order(period.start) < _order(until)
+    parts = [part for part in counted if part[0] is None or pad_time(part[0]) < pad_time(part[1])]
+    for start, until in sorted(parts, key=lambda part: pad_time(part[1]), reverse=True):
+        if pad_time(until) < pad_time(end):
+            is_later = period.start is None or pad_time(period.start) < pad_time(until)
             return until if is_later else period.start, end
         if start is None:
             return None
-        end = min(start, end, key=_order)
-        if period.start is not None and _order(end) <= _order(period.start):
+        end = min(start, end, key=pad_time)
+        if period.start is not None and pad_time(end) <= pad_time(period.start):
             return None
     return period.start, end
 
 
-def _order(text: str) -> str:
-    """A date, or a time to the minute, as a time to the second."""
-    return text + "T00:00:00"[max(len(text) - _LENGTH_OF_DATES, 0) :]
+def pad_time(text: str | None) -> str:
+    """Return a date, or a time to the minute, as a time to the second: such texts sort by time.
+
+    None, or an empty text, is before all times.
+    """
+    return text + "T00:00:00"[max(len(text) - _LENGTH_OF_DATES, 0) :] if text else ""

@@ -52,7 +52,7 @@ from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.estimates import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from scorereport.history.trend.drift_records import Number
     from scorereport.inference.mean_errors import ErrorDistribution
@@ -70,6 +70,7 @@ def find_drift(
     looks: int,
     method: str = "tests",
     baseline: Sequence[Snapshot] = (),
+    shifted: Collection[str] = (),
 ) -> Trend:
     """Compare an audit with earlier ones: main scores, miscalibration, prevalence and forecasts.
 
@@ -87,6 +88,8 @@ def find_drift(
     looks : the number of audits in a row that `alpha` refers to
     method : "tests", or "evidence" to compare only the population: prevalence, forecasts and groups
     baseline : the snapshots of a sealed baseline, with which the population is compared instead
+    shifted : periods whose population differs from that of the baseline; the variance between audits is that
+        of the others
     """
     audits, looks = check_whole(audits, "audits", 1), check_whole(looks, "looks", 1)
     alpha = check_inside(alpha, "alpha", 0, 1, closed="neither")
@@ -98,10 +101,17 @@ def find_drift(
         if has_standard_errors(current)
         else []
     )
+    reference = choose_reference(current, testable, audits)
     comparison = _Comparison(
         current=current,
-        reference=choose_reference(current, testable, audits),
-        population=_find_population_reference(current, testable, audits, baseline if is_evidence else ()),
+        reference=reference,
+        population=(
+            _find_baseline_reference(
+                current, [s for s in comparable if s.period.label not in shifted], audits, baseline
+            )
+            if baseline and is_evidence
+            else PopulationReference(samples=reference)
+        ),
         is_population_only=is_evidence,
     )
     drifts = _adjust(list(comparison.list_drifts()), alpha, looks)
@@ -117,13 +127,11 @@ def find_drift(
     )
 
 
-def _find_population_reference(
-    current: Snapshot, testable: Sequence[Snapshot], audits: int, baseline: Sequence[Snapshot]
+def _find_baseline_reference(
+    current: Snapshot, comparable: Sequence[Snapshot], audits: int, baseline: Sequence[Snapshot]
 ) -> PopulationReference:
-    """Return the baseline with the first audits of the history, or without a baseline the latest audits."""
-    if not baseline:
-        return PopulationReference(samples=choose_reference(current, testable, audits))
-    first = choose_reference(current, testable, len(testable) or 1)[:audits]
+    """Return the baseline, with the first audits of the history, whose variance is allowed for."""
+    first = choose_reference(current, comparable, max(len(comparable), 1))[:audits]
     samples = [snapshot for snapshot in baseline if snapshot.labels == current.labels]
     return PopulationReference(samples=samples, others=first, is_baseline=True)
 

@@ -57,10 +57,11 @@ class Snapshot:
     `size` is the effective number of independent rows; `classes` are the weights of the classes, if any, and
     `labels` their names. `clusters` is the number of clusters of dependent rows, if any. `configuration` is
     the SHA-256 of the configuration of the audit, if it is known. `groups` are the cases by value of each
-    column of groups, if there are any.
+    column of groups, if there are any. `immature` is the number of rows that were too young for a final
+    outcome; None if every age is accepted.
     """
 
-    OPTIONAL: ClassVar = ("groups",)
+    OPTIONAL: ClassVar = ("groups", "immature")
 
     period: Period
     time: str
@@ -75,6 +76,7 @@ class Snapshot:
     clusters: int | None = None
     configuration: str = ""
     groups: tuple[GroupShares, ...] = ()
+    immature: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Snapshot
 
 FORECASTS, PREVALENCE, MISCALIBRATION, GROUPS = "forecasts", "prevalence", "miscalibration", "groups"
-_POPULATION_SHIFT = " This is a population shift, which is no fault of the model by itself."
+_POPULATION_SHIFT = " This is a population shift, which is not a fault of the model by itself."
 _SIZE_WORDS = (SMALL_DRIFT, "moderate", "large")
 #: Relative changes below which a difference is small, and below which it is moderate.
 DRIFT_SIZES = {

@@ -8,13 +8,14 @@ reports and pages show follows from the factors of all records that count now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from scorereport.configuration.measure_limits import MEASURES
+from scorereport.history.trend.counted_days import pad_time
 from scorereport.history.trend.evidence_factors import FITTED_AUDITS, find_sums
 from scorereport.history.trend.evidence_records import (
     AuditEvidence,
@@ -34,9 +35,6 @@ from scorereport.inference.model_set import adjust_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-#: Sorts before every day: the start of a period without a start.
-_FIRST = ""
 
 
 class HypothesisKey(NamedTuple):
@@ -75,7 +73,7 @@ class EvidenceStep:
     @property
     def days(self) -> tuple[str, str]:
         """Start and end of the counted days, as texts that sort by time."""
-        return self.evidence.start or _FIRST, self.evidence.end
+        return pad_time(self.evidence.start), pad_time(self.evidence.end)
 
 
 class FoldedEvidence(NamedTuple):
@@ -101,7 +99,7 @@ def have_days_in_common(one: EvidenceStep, other: EvidenceStep) -> bool:
 
 def list_before(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
     """List the audits whose counted days end at or before a start."""
-    return [step for step in steps if step.days[1] <= (start or _FIRST)]
+    return [step for step in steps if step.days[1] <= pad_time(start)]
 
 
 def choose_fitted(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
@@ -154,7 +152,14 @@ def complete_factor(factor: EvidenceFactor, before: FoldedEvidence, lines: dict[
     """Return the evidence after a factor; a difference of models raises no alarm by itself."""
     now, line = before.add(factor.log_factor), lines[factor.hypothesis]
     return Evidence(
-        **{name.name: getattr(factor, name.name) for name in fields(EvidenceFactor)},
+        model=factor.model,
+        other=factor.other,
+        hypothesis=factor.hypothesis,
+        measure=factor.measure,
+        bound=factor.bound,
+        is_upper=factor.is_upper,
+        bets=factor.bets,
+        log_factor=factor.log_factor,
         log_product=now.product,
         log_detector=now.detector,
         alarm_at=line,

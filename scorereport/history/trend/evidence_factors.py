@@ -21,6 +21,7 @@ from scorereport.history.trend.evidence_records import (
     OutcomeDigest,
     ScoreMoments,
 )
+from scorereport.inference.baseline_bets import fit_baseline_bets
 from scorereport.inference.calibration_bets import (
     BinnedOutcomes,
     calibration_evidence,
@@ -200,15 +201,18 @@ def find_factors(
     )
 
 
-def fit_bets(earlier: Sequence[AuditEvidence], model: str, label: str) -> tuple[CalibrationBet, ...]:
-    """Fit the bets on calibration to the outcomes of earlier audits."""
+def fit_bets(
+    earlier: Sequence[AuditEvidence], model: str, label: str, hypothesis: Hypothesis
+) -> tuple[CalibrationBet, ...]:
+    """Fit the bets on calibration, or on the curve of a baseline, to the outcomes of earlier audits."""
     digests = [
         digest
         for audit in earlier
         for digest in audit.digests
         if (digest.model, digest.label) == (model, label)
     ]
-    return fit_calibration_bets([_read_digest(digest) for digest in digests])
+    fit = fit_baseline_bets if hypothesis == "baseline" else fit_calibration_bets
+    return fit([_read_digest(digest) for digest in digests])
 
 
 def _read_digest(digest: OutcomeDigest) -> BinnedOutcomes:
@@ -242,15 +246,26 @@ def _find_calibration_factors(
 
     for model in rows.panel.forecasts:
         labels = rows.labels or ("",)
-        bets = {label: fit_bets(earlier, model, label) for label in labels}
         yield _find_curve_factor(
-            rows, model, bets, dict.fromkeys(labels, tolerate), "calibration", hypotheses.tolerance
+            rows,
+            model,
+            _fit_all(earlier, model, labels, "calibration"),
+            dict.fromkeys(labels, tolerate),
+            "calibration",
+            hypotheses.tolerance,
         )
         bands = {
             label: hypotheses.bands[model, label] for label in labels if (model, label) in hypotheses.bands
         }
         if len(bands) == len(labels):
+            bets = _fit_all(earlier, model, labels, "baseline")
             yield _find_curve_factor(rows, model, bets, bands, "baseline", 0.0)
+
+
+def _fit_all(
+    earlier: Sequence[AuditEvidence], model: str, labels: Sequence[str], hypothesis: Hypothesis
+) -> dict[str, tuple[CalibrationBet, ...]]:
+    return {label: fit_bets(earlier, model, label, hypothesis) for label in labels}
 
 
 def _find_curve_factor(

@@ -1,7 +1,7 @@
 """Population shift: prevalence, forecasts and groups of an audit compared with a baseline or earlier audits.
 
-A shift of the population is no fault of a model by itself: the calibration of its forecasts is judged by the
-evidence, not here.
+A shift of the population is not a fault of a model by itself: whether its forecasts are calibrated is judged
+by the evidence, not here.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from math import isfinite, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import fdtrc
 
 from scorereport.history.trend.drift_tests import Contrast, tail_probability
 from scorereport.inference.mean_errors import ErrorDistribution
@@ -144,8 +144,8 @@ def allow_for_shifts(
 ) -> Contrast:
     """Raise the p-value of a comparison of counts in several groups to allow for the variance between audits.
 
-    The root of the stability index of the present audit is compared with those of the earlier audits, each
-    against the others. If there are `others`, their variance is used for a fixed reference `before`.
+    The stability index of the present audit is compared with those of the earlier audits, each against the
+    others. If there are `others`, their variance is used for a fixed reference `before`.
     """
     if not isfinite(contrast.p_value):
         return contrast
@@ -160,34 +160,39 @@ def allow_for_shifts(
 
 
 def _rank_index(now: FloatArray, before: Sequence[FloatArray]) -> float:
-    """Return the p-value of the present stability index among those of earlier audits, by t."""
-    root = sqrt(max(stability_index(now, np.sum(before, axis=0)), 0.0))
-    return _rank_root(root, _list_roots(before))
+    """Return the p-value of the stability index against earlier audits, by the spread of these audits."""
+    return _rank_ratio(stability_index(now, np.sum(before, axis=0)), before, 1 + 1 / len(before))
 
 
 def _rank_fixed_index(now: FloatArray, before: Sequence[FloatArray], others: Sequence[FloatArray]) -> float:
-    """Return the p-value of the stability index against a fixed reference among those of other audits.
+    """Return the p-value of the stability index against a fixed reference, by the spread of other audits.
 
-    An audit differs from the mean of n others by a variance of 1 + 1/n, and from a reference of m samples by
-    1 + 1/m. A reference with fewer rows than an audit adds a part by chance, which is subtracted.
+    A reference with fewer rows than an audit adds a part by chance to the index, which is subtracted.
     """
-    total, n = np.sum(before, axis=0), len(others)
+    total = np.sum(before, axis=0)
     groups = int(np.count_nonzero(now + total))
-    chance = (groups - 1) * max(1 / float(total.sum()) - n / float(np.sum(others)), 0.0)
-    root = sqrt(max(stability_index(now, total) - chance, 0.0))
-    return _rank_root(root, sqrt((1 + 1 / len(before)) / (1 + 1 / (n - 1))) * _list_roots(others))
+    chance = (groups - 1) * max(1 / float(total.sum()) - len(others) / float(np.sum(others)), 0.0)
+    return _rank_ratio(stability_index(now, total) - chance, others, 1 + 1 / len(before))
 
 
-def _list_roots(audits: Sequence[FloatArray]) -> FloatArray:
-    """Return the root of the stability index of each audit against the others."""
-    total = np.sum(audits, axis=0)
-    return np.sqrt([max(stability_index(counts, total - counts), 0.0) for counts in audits])
+def _rank_ratio(index: float, audits: Sequence[FloatArray], factor: float) -> float:
+    """Return the p-value of an index over the variance between audits, times `factor`, by an F distribution.
 
-
-def _rank_root(root: float, roots: FloatArray) -> float:
-    n = len(roots)
-    error = float(np.std(roots, ddof=1)) * sqrt(1 + 1 / n)
-    return float(stdtr(n - 1, -(root - roots.mean()) / error)) if error > 0 else 0.0
+    The index of n audits, each against the others, estimates the variance as n/(n - 1) times itself. One part
+    of it is due to chance, with as many degrees of freedom as groups less one. The rest is due to effects of
+    audits, which may all lie in one direction, such as higher forecasts: it has one degree of freedom, and
+    the estimate of its variance n - 1.
+    """
+    total, n = np.sum(audits, axis=0), len(audits)
+    mean = float(np.mean([stability_index(counts, total - counts) for counts in audits]))
+    if mean <= 0:
+        return 0.0
+    df = int(np.count_nonzero(total)) - 1
+    sizes = np.array([counts.sum() for counts in audits])
+    chance = min(df * float(np.mean(1 / sizes + 1 / (sizes.sum() - sizes))), mean)
+    freedom = mean**2 / (chance**2 / max(df, 1) + (mean - chance) ** 2)
+    ratio = max(index, 0.0) / (mean * (n - 1) / n * factor)
+    return float(fdtrc(freedom, n - 1, ratio))
 
 
 def explain_few_audits(audits: int, *, is_baseline: bool = False) -> str:

@@ -104,6 +104,7 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configur
         clusters=data.clusters,
         configuration=configuration,
         groups=tuple(list_group_shares(evaluation)),
+        immature=data.row_flow.immature_rows,
     )
 
 

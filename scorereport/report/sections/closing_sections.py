@@ -143,7 +143,7 @@ def _describe_audit(trend: Trend | None) -> dict[str, str]:
     return {
         "Audit": trend.audit,
         "As of": trend.as_of,
-        "Days of the audit": trend.period.describe(),
+        "Hours of the audit" if trend.period.is_hourly else "Days of the audit": trend.period.describe(),
         "Time zone": trend.time_zone,
         "History before it": before,
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import (
     MeasureFormat,
     common_decimals,
+    conjugate,
     format_count,
     format_counted,
     format_interval,
@@ -15,6 +16,7 @@ from scorereport._utils.formatting import (
     format_percent,
     format_plain,
     format_time,
+    join_words,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
 from scorereport.history.trend.drift_sentences import describe_drift_numbers
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.drift_records import Drift, Number, Trend
+    from scorereport.history.trend.evidence_records import SealedBaseline
 
 
 #: Characters of a hash that suffice to distinguish records.
@@ -60,8 +63,12 @@ def _list_audit(record: Record, annulment: Record | None) -> tuple[str, ...]:
         _count_limits(record),
         _count_changes(record),
         record.sha256[:_SHORT_HASH],
-        format_count(record.rows) if record.rows else "",
+        format_count(rows) if (rows := _count_rows(record)) else "",
     )
+
+
+def _count_rows(record: Record) -> int:
+    return record.rows if record.baseline is None else record.baseline.rows
 
 
 def describe_record_status(record: Record, annulment: Record | None = None) -> str:
@@ -72,6 +79,8 @@ def describe_record_status(record: Record, annulment: Record | None = None) -> s
         return f"annuls record {record.annuls}: {_shorten(record.reason)}"
     if annulment is not None:
         return f"annulled: {_shorten(annulment.reason)}"
+    if record.baseline is not None:
+        return f"baseline sealed: {_shorten(record.baseline.source)}"
     return f"{record.status}: {_shorten(record.reason)}" if record.reason else str(record.status)
 
 
@@ -154,8 +163,10 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
     yield from _describe_annulment(record, annulment)
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
+    if record.baseline is not None:
+        yield from describe_baseline(record.baseline)
     if record.source:
-        yield f"Data: {record.source}, {format_count(record.rows)} rows"
+        yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
         yield f"R certificate: {record.certificate}"
     for judgement in record.judgements:
@@ -184,6 +195,28 @@ def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[st
         yield f"Annuls record {record.annuls}"
     if annulment is not None:
         yield f"Annulled by record {annulment.id} on {format_time(annulment.finished)}: {annulment.reason}"
+
+
+def _describe_immature(record: Record) -> str:
+    """The rows that are too young for a final outcome, in words; empty if every age is accepted."""
+    immature = None if record.snapshot is None else record.snapshot.immature
+    if immature is None:
+        return ""
+    return f"; {format_counted(immature, 'immature row')} {conjugate(immature, 'are')} not evaluated"
+
+
+def describe_baseline(sealed: SealedBaseline) -> Iterator[str]:
+    """Yield a sealed baseline as lines of text: its definition, its outcomes and its models."""
+    dependent = f", {format_count(round(sealed.size))} independent" if sealed.size < sealed.rows else ""
+    yield f"Baseline: {sealed.source}, {format_count(sealed.rows)} rows{dependent}"
+    if sealed.records:
+        days = f"{sealed.start or 'the beginning'} up to, not including, {sealed.end}"
+        yield f"From {days}; records {', '.join(sha256[:_SHORT_HASH] for sha256 in sealed.records)}"
+    shares = dict(zip(sealed.labels, sealed.shares, strict=True)) if sealed.labels else {}
+    listed = ", ".join(f"“{label}” {format_percent(share)}" for label, share in shares.items())
+    yield f"Shares of the classes: {listed}" if listed else f"Prevalence: {format_percent(sealed.shares[0])}"
+    models = join_words(list(dict.fromkeys(digest.model for digest in sealed.digests)))
+    yield f"Calibration curves of {models}" if models else "No outcomes by forecast, so no calibration curve"
 
 
 def _describe_hashes(record: Record) -> Iterator[str]:

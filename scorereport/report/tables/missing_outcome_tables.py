@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import common_decimals, format_counted, format_number, format_percent
+from scorereport._utils.formatting import common_decimals, format_number, format_percent
 from scorereport.inference.missing_outcomes import MISCALIBRATION, SHARE
 from scorereport.report.tables.table import Table, score_label
 from scorereport.scores.registry import inside_sentence
@@ -34,8 +34,8 @@ def missing_outcome_table(missing: MissingOutcomes | None) -> Table | None:
     rows = [(model.model, *_bound_row(bounds)) for model in missing.models for bounds in model.bounds]
     return Table(
         caption=f"Numbers of the observed rows; of all rows, the lowest and highest over all values of the "
-        f"{format_counted(missing.rows, 'missing outcome')}, and if no missing outcome is an event, as many "
-        "are as observed, as many as forecast, or all. MCB is not corrected for overfit",
+        f"{missing.counted}, and if none of them is an event, as many are as observed, as many as forecast, "
+        "or all. MCB is not corrected for overfit",
         heads=("model", "number", *_COLUMNS.values()),
         rows=tuple(rows),
         n_labels=2,
@@ -64,12 +64,12 @@ def _bound_row(bounds: OutcomeBounds) -> tuple[str, ...]:
     return (name_bounded(bounds), *format_bounded(bounds).values())
 
 
-def tipping_table(found: Sequence[TippingShares]) -> Table | None:
+def tipping_table(found: Sequence[TippingShares], kind: str = "missing") -> Table | None:
     """Table of verdicts by the share of events among the missing outcomes; None without limits."""
     if not found:
         return None
     return Table(
-        caption="Verdicts on limits, by the share of events among the missing outcomes, and all verdicts "
+        caption=f"Verdicts on limits, by the share of events among the {kind} outcomes, and all verdicts "
         "that some outcomes lead to. Shares are approximate: the interval of each number is moved with it",
         heads=("limit on", "of", "verdict", "by share of events", "with any outcomes"),
         rows=tuple(
