@@ -396,3 +396,13 @@ def test_one_number_for_each_name_on_the_whole_page(evaluation):
     assert text.count(first.sentence) == 2  # in the summary and in the section
     assert re.search(rf"logit calibration ± 0.1 .{{0,60}} {odds} 480 to 1 alarm", text)
     assert f"logit {odds} now, an alarm" in page  # in the description of the figure
+
+
+@pytest.mark.sweep
+def test_what_a_finding_of_the_section_states_is_not_repeated(evaluation):
+    trend = make_trend()
+    page = render_report(report_of(evaluation, trend), {".html"})[".html"].decode()
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert len(re.findall(r"Lowest Brier score: after 8 audits", text)) in (1, 2)
+    section = text[text.index("Loss of calibration") - 1500 :]
+    assert section.count("Lowest Brier score: after 8 audits") == 1

@@ -19,6 +19,8 @@ _SHIN_2024 = "Shin, Ramdas, Rinaldo (2024), New Engl. J. Stat. Data Sci. 2, doi:
 _VOVK_WANG_2021 = "Vovk, Wang (2021), Ann. Stat. 49, doi:10.1214/20-AOS2020"
 _WAUDBY_SMITH_2024 = "Waudby-Smith, Ramdas (2024), J. R. Stat. Soc. B 86, doi:10.1093/jrsssb/qkad009"
 
+#: Shifts in both directions.
+_SHIFTS = join_words(f"±{shortest(shift)}" for shift in SHIFTS if shift > 0)
 #: Methods by key.
 EVIDENCE_FORMULAS = {
     "evidence": Formula(
@@ -29,7 +31,7 @@ EVIDENCE_FORMULAS = {
         "those of the forecast by at most the tolerance δ. If it is true, e is at most 1 on average. Bets "
         "are fixed before the outcomes: a logistic recalibration of the last "
         f"{AUDITS_FITTED} audits with a ridge of {shortest(RIDGE)} (weight 0.4), their isotonic curve mixed "
-        f"with p (0.3), and log-odds shifted by {join_words(map(shortest, SHIFTS))} or multiplied by "
+        f"with p (0.3), and log-odds shifted by {_SHIFTS} or multiplied by "
         f"{join_words(map(shortest, SLOPES))} (0.3 together; all of it in the first audit). Rows are "
         "multiplied, clusters too, each with the mean of its rows; a sampling weight w of at most 1 replaces "
         "a row’s e by 1 + w(e − 1). With K classes, each class has its bets. Evidence of audits is "
