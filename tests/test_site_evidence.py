@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 from site_evidence_tools import ALARM_AT, annul, make_evidence
-from site_page_tools import HOSTILE, write
+from site_page_tools import HOSTILE, TIME, write
 from site_tools import chain, make_records
 from test_site import read, walk
 
@@ -26,11 +26,14 @@ from scorereport.audit.site.chart_lanes import UNITS_PER_PIXEL
 from scorereport.audit.site.evidence_charts import align_sequences, build_evidence_chart
 from scorereport.audit.site.evidence_texts import describe_audit_evidence, describe_board_evidence
 from scorereport.audit.site.measure_series import collect_runs
-from scorereport.audit.site.pages import group_by_letter, list_filters
+from scorereport.audit.site.pages import describe_index, group_by_letter, list_filters
+from scorereport.audit.site.site_data import SiteFacts
+from scorereport.audit.site.site_files import plan_copies
 from scorereport.audit.site.status_board import build_board
 from scorereport.audit.site.trend_charts import MAX_COLUMNS, build_charts, frame_days, thin_points
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.trend.evidence_records import EvidencePoint, EvidenceSeries, TrendEvidence
+from scorereport.report.templates import render_html
 
 
 def make_series(logs, *, alarm_at=ALARM_AT, hypothesis="calibration", model="logit", **given):
@@ -410,8 +413,12 @@ def test_two_hundred_audits_are_one_page(tmp_path):
         for n in range(200)
         for record in make_records(3, 5, audit=f"{'abcdefgh'[n % 8]}-{n}", forms=(), bins=2)
     ]
-    write(chain(records), tmp_path, find_evidence=make_evidence)
-    page = read(tmp_path / "site/index.html")
+    audits = group_runs(chain(records), make_evidence)
+    copies = plan_copies(audits, tmp_path, lambda _: tmp_path)
+    facts = SiteFacts(
+        title="Audits", time=TIME, records=len(records), last_id=0, last_sha256="", verification=None
+    )
+    page = render_html("site/index.html", describe_index(facts, build_board(audits), copies))
     assert page.count('<section class="entry') == 200
     assert '<details class="part" open>' not in page
     assert len(page) < 2_000_000

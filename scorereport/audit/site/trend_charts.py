@@ -164,7 +164,7 @@ def thin_points(points: Points, most: int = _SPARK_POINTS) -> Points:
     """Return at most about `most` points that look the same: the extremes of each part, and the ends.
 
     >>> thin_points([(x, 5 * (x == 4)) for x in range(9)], most=4)
-    [(0, 0), (4, 5), (8, 0)]
+    [(0, 0), (4, 5), (5, 0), (8, 0)]
     """
     if len(points) <= most:
         return points
