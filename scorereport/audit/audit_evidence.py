@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import Record
-    from scorereport.history.trend.evidence_factors import Bounds
+    from scorereport.inference.baseline_bands import BaselineBand
     from scorereport.results.evaluation import Evaluation
 
 
@@ -102,7 +102,7 @@ def _compute(
     )
 
 
-def _find_bands(baseline: Record | None, alpha: float) -> dict[tuple[str, str], Bounds]:
+def _find_bands(baseline: Record | None, alpha: float) -> dict[tuple[str, str], BaselineBand]:
     if baseline is None or baseline.baseline is None:
         return {}
-    return {key: band.bounds for key, band in list_bands(baseline.baseline, alpha).items()}
+    return list_bands(baseline.baseline, alpha)

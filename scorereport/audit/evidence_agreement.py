@@ -23,6 +23,7 @@ from scorereport.history.trend.evidence_chain import (
     fold_steps,
 )
 from scorereport.history.trend.evidence_factors import find_sums, fit_bets, mix_bets
+from scorereport.inference.baseline_bets import MEAN_SHARE, list_mean_bets, name_mean_bet
 from scorereport.inference.score_bets import fit_difference_bets, fit_score_bets
 
 if TYPE_CHECKING:
@@ -114,9 +115,12 @@ def _list_bets(
 ) -> Iterator[tuple[str, tuple[float, ...], float]]:
     """Yield name, parameters and weight of the bets that the rules give."""
     if each.hypothesis in ("calibration", "baseline"):
+        share = (1 - MEAN_SHARE if each.hypothesis == "baseline" else 1.0) / len(labels)
         for label in labels:
             for curve in fit_bets(fitted, each.model, label, each.hypothesis):
-                yield curve.name, curve.parameters, curve.weight / len(labels)
+                yield curve.name, curve.parameters, share * curve.weight
+        if each.hypothesis == "baseline":
+            yield from _list_mean_bets(each, labels)
         return
     sums = find_sums(fitted, each.model, each.measure, each.other)
     if each.hypothesis == "difference":
@@ -126,6 +130,19 @@ def _list_bets(
         found = fit_score_bets(sums, each.bound / upper, is_upper=each.is_upper)
     for bet in found:
         yield bet.name, (bet.fraction,), bet.weight
+
+
+def _list_mean_bets(
+    each: Evidence, labels: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[float, ...], float]]:
+    """Yield the bets on the mean outcome beyond the bounds that the record states."""
+    for label in labels:
+        for is_upper in (True, False):
+            name = name_mean_bet(is_upper=is_upper)
+            stated = next((bet for bet in each.bets if (bet.name, bet.label) == (name, label)), None)
+            bound = stated.parameters[0] if stated is not None and stated.parameters else 0.5
+            for bet in list_mean_bets(min(max(bound, 0.0), 1.0), is_upper=is_upper):
+                yield name, (bound, bet.fraction), MEAN_SHARE * bet.weight / (2 * len(labels))
 
 
 def _are_same_bets(

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.arrays import FloatArray, IntArray, read_only
 from scorereport._utils.checks import check_inside
 from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
+from scorereport.inference.baseline_means import find_mean_bounds
 from scorereport.reliability.band_bounds import honest_bounds
 from scorereport.reliability.blocks import Blocks
 
@@ -35,23 +36,34 @@ class BaselineBand:
     """Bounds of the event probability at any forecast: constant in each bin between two of the `edges`.
 
     `lower` and `upper` have one value more than there are edges. A forecast at an edge belongs to the bin to
-    its right.
+    its right. `cases` and `events` are those of the baseline in each bin, `level` is that of the band.
     """
 
     edges: FloatArray
     lower: FloatArray
     upper: FloatArray
+    cases: FloatArray
+    events: FloatArray
+    level: float
 
     __repr__ = short_repr
 
     def __post_init__(self) -> None:
-        for name in ("edges", "lower", "upper"):
+        for name in ("edges", "lower", "upper", "cases", "events"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def bounds(self, forecast: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bound of the event probability at each forecast."""
-        place = np.searchsorted(self.edges, np.asarray(forecast, dtype=np.float64), side="right")
+        place = self._find_bins(forecast)
         return self.lower[place], self.upper[place]
+
+    def mean_bounds(self, forecast: ArrayLike, weight: ArrayLike) -> tuple[float, float]:
+        """Return bounds of the weighted mean event probability of rows, which hold at the same level."""
+        counts = np.bincount(self._find_bins(forecast), weights=weight, minlength=len(self.cases))
+        return find_mean_bounds(self.cases, self.events, counts.astype(np.float64), level=self.level)
+
+    def _find_bins(self, forecast: ArrayLike) -> IntArray:
+        return np.searchsorted(self.edges, np.asarray(forecast, dtype=np.float64), side="right")
 
     @property
     def is_crossing(self) -> bool:
@@ -107,4 +119,4 @@ def _bound_curve(edges: FloatArray, cases: FloatArray, events: FloatArray, level
         from_left, from_right = honest_bounds(cells, level)
         lower = np.append(0.0, from_left)[np.searchsorted(held, bins, side="left")]
         upper = np.append(from_right, 1.0)[np.searchsorted(held, bins, side="right")]
-    return BaselineBand(edges=edges, lower=lower, upper=upper)
+    return BaselineBand(edges=edges, lower=lower, upper=upper, cases=cases, events=events, level=level)

@@ -19,13 +19,14 @@ Clopper, Pearson (1934), Biometrika 26, doi:10.1093/biomet/26.4.404
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.special import betaincinv
 
-from scorereport._utils.arrays import FloatArray, IntArray
+if TYPE_CHECKING:
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 #: Runs are all cases, and each of 2, 4 and 8 parts of them.
 _PARTS = (1, 2, 4, 8)
@@ -76,7 +77,7 @@ def _add_shares(share: FloatArray, place: IntArray, size: int) -> FloatArray:
 
 
 def _constrain(cases: FloatArray, events: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return rows and limits of linear constraints on the mean probabilities of the bins: rows @ p <= limits."""
+    """Return linear constraints on the mean probabilities p of the bins: rows @ p <= limits."""
     runs = _list_runs(cases)
     tail = (1 - level) / (2 * len(runs))
     size = len(cases)

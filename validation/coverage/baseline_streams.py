@@ -20,7 +20,7 @@ from scorereport.history.trend.drift_records import Number, Snapshot
 from scorereport.history.trend.evidence_records import GroupShares
 from scorereport.history.trend.snapshot import count_forecasts, effective_size
 from scorereport.inference.baseline_bands import find_baseline_band
-from scorereport.inference.baseline_bets import fit_baseline_bets
+from scorereport.inference.baseline_bets import MEAN_SHARE, bet_on_mean, fit_baseline_bets
 from scorereport.inference.calibration_bets import (
     AUDITS_FITTED,
     BinnedOutcomes,
@@ -105,7 +105,9 @@ def _draw_band(draw: Draw, rng: np.random.Generator, rows: int, slope: float) ->
     drawn = draw(rng, rows, 0.0, slope)
     counts = count_outcomes(drawn)
     share = effective_size(drawn.units, drawn.outcome.astype(np.int64)) / rows
-    return find_baseline_band(EDGES, share * counts.weights, share * counts.events, level=_BAND_LEVEL)
+    return find_baseline_band(
+        EDGES, share * counts.weights, share * counts.events, level=1 - (1 - _BAND_LEVEL) / 2
+    )
 
 
 def follow_baseline(audits: Iterable[AuditRows], band: BaselineBand) -> Iterator[float]:
@@ -114,8 +116,10 @@ def follow_baseline(audits: Iterable[AuditRows], band: BaselineBand) -> Iterator
     for rows in audits:
         bets = fit_baseline_bets(earlier[-AUDITS_FITTED:])
         bounds = band.bounds(rows.forecast)
-        logs = calibration_evidence(rows.forecast, rows.outcome, rows.units, bets, *bounds)
-        yield combine_evidence(logs, [bet.weight for bet in bets])
+        curves = calibration_evidence(rows.forecast, rows.outcome, rows.units, bets, *bounds)
+        means = bet_on_mean(rows.forecast, rows.outcome.astype(np.float64), rows.units, band)
+        weights = [(1 - MEAN_SHARE) * bet.weight for bet in bets] + [MEAN_SHARE * bet.weight for bet in means]
+        yield combine_evidence([*curves, *(bet.log_evidence for bet in means)], weights)
         earlier.append(count_outcomes(rows))
 
 

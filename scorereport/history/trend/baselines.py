@@ -150,7 +150,8 @@ def baseline_band(
 ) -> BaselineBand | None:
     """Return the honest band of a baseline's calibration curve for a model, or for a class of it.
 
-    With several classes, each band has its share of the error. Cases that are clustered or weighted count as
+    Half of the error is for the band, half for bounds of means; with several classes, each has its share.
+    Cases that are clustered or weighted count as
     the effective number of independent cases; the band is then approximate. None if the baseline has no
     outcomes of the model, or if its bounds cross, because the curve falls somewhere.
     """
@@ -160,7 +161,7 @@ def baseline_band(
         return None
     cases, events = count_in_bins(found)
     independent = min(sealed.size / float(cases.sum()), 1.0)
-    level = 1 - (1 - find_band_level(alpha)) / len(digests)
+    level = 1 - (1 - find_band_level(alpha)) / (2 * len(digests))
     band = find_baseline_band(EDGES, cases * independent, events * independent, level=level)
     return None if band.is_crossing else band
 

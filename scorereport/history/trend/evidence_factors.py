@@ -7,7 +7,7 @@ periods contain (outcomes in bins of forecasts, sums of scores), so that anyone 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,8 @@ from scorereport.history.trend.evidence_records import (
     OutcomeDigest,
     ScoreMoments,
 )
-from scorereport.inference.baseline_bets import fit_baseline_bets
+from scorereport.inference.baseline_bands import BaselineBand
+from scorereport.inference.baseline_bets import MEAN_SHARE, bet_on_mean, fit_baseline_bets
 from scorereport.inference.calibration_bets import (
     BinnedOutcomes,
     calibration_evidence,
@@ -95,12 +96,12 @@ class CountedRows:
 class Hypotheses:
     """What evidence is computed against: a tolerance of calibration, limits, and bands of a baseline.
 
-    `bands` are bounds of the conditional probability by model and class label.
+    `bands` are those of the baseline by model and class label.
     """
 
     tolerance: float
     limits: tuple[ScoreLimit, ...] = ()
-    bands: Mapping[tuple[str, str], Bounds] = field(default_factory=dict)
+    bands: Mapping[tuple[str, str], BaselineBand] = field(default_factory=dict)
 
 
 def digest_outcomes(panel: PanelRows, labels: Sequence[str] = ()) -> tuple[OutcomeDigest, ...]:
@@ -244,43 +245,43 @@ def _find_calibration_factors(
     def tolerate(forecast: FloatArray) -> tuple[FloatArray, FloatArray]:
         return tolerance_bounds(forecast, hypotheses.tolerance)
 
+    labels = rows.labels or ("",)
     for model in rows.panel.forecasts:
-        labels = rows.labels or ("",)
-        yield _find_curve_factor(
-            rows,
-            model,
-            _fit_all(earlier, model, labels, "calibration"),
-            dict.fromkeys(labels, tolerate),
-            "calibration",
-            hypotheses.tolerance,
-        )
+        bounds = dict.fromkeys(labels, tolerate)
+        results = _bet_on_curves(rows, model, bounds, earlier, "calibration")
+        yield _mix_factor(model, "calibration", hypotheses.tolerance, results)
         bands = {
             label: hypotheses.bands[model, label] for label in labels if (model, label) in hypotheses.bands
         }
         if len(bands) == len(labels):
-            bets = _fit_all(earlier, model, labels, "baseline")
-            yield _find_curve_factor(rows, model, bets, bands, "baseline", 0.0)
+            yield _mix_factor(model, "baseline", 0.0, _bet_against_baseline(rows, model, bands, earlier))
 
 
-def _fit_all(
-    earlier: Sequence[AuditEvidence], model: str, labels: Sequence[str], hypothesis: Hypothesis
-) -> dict[str, tuple[CalibrationBet, ...]]:
-    return {label: fit_bets(earlier, model, label, hypothesis) for label in labels}
+def _mix_factor(
+    model: str, hypothesis: Hypothesis, bound: float, results: Sequence[BetResult]
+) -> EvidenceFactor:
+    return EvidenceFactor(
+        model=model,
+        hypothesis=hypothesis,
+        bound=bound,
+        bets=tuple(results),
+        log_factor=mix_bets(results),
+    )
 
 
-def _find_curve_factor(
+def _bet_on_curves(
     rows: CountedRows,
     model: str,
-    bets: Mapping[str, Sequence[CalibrationBet]],
     bounds: Mapping[str, Bounds],
+    earlier: Sequence[AuditEvidence],
     hypothesis: Hypothesis,
-    bound: float,
-) -> EvidenceFactor:
-    """Return the evidence against bounds of the conditional probability; classes have equal weights."""
+) -> list[BetResult]:
+    """Return the bets against bounds of the conditional probability; classes have equal weights."""
     results = []
     for label, forecast, outcome in _list_views(rows.panel, rows.labels, model):
+        bets = fit_bets(earlier, model, label, hypothesis)
         lower, upper = bounds[label](forecast)
-        logs = calibration_evidence(forecast, outcome, rows.panel.units, bets[label], lower, upper)
+        logs = calibration_evidence(forecast, outcome, rows.panel.units, bets, lower, upper)
         results += [
             BetResult(
                 name=bet.name,
@@ -289,15 +290,29 @@ def _find_curve_factor(
                 weight=bet.weight / len(bounds),
                 log_evidence=float(log),
             )
-            for bet, log in zip(bets[label], logs, strict=True)
+            for bet, log in zip(bets, logs, strict=True)
         ]
-    return EvidenceFactor(
-        model=model,
-        hypothesis=hypothesis,
-        bound=bound,
-        bets=tuple(results),
-        log_factor=mix_bets(results),
-    )
+    return results
+
+
+def _bet_against_baseline(
+    rows: CountedRows, model: str, bands: Mapping[str, BaselineBand], earlier: Sequence[AuditEvidence]
+) -> list[BetResult]:
+    """Return the bets against the curve of a baseline, and those on the mean outcome that it allows."""
+    bounds = {label: band.bounds for label, band in bands.items()}
+    curves = _bet_on_curves(rows, model, bounds, earlier, "baseline")
+    means = [
+        BetResult(
+            name=bet.name,
+            label=label,
+            parameters=(bet.bound, bet.fraction),
+            weight=MEAN_SHARE * bet.weight / len(bands),
+            log_evidence=bet.log_evidence,
+        )
+        for label, forecast, outcome in _list_views(rows.panel, rows.labels, model)
+        for bet in bet_on_mean(forecast, outcome, rows.panel.units, bands[label])
+    ]
+    return [*(replace(bet, weight=(1 - MEAN_SHARE) * bet.weight) for bet in curves), *means]
 
 
 def mix_bets(bets: Sequence[BetResult]) -> float:
