@@ -141,6 +141,7 @@ def describe_empty_period(source: str, column: str, period: Period, known: NDArr
     times = known[~np.isnat(known)].astype("datetime64[m]" if period.is_hourly else "datetime64[D]")
     if not len(times):
         return f"{sentence}: there are no rows at all."
-    what = "times" if period.is_hourly else "dates"
     first, last = (str(time).replace("T", " ") for time in (times.min(), times.max()))
-    return f"{sentence}: its {what} range from {first} to {last}."
+    if period.is_hourly:
+        return f"{sentence}: its times range from {first} to {last}."
+    return f"{sentence}: its dates range from {first} to {last}."
