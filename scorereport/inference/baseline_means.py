@@ -81,8 +81,9 @@ def _constrain(cases: FloatArray, events: FloatArray, level: float) -> tuple[Flo
     runs = _list_runs(cases)
     tail = (1 - level) / (2 * len(runs))
     size = len(cases)
-    rows = [np.eye(size)[place] - np.eye(size)[place + 1] for place in range(size - 1)]  # p does not fall
-    limits = [0.0] * (size - 1)
+    last = np.zeros(size)
+    last[-1] = 1.0
+    rows, limits = [last], [1.0]  # the largest probability is at most 1
     for run in runs:
         n, k = float(cases[run.start : run.end].sum()), float(events[run.start : run.end].sum())
         weight = np.zeros(size)
@@ -108,11 +109,20 @@ def _list_runs(cases: FloatArray) -> list[_Run]:
 
 
 def _maximize(weights: FloatArray, rows: FloatArray, limits: FloatArray) -> float:
-    """Return the largest weighted sum under constraints; 1 if they contradict each other."""
-    found = linprog(-weights, A_ub=rows, b_ub=limits, bounds=(0.0, 1.0), method="highs")
+    """Return the largest weighted sum of probabilities that do not fall, under constraints.
+
+    The variables are the steps of the probabilities. If the constraints contradict each other, all
+    probabilities between 0 and 1 are allowed.
+    """
+    steps, gains = _sum_from_right(rows), _sum_from_right(weights)
+    found = linprog(-gains, A_ub=steps, b_ub=limits, bounds=(0.0, 1.0), method="highs")
     if not found.success:
-        return float(np.abs(weights).sum())
+        return float(np.maximum(weights, 0.0).sum())
     # the dual solution bounds the sum from above, whatever the error of the solution itself
-    dual = -found.ineqlin.marginals
-    rest = weights - dual @ rows
-    return float(dual @ limits + np.maximum(rest, 0.0).sum())
+    dual = np.maximum(-found.ineqlin.marginals, 0.0)
+    return float(dual @ limits + np.maximum(gains - dual @ steps, 0.0).sum())
+
+
+def _sum_from_right(rows: FloatArray) -> FloatArray:
+    """Return the weights of the steps of probabilities from those of the probabilities."""
+    return np.cumsum(rows[..., ::-1], axis=-1)[..., ::-1]
