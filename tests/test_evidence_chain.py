@@ -16,10 +16,19 @@ from scorereport.configuration.periods import Period
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.counted_evidence import find_trend_evidence, list_steps
 from scorereport.history.evidence_plan import EvidenceTerms, compute_evidence, plan_evidence
+from scorereport.history.trend.baselines import count_in_bins
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.evidence_chain import find_key
-from scorereport.history.trend.evidence_factors import CountedRows, Hypotheses, ScoreLimit, ScoreValues
+from scorereport.history.trend.evidence_factors import (
+    CountedRows,
+    Hypotheses,
+    ScoreLimit,
+    ScoreValues,
+    digest_outcomes,
+)
+from scorereport.inference.baseline_bands import find_baseline_band
 from scorereport.inference.panel import make_panel
+from scorereport.results.tallies import EDGES
 
 MODELS = ("boost", "logit")
 HYPOTHESES = Hypotheses(
@@ -74,9 +83,9 @@ class History:
         self.records.append(record)
         return record
 
-    def run(self, period, rows, since=""):
+    def run(self, period, rows, since="", hypotheses=HYPOTHESES, terms=TERMS):
         planned = plan_evidence(self.records, period, since)
-        evidence = compute_evidence(rows, HYPOTHESES, planned, TERMS)
+        evidence = compute_evidence(rows, hypotheses, planned, terms)
         snapshot = Snapshot(
             period=period, time="", rows=80, size=80.0, level=0.95, main_score="brier", numbers=()
         )
@@ -278,6 +287,51 @@ TAMPERINGS = {
     "days": lambda r: replace(r, evidence=replace(r.evidence, start="2026-01-01")),
     "hypothesis": lambda r: change(r, 0, bound=0.3),
 }
+
+
+def run_against_baseline():
+    """A history whose second record is compared with a baseline: that of the first rows."""
+    history, rows = History(), draw_rows(0, 0, rows=2_000)
+    digests = {digest.model: digest for digest in digest_outcomes(rows.panel)}
+    counts = {model: count_in_bins(digest) for model, digest in digests.items()}
+    bands = {
+        (model, ""): find_baseline_band(EDGES, cases, events, level=0.95)
+        for model, (cases, events) in counts.items()
+    }
+    for place in (1, 2):
+        history.run(
+            find_month(place),
+            draw_rows(place, 0),
+            hypotheses=replace(HYPOTHESES, bands=bands),
+            terms=replace(TERMS, baseline="a" * 64),
+        )
+    return history.records
+
+
+def test_evidence_against_a_baseline_bets_on_its_curve_and_on_means():
+    records = run_against_baseline()
+    found = [e for e in records[-1].evidence.evidence if e.hypothesis == "baseline"]
+    assert [each.model for each in found] == list(MODELS)
+    assert [each.audits for each in found] == [2, 2]
+    for each in found:
+        names = {bet.name for bet in each.bets}
+        assert {"logistic", "isotonic", "shift", "slope", "mean above", "mean below"} == names
+        assert sum(bet.weight for bet in each.bets) == pytest.approx(1)
+    assert verify(records) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"parameters": (0.3, 9.0)}, {"weight": 0.9}, {"name": "mean below"}],
+    ids=lambda c: next(iter(c)),
+)
+def test_verification_finds_changed_bets_on_means(changes):
+    first, last = run_against_baseline()
+    place = next(k for k, e in enumerate(last.evidence.evidence) if e.hypothesis == "baseline")
+    bets = list(last.evidence.evidence[place].bets)
+    changed = next(k for k, bet in enumerate(bets) if bet.name == "mean above")
+    bets[changed] = replace(bets[changed], **changes)
+    assert verify([first, change(last, place, bets=tuple(bets))])
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
