@@ -42,10 +42,10 @@ EVIDENCE_FORMULAS = {
         name="Evidence against the baseline",
         formula="e as against calibration, with [l, u] the band of the baseline at p",
         convention="The band contains the calibration curve of the baseline at all forecasts with its stated "
-        "level: exact binomial bounds of all runs of neighbouring bins, the error shared among them. Half of the "
-        "weight is on bets that the mean outcome of the audit is beyond what any curve allows that does not "
-        "fall and agrees with the baseline in runs of an eighth or more of its cases; they are as those against "
-        "a limit. The baseline is sealed in the history, and later audits never join it.",
+        "level: exact binomial bounds of all runs of neighbouring bins, the error shared among them. Half of "
+        "the weight is on bets that the mean outcome of the audit is beyond what any curve allows that does "
+        "not fall and agrees with the baseline in runs of an eighth or more of its cases; they are as those "
+        "against a limit. The baseline is sealed in the history, and later audits never join it.",
         reference=f"{DIMITRIADIS_2023}; {_HENZI_ZIEGEL_2022}",
     ),
     "limit evidence": Formula(
