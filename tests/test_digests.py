@@ -91,7 +91,10 @@ def test_the_subject_of_a_warning_names_the_strongest_evidence() -> None:
         alarm("baseline", 5.0),
     )
     record = make_record(
-        status=AuditStatus.WARN, evidence=AuditEvidence(start=None, end="2026-11-01", evidence=evidence)
+        status=AuditStatus.WARN,
+        evidence=AuditEvidence(
+            alpha=0.05, looks=12, level=0.95, start=None, end="2026-11-01", evidence=evidence
+        ),
     )
     assert name_outcome(record) == (
         "retail-default 2026-10: warn - evidence 520 to 1 against calibration (boost)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted, join_some
+from scorereport.history.trend.drift_sentences import POPULATION_SHIFT
 from scorereport.history.trend.evidence_sentences import describe_standings, label_measure
 from scorereport.report.finding_records import MODELS, Consequence, Finding
 from scorereport.report.tables.evidence_tables import order_series
@@ -74,7 +75,8 @@ def _find_shift(trend: Trend) -> Iterator[Finding]:
     shifted = [drift for drift in trend.drifts if drift.has_drifted]
     if shifted:
         named = f"{len(shifted)} of {len(trend.drifts)} shares have changed by more than chance explains: "
-        text = shifted[0].sentence if len(shifted) == 1 else f"{named}{_name_drifts(shifted)}."
+        one = shifted[0].sentence.removesuffix(POPULATION_SHIFT)
+        text = one if len(shifted) == 1 else f"{named}{_name_drifts(shifted)}."
         yield Finding(
             text=f"Population shift, which is not a fault of the model: {text}",
             see="shift",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Snapshot
 
 FORECASTS, PREVALENCE, MISCALIBRATION, GROUPS = "forecasts", "prevalence", "miscalibration", "groups"
-_POPULATION_SHIFT = " This is a population shift, which is not a fault of the model by itself."
+#: The end of the sentence on a population shift.
+POPULATION_SHIFT = " This is a population shift, which is not a fault of the model by itself."
 _SIZE_WORDS = (SMALL_DRIFT, "moderate", "large")
 #: Relative changes below which a difference is small, and below which it is moderate.
 DRIFT_SIZES = {
@@ -73,7 +74,7 @@ def describe_drift(drift: Drift, whole: float) -> str:
     if isnan(drift.p_value):
         return f"{_name_drift(drift)}: not tested. {drift.note}"
     is_shift = drift.kind == "population" and drift.has_drifted
-    return _describe_change(drift, whole) + (_POPULATION_SHIFT if is_shift else "")
+    return _describe_change(drift, whole) + (POPULATION_SHIFT if is_shift else "")
 
 
 def _describe_change(drift: Drift, whole: float) -> str:

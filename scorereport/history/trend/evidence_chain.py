@@ -254,7 +254,7 @@ def _find_standings(steps: Sequence[EvidenceStep]) -> tuple[ModelStanding, ...]:
     models = list(dict.fromkeys(evidence.model for evidence in pairs))
     keys = {(e.model, e.other): find_key(e, "") for e in pairs}
     folded: dict[HypothesisKey, FoldedEvidence] = {}
-    left: dict[str, str] = {}
+    left: dict[str, ModelStanding] = {}
     adjusted = np.zeros(len(models))
     for step in steps if models else ():
         folded = fold_steps([step], folded)
@@ -266,8 +266,9 @@ def _find_standings(steps: Sequence[EvidenceStep]) -> tuple[ModelStanding, ...]:
         adjusted = adjust_pairs(matrix)
         for model, evidence in zip(models, adjusted, strict=True):
             if evidence >= -log(steps[-1].evidence.alpha):
-                left.setdefault(model, step.period)
+                standing = ModelStanding(model=model, log_evidence=float(evidence), left=step.period)
+                left.setdefault(model, standing)
     return tuple(
-        ModelStanding(model=model, log_evidence=float(evidence), left=left.get(model, ""))
+        left.get(model) or ModelStanding(model=model, log_evidence=float(evidence))
         for model, evidence in zip(models, adjusted, strict=True)
     )

@@ -210,7 +210,7 @@ class ModelStanding:
     """Whether a model may still be the best, by the evidence that another one is better.
 
     `log_evidence` is adjusted for the number of models. `left` is the period in which it reached the
-    threshold for the first time; a model that left does not return.
+    threshold for the first time; a model that left does not return, and keeps the evidence of that period.
     """
 
     model: str

@@ -168,7 +168,8 @@ def describe_standings(
     line = f"a model leaves at {format_alarm_line(1 / alpha)}"
     if not left:
         strongest = max(standings, key=lambda standing: standing.log_evidence)
-        most = f"; most against {strongest.model}: {say_evidence(strongest.log_evidence)}"
+        words = say_evidence(strongest.log_evidence)
+        most = "" if words == _NONE else f"; most against {strongest.model}: {words}"
         every = "both" if len(names) == 2 else f"all {format_count(len(names))}"
         return f"{score}: {after} {every} models remain ({line}{most})."
     remain = (
