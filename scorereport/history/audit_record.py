@@ -41,9 +41,12 @@ class RecordedFile:
 
 
 class _AsWritten:
-    """Keeps the text that a record was read from: later versions may serialise the record differently."""
+    """Keeps the text that a record was read from, and its hash once it is known.
 
-    __slots__ = ("_text",)
+    Later versions may serialise the record differently.
+    """
+
+    __slots__ = ("_sha256", "_text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +109,11 @@ class Record(_AsWritten):
     @property
     def sha256(self) -> str:
         """SHA-256 of the record as text."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        known: str | None = getattr(self, "_sha256", None)
+        if known is None:
+            known = hashlib.sha256(self.to_json().encode()).hexdigest()
+            object.__setattr__(self, "_sha256", known)
+        return known
 
 
 def read_audit_record(text: str | bytes, name: str) -> Record:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from typing import TYPE_CHECKING
 
 from scorereport.history.trend.counted_days import pad_time
-from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence, have_days_in_common
+from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence
 from scorereport.history.valid_records import list_counted
 
 if TYPE_CHECKING:
@@ -22,15 +23,20 @@ def list_steps(records: Iterable[Record], since: str = "") -> list[EvidenceStep]
     begin before `since` do not count.
     """
     chosen: list[EvidenceStep] = []
+    first = pad_time(since)
     for record in sorted(list_counted(records), key=lambda record: record.id):
         if record.evidence is None:
             continue
         step = make_step(record)
-        if step.days[0] >= (pad_time(since) if since else since) and not any(
-            have_days_in_common(step, other) for other in chosen
-        ):
-            chosen.append(step)
-    return sorted(chosen, key=lambda step: step.days)
+        place = bisect(chosen, step.days, key=lambda other: other.days)
+        beside = chosen[max(place - 1, 0) : place + 1]
+        if step.days[0] >= first and not any(_have_days_in_common(step, other) for other in beside):
+            chosen.insert(place, step)
+    return chosen
+
+
+def _have_days_in_common(one: EvidenceStep, other: EvidenceStep) -> bool:
+    return max(one.days[0], other.days[0]) < min(one.days[1], other.days[1])
 
 
 def make_step(record: Record) -> EvidenceStep:

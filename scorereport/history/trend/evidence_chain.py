@@ -8,7 +8,7 @@ reports and pages show follows from the factors of all records that count now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,16 +64,19 @@ def find_key(factor: EvidenceFactor | EvidenceSeries, baseline: str) -> Hypothes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceStep:
-    """The evidence of one counted audit: its period, the hash of its record, and what it contains."""
+    """The evidence of one counted audit: its period, the hash of its record, and what it contains.
+
+    `days` are start and end of the counted days, as texts that sort by time.
+    """
 
     period: str
     sha256: str
     evidence: AuditEvidence
+    days: tuple[str, str] = field(init=False)
 
-    @property
-    def days(self) -> tuple[str, str]:
-        """Start and end of the counted days, as texts that sort by time."""
-        return pad_time(self.evidence.start), pad_time(self.evidence.end)
+    def __post_init__(self) -> None:
+        days = pad_time(self.evidence.start), pad_time(self.evidence.end)
+        object.__setattr__(self, "days", days)
 
 
 class FoldedEvidence(NamedTuple):
@@ -90,11 +93,6 @@ class FoldedEvidence(NamedTuple):
             detector=update_detector(self.detector, factor),
             audits=self.audits + 1,
         )
-
-
-def have_days_in_common(one: EvidenceStep, other: EvidenceStep) -> bool:
-    """Whether counted days of two audits overlap."""
-    return max(one.days[0], other.days[0]) < min(one.days[1], other.days[1])
 
 
 def list_before(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
