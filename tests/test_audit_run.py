@@ -398,7 +398,9 @@ def test_models_of_several_classes_are_audited(tmp_path):
     run_audit(config, as_of="2026-10-02")
     record = run_audit(config, as_of=OCTOBER).record
     assert record.status is AuditStatus.PASS
-    assert {drift.measure for drift in record.drifts} >= {"rps", "forecasts"}
+    assert {drift.measure for drift in record.drifts} == {"prevalence", "forecasts"}
+    assert {each.hypothesis for each in record.evidence.evidence} >= {"calibration"}
+    assert {bet.label for bet in record.evidence.evidence[0].bets} == set(record.snapshot.labels)
     assert_intact(config, records=2)
 
 
