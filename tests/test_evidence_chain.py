@@ -18,7 +18,7 @@ from scorereport.history.counted_evidence import find_trend_evidence, list_steps
 from scorereport.history.evidence_plan import EvidenceTerms, compute_evidence, plan_evidence
 from scorereport.history.trend.baselines import count_in_bins
 from scorereport.history.trend.drift_records import Snapshot
-from scorereport.history.trend.evidence_chain import find_key
+from scorereport.history.trend.evidence_chain import build_trend_evidence, find_key
 from scorereport.history.trend.evidence_factors import (
     CountedRows,
     Hypotheses,
@@ -223,6 +223,19 @@ def test_periods_before_the_start_do_not_count():
     assert {each.audits for each in made.evidence.evidence} == {3}
     late = history.run(find_month(0), draw_rows(0, 1), since="2026-03-01")
     assert late.evidence is None
+
+
+def test_documents_of_many_audits_have_the_points_of_the_last_ones():
+    history = History()
+    for place in range(4):
+        history.run(find_month(place), draw_rows(place, 0))
+    steps = list_steps(history.records)
+    whole, short = build_trend_evidence(steps), build_trend_evidence(steps, most=2)
+    assert (whole.counted_audits, short.counted_audits) == (4, 4)
+    for one, other in zip((*whole.series, *whole.sequences), (*short.series, *short.sequences), strict=True):
+        assert len(other.points) == 2
+        assert one.points[-2:] == other.points
+    assert short.standings == whole.standings
 
 
 def make_window(last):

@@ -231,6 +231,16 @@ def forge_status(forgery):
     forgery.set(status=AuditStatus.PASS, exit_code=0)
 
 
+def forge_evidence(forgery):
+    """The document shows less evidence than the record has."""
+    report = move_report(forgery)
+    first, *rest = report.trend.evidence.series
+    *points, last = first.points
+    less = replace(first, points=(*points, replace(last, log_detector=last.log_detector - 1)))
+    evidence = replace(report.trend.evidence, series=(less, *rest))
+    forgery.set_report(replace(report, trend=replace(report.trend, evidence=evidence)))
+
+
 def forge_judgements(forgery):
     """The record states other verdicts than its document."""
     forgery.set_report(move_report(forgery))
@@ -336,6 +346,7 @@ FORGERIES = {
     "document: evaluation: Field required (2 problems).",
     forge_verdict: "Record 3 has verdicts that do not follow from its numbers and limits.",
     forge_status: f"{UNLIKE}`status` (pass, not fail).",
+    forge_evidence: "Record 3 has other evidence about logit than its results document.",
     forge_judgements: f"{UNLIKE}`status` (pass, not fail), `judgements`.",
     forge_numbers_without_hash: "Record 3 has a results document whose numbers do not have the hash that it "
     "states.",

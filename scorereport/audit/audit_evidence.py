@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
+#: The number of audits whose evidence a report shows: documents of daily audits must not grow for ever.
+MOST_SHOWN = 60
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
     """The evidence of a run for its record, that of all audits so far for its report, and notes on both."""
@@ -58,13 +62,17 @@ def find_run_evidence(
         return RunEvidence()
     planned = _plan_run(plan, rows, period, records)
     if planned.days is None:
-        return RunEvidence(shown=build_trend_evidence(planned.before), notes=(planned.note,))
+        return RunEvidence(shown=_show(planned.before), notes=(planned.note,))
     counted = load_counted_rows(rows, period, *planned.days)
     evidence = None if counted is None else _compute(plan, evaluation, counted, planned, baseline, looks)
     if evidence is None:
-        return RunEvidence(shown=build_trend_evidence(planned.before))
+        return RunEvidence(shown=_show(planned.before))
     last = EvidenceStep(period=period.label, sha256="", evidence=evidence)
-    return RunEvidence(evidence=evidence, shown=build_trend_evidence([*planned.before, last]))
+    return RunEvidence(evidence=evidence, shown=_show([*planned.before, last]))
+
+
+def _show(steps: Sequence[EvidenceStep]) -> TrendEvidence | None:
+    return build_trend_evidence(steps, most=MOST_SHOWN)
 
 
 def _plan_run(

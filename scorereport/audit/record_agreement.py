@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+    from scorereport.history.trend.evidence_records import Evidence, EvidenceSeries
     from scorereport.report.report_record import Report
 
 #: Relative and absolute tolerance within which numbers of different processors count as equal.
@@ -69,6 +70,7 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
         *_check_time(record, report, report.trend),
         *_check_past(report.trend, known),
         *_check_snapshot(record, report),
+        *_check_evidence(record, report.trend),
     ]
     _check_verdicts(record, report, found)
     return found
@@ -185,6 +187,24 @@ def _check_past(trend: Trend, known: Collection[str] | None) -> Iterator[str]:
                 f"compares with an audit of {snapshot.period.label} that is in no earlier record of "
                 f"{_format_short(trend.audit)}"
             )
+
+
+def _check_evidence(record: Record, trend: Trend) -> Iterator[str]:
+    """Check that the evidence that the document shows is that of the record."""
+    shown = {} if trend.evidence is None else {_name_series(one): one for one in trend.evidence.series}
+    recorded = () if record.evidence is None else record.evidence.evidence
+    for each in recorded:
+        one = shown.get(_name_series(each))
+        if each.hypothesis == "difference":
+            continue
+        last = None if one is None or not one.points else one.points[-1]
+        if last is None or (last.log_product, last.log_detector) != (each.log_product, each.log_detector):
+            yield f"has other evidence about {each.model} than its results document"
+            return
+
+
+def _name_series(one: EvidenceSeries | Evidence) -> tuple[str, str, str, float, bool]:
+    return one.model, one.hypothesis, one.measure, one.bound, one.is_upper
 
 
 def _check_snapshot(record: Record, report: Report) -> Iterator[str]:

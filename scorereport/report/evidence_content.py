@@ -57,6 +57,8 @@ def draw_evidence(trend: Trend, evidence: TrendEvidence) -> Part | None:
     rest = f" {counted}, with less evidence, {'is' if left_out == 1 else 'are'} left out." * (left_out > 0)
     audits = max(len(series.points) for series in evidence.series)
     circles = "circles: audits at or above it" if audits <= MOST_MARKS else "circles: the first alarm"
+    last = f" The last {audits} of {format_counted(evidence.counted_audits, 'audit')} are shown."
+    recent = last * (audits < evidence.counted_audits)
     outside = " Evidence outside an axis is drawn at its end." * _is_cut(evidence)
     return figure_part(
         plot_evidence,
@@ -64,7 +66,7 @@ def draw_evidence(trend: Trend, evidence: TrendEvidence) -> Part | None:
         evidence,
         models,
         caption="Evidence for a change at some audit so far, after each audit, on a logarithmic scale. "
-        f"Dashed: the alarm line; {circles}.{outside}{rest}",
+        f"Dashed: the alarm line; {circles}.{recent}{outside}{rest}",
     )
 
 
@@ -79,7 +81,7 @@ def describe_trend_evidence(evidence: TrendEvidence) -> dict[str, Any]:
     series = [one for one in order_series(evidence) if one.hypothesis != "difference"]
     of_calibration = [one for one in series if one.hypothesis in ("calibration", "baseline")]
     of_limits = [one for one in series if one.hypothesis == "limit"]
-    audits = max((len(one.points) for one in evidence.series), default=0)
+    audits = evidence.counted_audits
     return {
         "is_calibration_alarming": any(one.is_alarm for one in of_calibration),
         "is_limit_alarming": any(one.is_alarm for one in of_limits),

@@ -56,7 +56,7 @@ def _find_alarms(evidence: TrendEvidence) -> Iterator[Finding]:
                 action=_ACTIONS_ON_ALARMS[one.hypothesis],
             )
     if series and not evidence.is_alarming:
-        audits = format_counted(max(len(one.points) for one in series), "audit")
+        audits = format_counted(evidence.counted_audits, "audit")
         text = f"No alarm in {audits}. Strongest evidence: {series[0].sentence}"
         yield Finding(text=text, see="evidence")
 
@@ -65,7 +65,7 @@ def _find_standings(evidence: TrendEvidence) -> Iterator[Finding]:
     """State which models left because another one is better."""
     if not any(standing.left for standing in evidence.standings):
         return
-    audits = max((len(one.points) for one in evidence.series), default=0)
+    audits = evidence.counted_audits
     label = label_measure(evidence.measure)
     text = describe_standings(evidence.standings, label, evidence.alpha, audits)
     yield Finding(text=text, see="evidence", consequence=Consequence.POSSIBLE_GAIN)

@@ -8,9 +8,9 @@ reports and pages show follows from the factors of all records that count now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,7 +34,9 @@ from scorereport.inference.confidence_sequences import find_confidence_sequence
 from scorereport.inference.model_set import adjust_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+
+_Point = TypeVar("_Point", EvidencePoint, SequencePoint)
 
 
 class HypothesisKey(NamedTuple):
@@ -166,22 +168,35 @@ def complete_factor(factor: EvidenceFactor, before: FoldedEvidence, lines: dict[
     )
 
 
-def build_trend_evidence(steps: Sequence[EvidenceStep]) -> TrendEvidence | None:
-    """Return the evidence over time up to the last of some counted audits; None if there are none."""
+def build_trend_evidence(steps: Sequence[EvidenceStep], *, most: int | None = None) -> TrendEvidence | None:
+    """Return the evidence over time up to the last of some counted audits; None if there are none.
+
+    With `most`, only the points of this many audits are returned, the last ones.
+    """
     if not steps:
         return None
     last = steps[-1].evidence
+    shown = steps if most is None else steps[-most:]
+    periods = {step.period for step in shown}
+    series = (_build_series(steps, evidence) for evidence in last.evidence if not evidence.other)
     return TrendEvidence(
-        series=tuple(_build_series(steps, evidence) for evidence in last.evidence if not evidence.other),
-        sequences=tuple(_build_sequences(steps)),
+        series=tuple(replace(one, points=_choose_points(one.points, periods)) for one in series),
+        sequences=tuple(
+            replace(one, points=_choose_points(one.points, periods)) for one in _build_sequences(steps)
+        ),
         standings=_find_standings(steps),
         measure=next((e.measure for e in last.evidence if e.hypothesis == "difference"), ""),
         tolerance=next((e.bound for e in last.evidence if e.hypothesis == "calibration"), 0.0),
         alpha=last.alpha,
         looks=last.looks,
         baseline=last.baseline,
+        audits=len(steps),
         notes=last.notes,
     )
+
+
+def _choose_points(points: Sequence[_Point], periods: Collection[str]) -> tuple[_Point, ...]:
+    return tuple(point for point in points if point.period in periods)
 
 
 def _build_series(steps: Sequence[EvidenceStep], evidence: Evidence) -> EvidenceSeries:

@@ -222,8 +222,8 @@ class ModelStanding:
 class TrendEvidence:
     """Evidence of all counted audits up to this one, as the report and the site show it.
 
-    `level` is that of the confidence sequences; models are compared by `measure`. `sentences` state what has
-    raised an alarm, then the rest, in words; `notes` what was not counted.
+    Models are compared by `measure`. `audits` is the number of counted audits; documents of many audits have
+    the points of the last ones only. `notes` state what was not counted.
     """
 
     series: tuple[EvidenceSeries, ...] = ()
@@ -234,7 +234,13 @@ class TrendEvidence:
     alpha: float = 0.05
     looks: int = 12
     baseline: str = ""
+    audits: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def counted_audits(self) -> int:
+        """The number of counted audits, at least that of the points of a series."""
+        return max([self.audits, *(len(series.points) for series in self.series)])
 
     @property
     def is_alarming(self) -> bool:
