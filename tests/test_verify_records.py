@@ -667,7 +667,7 @@ def test_verdicts_of_another_version_are_a_note(config):
             trend=replace(report.trend, evidence=None),  # an alarm would turn the verdict into a warning
         )
     )
-    forgery.set(software=software)
+    forgery.set(software=software, evidence=None)
     found = check_agreement(forgery.record, forgery.results, None)
     assert found.wrong == []
     assert found.unconfirmed == [
