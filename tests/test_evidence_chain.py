@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from scorereport.audit.evidence_agreement import EvidenceCheck
+from scorereport.audit.integrity import RecordExaminer
 from scorereport.configuration.periods import Period
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.counted_evidence import find_trend_evidence, list_steps
@@ -355,3 +357,18 @@ def test_verification_finds_evidence_that_no_run_can_have_written(name):
     assert verify(history.records) == []
     last = TAMPERINGS[name](history.records[-1])
     assert verify([*history.records[:-1], last])
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["this version", "another version"])
+def test_evidence_of_another_version_is_a_note(is_same):
+    history = History()
+    for place in range(2):
+        history.run(find_month(place), draw_rows(place, 0))
+    software = {"scorereport": version("scorereport") if is_same else "9.9"}
+    last = replace(TAMPERINGS["product"](history.records[-1]), software=software)
+    examiner = RecordExaminer()
+    examiner._check_evidence([history.records[0], last])
+    claim = "Record 2 has evidence about boost that is not the product of the audits that count"
+    found = [finding.sentence for finding in examiner.findings]
+    assert found == ([f"{claim}."] if is_same else [])
+    assert examiner.notes == ([] if is_same else [f"{claim}, by the rules of this version."])

@@ -17,7 +17,7 @@ from scorereport.audit.annulment_rules import check_annulled
 from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.evidence_agreement import EvidenceCheck
-from scorereport.audit.record_agreement import check_agreement, describe_snapshot
+from scorereport.audit.record_agreement import check_agreement, describe_snapshot, wrote_record
 from scorereport.audit.record_rules import (
     AuditRequest,
     check_attached_results,
@@ -104,9 +104,16 @@ class RecordExaminer:
         yield from check_record_request(record, self._requests[key])
 
     def _check_evidence(self, records: Sequence[Record]) -> None:
+        """Check the evidence of all records; what another version wrote by other rules is a note."""
         check = EvidenceCheck()
         for record in records:
-            self._add_findings(record, check.check(record))
+            claims = check.check(record)
+            if wrote_record(record):
+                self._add_findings(record, claims)
+            else:
+                self.notes += [
+                    f"Record {record.id} {claim}, by the rules of this version." for claim in claims
+                ]
 
     def _list_past(self, record: Record) -> set[str]:
         past = (self._past or {}).get(record.audit, {})

@@ -226,7 +226,7 @@ def _check_snapshot(record: Record, report: Report) -> Iterator[str]:
     }
     different = [name for name, value in expected.items() if getattr(snapshot, name) != value]
     computed = list(list_numbers(evaluation))
-    if not _is_same_numbers(snapshot.numbers, computed, is_same_version=_is_same_version(record)):
+    if not _is_same_numbers(snapshot.numbers, computed, is_same_version=wrote_record(record)):
         different.append("numbers")
     if different:
         names = ", ".join(f"`{name}`" for name in different)
@@ -255,7 +255,7 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
     except UsageError as error:
         found.unconfirmed.append(f"has limits that this version cannot read: {error}")
         return
-    is_same_version = _is_same_version(record)
+    is_same_version = wrote_record(record)
     if len(expected) == len(report.judgements) and all(
         _is_equal(one, other, is_same_version=is_same_version)
         for one, other in zip(expected, report.judgements, strict=True)
@@ -285,7 +285,8 @@ def _is_close(one: float, other: float, relative: float = _RELATIVE) -> bool:
     return both_undefined or isclose(one, other, rel_tol=relative, abs_tol=_ABSOLUTE)
 
 
-def _is_same_version(record: Record) -> bool:
+def wrote_record(record: Record) -> bool:
+    """Whether this version of the software wrote a record."""
     return record.software.get("scorereport", "") == _find_version()
 
 
