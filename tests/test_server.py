@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -318,9 +319,13 @@ def test_a_real_audit_that_outlives_a_killed_server_makes_one_record(tmp_path: P
         wait_for(lambda: server.find("audit.scheduled"))
         server.set_clock("2020-02-03 03:00:00")
         wait_for(lambda: find_pid(server))
+        pid = find_pid(server)
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)  # it must not end before the next server looks for it
         server.stop(signal.SIGKILL)
         server.start(start_command=command)
         wait_for(lambda: server.find("audit.orphan"))
+        os.kill(pid, signal.SIGCONT)
         wait_for(lambda: server.find("audit.finished", exit_code=0, status="done"), 300)
         server.let_polls_pass()
         assert server.stop() == 0
