@@ -165,6 +165,7 @@ class Serving:
         return sum(audit.waiting for audit in read_health(self.folder).audits) if is_there else 0
 
     def let_polls_pass(self, number: int = 3) -> None:
+        wait_for((self.folder / HEALTH_FILE).exists)
         for _ in range(number):
             before = (self.folder / HEALTH_FILE).stat().st_ino, (self.folder / HEALTH_FILE).stat().st_mtime_ns
             wait_for(lambda: before != ((s := (self.folder / HEALTH_FILE).stat()).st_ino, s.st_mtime_ns))  # noqa: B023

@@ -405,7 +405,8 @@ def test_each_test_of_a_model_that_stays_as_it_is_keeps_its_level(stable_p_value
     assert len(p_values) == 1200
     assert (np.mean(p_values <= 0.05, axis=0) <= most).all()
     prevalence, score, miscalibration, forecasts = np.mean(p_values <= 0.1, axis=0)
-    assert min(prevalence, score, forecasts) > 0.02, "A change must stand out twice, but not be impossible."
+    assert min(prevalence, score) > 0.02, "A change must stand out twice, but not be impossible."
+    assert forecasts < 0.1  # careful by intention: the test of the index allows for effects of audits
     assert miscalibration < 0.05  # it is careful by intention, as its overfit is known by two estimates only
 
 
