@@ -23,17 +23,13 @@ from scorereport.audit.run import run_audit
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period
 from scorereport.data import source_kind
-from scorereport.data.reader import read_predictions
 from scorereport.data.sources import hash_file
 from scorereport.errors import DataError, ExitCode
 from scorereport.evaluation.dispatch import evaluate
 from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.engines.scans import tally_forecasts
-from scorereport.evaluation.prediction_panels import panel_of
 from scorereport.history.audit_record import AuditStatus
-from scorereport.history.trend.evidence_factors import digest_outcomes
 from scorereport.history.trend.snapshot import take_snapshot
-from scorereport.history.trend.tallied_outcomes import tally_outcomes
 from scorereport.reference.certification import decline
 
 OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
@@ -271,23 +267,6 @@ def test_tallies_give_the_snapshot_of_predictions(tmp_path, frame, weight, clust
     assert got.size == pytest.approx(expected.size, rel=tolerance)
     assert other.size == pytest.approx(one.size, rel=tolerance)
     assert replace(got, size=0, distributions=()) == replace(expected, size=0, distributions=())
-
-
-@pytest.mark.parametrize("weight", [None, "count", "fraction"])
-def test_tallies_give_the_outcomes_by_bin_of_predictions(tmp_path, frame, weight):
-    rng = np.random.default_rng(3)
-    p = np.where(rng.random(400) < 0.1, rng.choice([0.0, 1.0], 400), frame.m)
-    frame = frame.assign(m=p, other=0.3, count=rng.integers(0, 4, 400), fraction=rng.random(400))
-    kind = "frequency" if weight == "count" else "sampling"
-    columns = {"outcome": "y", "forecasts": ["m", "other"], "weight": weight, "weight_kind": kind}
-    frame.to_parquet(tmp_path / "p.parquet")
-    expected = digest_outcomes(panel_of(read_predictions(frame, **columns)))
-    with open_duckdb(tmp_path / "p.parquet", **columns) as engine:
-        found = tally_outcomes(tally_forecasts(engine))
-    for one, other in zip(found, expected, strict=True):
-        assert (one.model, one.label, one.bins) == (other.model, other.label, other.bins)
-        assert one.weights == pytest.approx(other.weights, rel=1e-12)
-        assert one.events == pytest.approx(other.events, rel=1e-12)
 
 
 # ---- certificates ----

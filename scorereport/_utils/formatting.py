@@ -17,7 +17,7 @@ NOT_DEFINED = "n/d"
 _LARGE = ("", "k ", "M ", "G ")
 #: Unicode categories that control a terminal or hide text: controls, formats, surrogates, line breaks.
 _CONTROL_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-#: Evidence above is not told apart.
+#: More evidence than this is not stated exactly.
 MOST_EVIDENCE = 1_000_000
 #: A number is not rounded down because of the last digits of its logarithm.
 _LOG_ERROR = 1e-9

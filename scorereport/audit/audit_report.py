@@ -89,21 +89,10 @@ def render_audit_report(
     baseline = baseline.select(period)
     configuration = plan.configuration
     templates = find_templates(configuration)
-    check_certifiable(rows, plan.audit.certify)
-    with _open_certificate(plan.audit.certify) as pending:
-        evaluation = rows.evaluate(evaluate, configuration.settings)
-        with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
-            certificate = None if pending is None else _certify(pending, evaluation, plan.audit.certify)
+    evaluation, certificate = _evaluate(plan, rows, time)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    found = find_run_evidence(
-        plan,
-        rows,
-        evaluation,
-        period,
-        records,
-        baseline.record,
-        looks=plan.count_looks(as_of),
-    )
+    looks = plan.count_looks(as_of)
+    found = find_run_evidence(plan, rows, evaluation, period, records, baseline.record, looks=looks)
     with fixed_time(time):
         report = prepare_report(
             evaluation,
@@ -126,6 +115,18 @@ def render_audit_report(
         forms={ending: rendered[ending] for ending in endings},
         evidence=found.evidence,
     )
+
+
+def _evaluate(
+    plan: Plan, rows: LoadedRows | SourceReference, time: str
+) -> tuple[Evaluation, Certificate | None]:
+    """Evaluate the rows while R answers about them, if it is asked."""
+    how = plan.audit.certify
+    check_certifiable(rows, how)
+    with _open_certificate(how) as pending:
+        evaluation = rows.evaluate(evaluate, plan.configuration.settings)
+        with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
+            return evaluation, None if pending is None else _certify(pending, evaluation, how)
 
 
 def _compare_with_past(

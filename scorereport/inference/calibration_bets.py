@@ -57,7 +57,7 @@ AUDITS_FITTED = 6
 SHIFTS = (-0.5, -0.25, 0.25, 0.5)
 SLOPES = (0.6, 0.8, 1.25, 1.6)
 #: Shares of the logistic and of the isotonic bet; the fixed bets share the rest equally.
-_LOGISTIC_SHARE, _ISOTONIC_SHARE = 0.4, 0.3
+LOGISTIC_SHARE, ISOTONIC_SHARE = 0.4, 0.3
 #: Penalty of the logistic bet: half of it times the squared distance of intercept and slope from 0 and 1.
 RIDGE = 5.0
 #: The isotonic curve of n cases replaces the forecast by n/(n + _PRIOR_CASES) times _MOST_CURVE.
@@ -138,18 +138,16 @@ def fit_calibration_bets(earlier: Sequence[BinnedOutcomes]) -> tuple[Calibration
     x, cases, events = _pool_bins(earlier[-AUDITS_FITTED:])
     if not len(x):
         return _make_fixed_bets(1.0)
-    logistic = CalibrationBet(
-        name="logistic", parameters=_fit_ridge(x, cases, events), weight=_LOGISTIC_SHARE
-    )
+    logistic = CalibrationBet(name="logistic", parameters=_fit_ridge(x, cases, events), weight=LOGISTIC_SHARE)
     total = float(cases.sum())
     isotonic = CalibrationBet(
         name="isotonic",
         parameters=(_MOST_CURVE * total / (total + _PRIOR_CASES),),
-        weight=_ISOTONIC_SHARE,
+        weight=ISOTONIC_SHARE,
         log_odds=x,
         curve=isotonic_regression(events / cases, weights=cases).x,
     )
-    return logistic, isotonic, *_make_fixed_bets(1 - _LOGISTIC_SHARE - _ISOTONIC_SHARE)
+    return logistic, isotonic, *_make_fixed_bets(1 - LOGISTIC_SHARE - ISOTONIC_SHARE)
 
 
 def tolerance_bounds(forecast: ArrayLike, tolerance: float) -> tuple[FloatArray, FloatArray]:

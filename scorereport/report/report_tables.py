@@ -114,16 +114,7 @@ def _list_others(report: Report) -> Iterator[NumberTable]:
         caption="Comparisons with R: a row for each quantity.",
         frame=record_frame(() if certificate is None else certificate.comparisons),
     )
-    yield NumberTable(
-        name="drift",
-        caption="Comparison with earlier audits: a row for each model and number.",
-        frame=record_frame(() if report.trend is None else report.trend.drifts),
-    )
-    yield NumberTable(
-        name="evidence",
-        caption="Evidence after each audit, as logarithms: a row for each model, hypothesis and period.",
-        frame=_make_frame(_list_evidence(report.trend)),
-    )
+    yield from _list_trend_tables(report.trend)
     yield NumberTable(
         name="checkpoints",
         caption="Scores of all checkpoints: a row for each.",
@@ -131,6 +122,19 @@ def _list_others(report: Report) -> Iterator[NumberTable]:
     )
     yield NumberTable(
         name="settings", caption="Settings of the evaluation.", frame=_make_frame(_list_settings(evaluation))
+    )
+
+
+def _list_trend_tables(trend: Trend | None) -> Iterator[NumberTable]:
+    yield NumberTable(
+        name="drift",
+        caption="Comparison with earlier audits: a row for each model and number.",
+        frame=record_frame(() if trend is None else trend.drifts),
+    )
+    yield NumberTable(
+        name="evidence",
+        caption="Evidence after each audit, as logarithms: a row for each model, hypothesis and period.",
+        frame=_make_frame(_list_evidence(trend)),
     )
 
 

@@ -25,8 +25,7 @@ class Tallies:
     """Sums of weights by bucket: of each outcome and, for each model, of each bin of its forecasts.
 
     `rows` is the number of independent rows if there are no clusters; `are_rows` is True if there are none
-    and weights, if any, are frequencies. `means` are the mean forecasts. `events` are the sums of weights of
-    events in each bin of a model's forecasts, over all buckets.
+    and weights, if any, are frequencies. `means` are the mean forecasts.
     """
 
     rows: float
@@ -34,7 +33,6 @@ class Tallies:
     outcomes: FloatArray
     forecasts: Mapping[str, FloatArray]
     means: Mapping[str, float]
-    events: Mapping[str, FloatArray]
 
     __repr__ = short_repr
 

@@ -197,20 +197,18 @@ def _step(fit: StreamedFit) -> FloatArray:
 def tally_forecasts(engine: Engine) -> Tallies:
     """Count outcomes and forecasts of all models in one scan."""
     survey = engine.survey
-    outcomes, sums, *counts = engine.reduce(_Tally(survey.models), "counting forecasts by bin")
-    bins, events = counts[: len(survey.models)], counts[len(survey.models) :]
+    outcomes, sums, *bins = engine.reduce(_Tally(survey.models), "counting forecasts by bin")
     return Tallies(
         rows=_count_independent_rows(survey),
         are_rows=survey.are_repeated_rows and survey.clusters is None,
         outcomes=outcomes.reshape(BUCKETS, 2),
         forecasts={m: found.reshape(BUCKETS, _BINS) for m, found in zip(survey.models, bins, strict=True)},
         means={m: float(total / survey.total) for m, total in zip(survey.models, sums, strict=True)},
-        events=dict(zip(survey.models, events, strict=True)),
     )
 
 
 class _Tally:
-    """A function that sums a batch: outcomes by bucket, forecasts, bins of each model by bucket, and events.
+    """A function that sums a batch: outcomes by bucket, forecasts, and bins of each model by bucket.
 
     It is a class so that it can be pickled.
     """
@@ -222,12 +220,10 @@ class _Tally:
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight
         bucket = batch.bucket.astype(np.int64)
         forecasts = [batch.forecasts[model] for model in self._models]
-        places = [find_bins(forecast) for forecast in forecasts]
         return (
             _count_by_bin(2 * bucket + (batch.y > 0), weight, 2 * BUCKETS),
             np.array([float((weight * forecast).sum()) for forecast in forecasts]),
-            *(_count_by_bin(_BINS * bucket + place, weight, _BINS * BUCKETS) for place in places),
-            *(_count_by_bin(place, weight * (batch.y > 0), _BINS) for place in places),
+            *(_count_by_bin(_BINS * bucket + find_bins(x), weight, _BINS * BUCKETS) for x in forecasts),
         )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.history.trend.counted_days import pad_time
-from scorereport.history.trend.evidence_factors import FITTED_AUDITS, find_sums
+from scorereport.history.trend.evidence_factors import find_sums
 from scorereport.history.trend.evidence_records import (
     AuditEvidence,
     ConfidenceSequence,
@@ -29,7 +29,7 @@ from scorereport.history.trend.evidence_records import (
     TrendEvidence,
 )
 from scorereport.history.trend.evidence_sentences import describe_evidence
-from scorereport.inference.calibration_bets import update_detector
+from scorereport.inference.calibration_bets import AUDITS_FITTED, update_detector
 from scorereport.inference.confidence_sequences import find_confidence_sequence
 from scorereport.inference.model_set import adjust_pairs
 
@@ -104,7 +104,7 @@ def list_before(steps: Sequence[EvidenceStep], start: str | None) -> list[Eviden
 
 def choose_fitted(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
     """Choose the audits that the bets of a new audit are fitted on: the last ones before its counted days."""
-    return list_before(steps, start)[-FITTED_AUDITS:]
+    return list_before(steps, start)[-AUDITS_FITTED:]
 
 
 def fold_steps(

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from scorereport.inference.calibration_bets import CalibrationBet
     from scorereport.reliability.sampling import SamplingUnits
 
-#: The number of earlier audits that bets are fitted on.
-FITTED_AUDITS = 6
 #: Models are compared with each other if there are at most this many; pairs grow with the square.
 MOST_COMPARED = 8
 #: Log-odds in the middle of each bin of forecasts; the first and the last bin are as wide as the others.

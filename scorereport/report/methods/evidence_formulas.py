@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from scorereport._utils.formatting import join_words, shortest
-from scorereport.inference.calibration_bets import AUDITS_FITTED, RIDGE, SHIFTS, SLOPES
+from scorereport._utils.formatting import format_percent, join_words, shortest
+from scorereport.history.trend.evidence_rows import CUT_AT
+from scorereport.inference.baseline_bets import MEAN_SHARE
+from scorereport.inference.calibration_bets import (
+    AUDITS_FITTED,
+    ISOTONIC_SHARE,
+    LOGISTIC_SHARE,
+    RIDGE,
+    SHIFTS,
+    SLOPES,
+)
 from scorereport.report.methods.notation import (
     COVERAGE_STUDY,
     DIMITRIADIS_2023,
@@ -30,10 +39,10 @@ EVIDENCE_FORMULAS = {
         convention="The statement: given all that was known before, the log-odds of the event differ from "
         "those of the forecast by at most the tolerance δ. If it is true, e is at most 1 on average. Bets "
         "are fixed before the outcomes: a logistic recalibration of the last "
-        f"{AUDITS_FITTED} audits with a ridge of {shortest(RIDGE)} (weight 0.4), their isotonic curve mixed "
-        f"with p (0.3), and log-odds shifted by {_SHIFTS} or multiplied by "
-        f"{join_words(map(shortest, SLOPES))} (0.3 together; all of it in the first audit). Rows are "
-        "multiplied, clusters too, each with the mean of its rows; a sampling weight w of at most 1 replaces "
+        f"{AUDITS_FITTED} audits with a ridge of {shortest(RIDGE)} (weight {shortest(LOGISTIC_SHARE)}), "
+        f"their isotonic curve mixed with p ({shortest(ISOTONIC_SHARE)}), and log-odds shifted by {_SHIFTS} "
+        f"or multiplied by {join_words(map(shortest, SLOPES))} (the rest; all of it in the first audit). "
+        "Rows are multiplied, clusters too, each with the mean of its rows; a sampling weight w of at most 1 replaces "
         "a row’s e by 1 + w(e − 1). With K classes, each class has its bets. Evidence of audits is "
         "multiplied; rows that an earlier audit counted are left out.",
         reference=f"{_HENZI_ZIEGEL_2022}; {_ARNOLD_2023}; {COVERAGE_STUDY}",
@@ -42,10 +51,11 @@ EVIDENCE_FORMULAS = {
         name="Evidence against the baseline",
         formula="e as against calibration, with [l, u] the band of the baseline at p",
         convention="The band contains the calibration curve of the baseline at all forecasts with its stated "
-        "level: exact binomial bounds of all runs of neighbouring bins, the error shared among them. Half of "
-        "the weight is on bets that the mean outcome of the audit is beyond what any curve allows that does "
-        "not fall and agrees with the baseline in runs of an eighth or more of its cases; they are as those "
-        "against a limit. The baseline is sealed in the history, and later audits never join it.",
+        "level: exact binomial bounds of all runs of neighbouring bins, the error shared among them. "
+        f"{format_percent(MEAN_SHARE)} of the weight is on bets that the mean outcome of the audit is beyond "
+        "what any curve allows that does not fall and agrees with the baseline in runs of an eighth or more "
+        "of its cases; they are as those against a limit. The baseline is sealed in the history, and later "
+        "audits never join it.",
         reference=f"{DIMITRIADIS_2023}; {_HENZI_ZIEGEL_2022}",
     ),
     "limit evidence": Formula(
@@ -53,8 +63,9 @@ EVIDENCE_FORMULAS = {
         formula="e = weighted mean over bets λ of Π (1 + v λ (x − m)), x = S / B, m = limit / B, "
         "0 ≤ λ ≤ 1 / (2m)",
         convention="The statement: the mean score is at most the limit; for a lower limit with 1 − x and "
-        "1 − m. B is the largest value of the score, v a weight of at most 1. Bets are the growth-optimal "
-        "one of earlier audits, Σ v(x − m) / Σ v²(x − m)², and a fixed grid.",
+        "1 − m. B is the largest value of the score, v a weight of at most 1; a score without a "
+        f"largest value is cut at B = {shortest(CUT_AT)}, which makes its mean no larger. Bets are the "
+        "growth-optimal one of earlier audits, Σ v(x − m) / Σ v²(x − m)², and a fixed grid.",
         reference=f"{_WAUDBY_SMITH_2024}; {COVERAGE_STUDY}",
     ),
     "model set": Formula(
