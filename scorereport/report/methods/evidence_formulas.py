@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scorereport._utils.formatting import format_percent, join_words, shortest
+from scorereport._utils.formatting import join_words, shortest
 from scorereport.history.trend.evidence_rows import CUT_AT
 from scorereport.inference.baseline_bets import MEAN_SHARE
 from scorereport.inference.calibration_bets import (
@@ -42,9 +42,9 @@ EVIDENCE_FORMULAS = {
         f"{AUDITS_FITTED} audits with a ridge of {shortest(RIDGE)} (weight {shortest(LOGISTIC_SHARE)}), "
         f"their isotonic curve mixed with p ({shortest(ISOTONIC_SHARE)}), and log-odds shifted by {_SHIFTS} "
         f"or multiplied by {join_words(map(shortest, SLOPES))} (the rest; all of it in the first audit). "
-        "Rows are multiplied, clusters too, each with the mean of its rows; a sampling weight w of at most 1 replaces "
-        "a row’s e by 1 + w(e − 1). With K classes, each class has its bets. Evidence of audits is "
-        "multiplied; rows that an earlier audit counted are left out.",
+        "Rows are multiplied, clusters too, each with the mean of its rows; a sampling weight w of at most "
+        "1 replaces a row’s e by 1 + w(e − 1). With K classes, each class has its bets. Evidence of audits "
+        "is multiplied; rows that an earlier audit counted are left out.",
         reference=f"{_HENZI_ZIEGEL_2022}; {_ARNOLD_2023}; {COVERAGE_STUDY}",
     ),
     "baseline evidence": Formula(
@@ -52,10 +52,10 @@ EVIDENCE_FORMULAS = {
         formula="e as against calibration, with [l, u] the band of the baseline at p",
         convention="The band contains the calibration curve of the baseline at all forecasts with its stated "
         "level: exact binomial bounds of all runs of neighbouring bins, the error shared among them. "
-        f"{format_percent(MEAN_SHARE)} of the weight is on bets that the mean outcome of the audit is beyond "
-        "what any curve allows that does not fall and agrees with the baseline in runs of an eighth or more "
-        "of its cases; they are as those against a limit. The baseline is sealed in the history, and later "
-        "audits never join it.",
+        f"A share of {shortest(MEAN_SHARE)} of the weight is on bets that the mean outcome of the audit is "
+        "beyond what any curve allows that does not fall and agrees with the baseline in runs of an eighth "
+        "or more of its cases; they are as those against a limit. The baseline is sealed in the history, "
+        "and later audits never join it.",
         reference=f"{DIMITRIADIS_2023}; {_HENZI_ZIEGEL_2022}",
     ),
     "limit evidence": Formula(
