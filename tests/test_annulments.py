@@ -134,6 +134,19 @@ def test_a_backfill_runs_in_order_and_a_failed_period_does_not_stop_it(config) -
     assert not verify_audit_history(read_plan(config)).findings
 
 
+def test_a_backfill_evaluates_all_outcomes_that_are_final_now(tmp_path) -> None:
+    """As of the end of the period none is final; its lines name the finding that a reader must know."""
+    make_scored("2026-06-01", 30, rows=10).to_csv(tmp_path / "scores.csv", index=False)
+    late = {"outcomes": {"mature_after": "3 months"}, "limits": {"brier": {"fail": 0.01}}}
+    path = write_audit(tmp_path, report=BRIEF, **late)
+    shown = call("run", path, "--from", "2026-06", "--to", "2026-06", "--quiet")
+    (record,) = read_records(path)
+    assert (record.rows, record.snapshot.immature) == (300, 0)
+    assert shown.stdout.startswith(f"{record.audit} 2026-06: fail, record 1 - Brier score 0.")
+    assert record.command == f"scorereport audit run {path} --period 2026-06"
+    assert not run_audit(path, period="2026-06").is_new
+
+
 def test_the_trend_does_not_depend_on_the_order_of_runs(config) -> None:
     for label in ("2026-10", "2026-08", "2026-09"):
         run_audit(config, period=label)

@@ -85,11 +85,12 @@ def find_link(record: Record, files: Sequence[Path], site: str) -> str:
 def name_outcome(record: Record, alarms: Sequence[str] = ()) -> str:
     """Return the outcome in one line: audit, period, status, and the most important finding."""
     head = f"{record.audit} {record.period.label}: {record.status}"
-    finding = "the history needs attention" if alarms else _name_finding(record)
+    finding = "the history needs attention" if alarms else name_finding(record)
     return one_line(f"{head} - {finding}" if finding else head)
 
 
-def _name_finding(record: Record) -> str:
+def name_finding(record: Record) -> str:
+    """Return the most important finding of a record, as a clause; empty if there is none."""
     if record.status is AuditStatus.FAILED:
         return shorten(record.reason)
     if record.status is AuditStatus.UNCERTIFIED:

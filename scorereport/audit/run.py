@@ -40,7 +40,7 @@ from scorereport.audit.report_folder import find_report_files, open_report_folde
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.configuration.audit_rules import check_portable_name
-from scorereport.configuration.period_labels import find_labelled
+from scorereport.configuration.period_labels import LabelledPeriod, find_labelled
 from scorereport.configuration.periods import (
     Period,
     check_hours_over,
@@ -139,19 +139,28 @@ def run_audit(
     command : the command line that started the run, for the record
     """
     plan = read_plan(path)
+    moment, chosen = _choose_period(plan, as_of, period)
+    final_by = moment if as_of is not None else plan.now
+    run = AuditRun(plan=plan, moment=moment, period=chosen, command=command, final_by=final_by, once=once)
+    return _perform(run, again=again, wait=wait)
+
+
+def run_labelled(
+    path: str | Path, listed: LabelledPeriod, *, again: bool = False, wait: float, command: str = ""
+) -> RunResult:
+    """Run the audit of a period that is over, with all outcomes that are final now."""
+    plan = read_plan(path)
+    run = AuditRun(plan=plan, moment=listed.as_of, period=listed.period, command=command, final_by=plan.now)
+    return _perform(run, again=again, wait=wait)
+
+
+def _perform(run: AuditRun, *, again: bool, wait: float) -> RunResult:
+    """Perform a run while no other one of the audit does, with the steps before and after it."""
+    plan = run.plan
     check_portable_name(plan.name, "audit.name")
     # Rows that a killed run left behind must not stay until a run happens to need a temporary folder.
     for place in {None, plan.configuration.work.get("temporary_folder")}:
         remove_abandoned(place)
-    moment, chosen = _choose_period(plan, as_of, period)
-    run = AuditRun(
-        plan=plan,
-        moment=moment,
-        period=chosen,
-        command=command,
-        final_by=moment if as_of is not None else plan.now,
-        once=once,
-    )
     try:
         with (
             hold_audit_lock(plan, wait=wait),

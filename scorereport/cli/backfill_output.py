@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from scorereport.audit.backfill import Backfill
     from scorereport.audit.run import RunResult
 
 
@@ -44,40 +43,49 @@ def run_and_print(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run the periods between two labels in order, print them, and exit with the worst code."""
-    from scorereport.audit.backfill import find_worst_code, plan_backfill
+    """Run the periods between two labels in order, print them, and exit with the worst code.
 
-    backfill = plan_backfill(config, *labels)
+    A run that fails is recorded and does not stop the rest. An error that cannot be recorded does: the other
+    runs could not be recorded either.
+    """
+    from scorereport.audit.backfill import find_worst_code, list_backfill
+    from scorereport.audit.run import run_labelled
+
+    periods = list_backfill(config, *labels)
     results: list[RunResult] = []
     try:
-        with show_progress(quiet=quiet):
-            for result in backfill.run(
-                again=again, wait=wait, name_command=lambda as_of: name_run_command(config, as_of)
-            ):
-                results.append(result)
-                _print_line(result, is_shown=not as_json)
+        for listed in periods:
+            command = name_run_command(config, period=listed.period.label)
+            with show_progress(quiet=quiet):
+                result = run_labelled(config, listed, again=again, wait=wait, command=command)
+            results.append(result)
+            _print_line(result, is_shown=not as_json)
     except ScoreReportError as error:
-        _print_summary(backfill, results, as_json=as_json)
-        rest = [listed.period.label for listed in backfill.periods[len(results) :]]
+        _print_summary(results, len(periods), as_json=as_json)
+        rest = [listed.period.label for listed in periods[len(results) :]]
         raise type(error)(f"{error} Not run: {join_words(rest)}.") from error
-    _print_summary(backfill, results, as_json=as_json)
+    _print_summary(results, len(periods), as_json=as_json)
     code = find_worst_code(find_record_code(result.record, strict=strict) for result in results)
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 
 
 def _print_line(result: RunResult, *, is_shown: bool) -> None:
+    from scorereport.audit.outcomes import name_finding
+
     record = result.record
     existing = "" if result.is_new else " (existing record)"
+    is_open = str(record.status) not in ("done", "pass") and not record.reason
+    finding = f" - {name_finding(record)}" if is_open else ""
     if is_shown:
-        echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{existing}")
+        echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{existing}{finding}")
     if record.reason:
         print_problem(format_exit_message(f"{record.period.label}: {record.reason}", record.exit_code))
     for problem in result.problems:
         print_problem(problem)
 
 
-def _print_summary(backfill: Backfill, results: Sequence[RunResult], *, as_json: bool) -> None:
+def _print_summary(results: Sequence[RunResult], periods: int, *, as_json: bool) -> None:
     if as_json:
         records = [json.loads(result.record.to_json()) for result in results]
         typer.echo(json.dumps(records, ensure_ascii=False))
@@ -88,4 +96,4 @@ def _print_summary(backfill: Backfill, results: Sequence[RunResult], *, as_json:
     named = f" Failed: {join_words(failed)}." if failed else ""
     existing = sum(not result.is_new for result in results)
     shown = f" {format_counted(existing, 'existing record')} not repeated." if existing else ""
-    echo(f"{format_counted(len(backfill.periods), 'period')}: {listed}.{named}{shown}")
+    echo(f"{format_counted(periods, 'period')}: {listed}.{named}{shown}")
