@@ -45,6 +45,12 @@ def describe(heads, rows, n_labels=1):
     return describe_table(Table(caption="c", heads=heads, rows=rows, n_labels=n_labels))
 
 
+def test_only_labels_that_repeat_the_one_above_are_muted() -> None:
+    table = Table(caption="c", heads=("model", "n"), rows=tuple((label, "1") for label in "xyxx"), n_labels=1)
+    rows = describe_table(table)["bodies"][0]["rows"]
+    assert [row["cells"][0]["tone"] for row in rows] == ["", "", "", "again"]
+
+
 def widths_of(table):
     return [float(head["width"].removesuffix("%")) * column_widths._PAGE / 100 for head in table["heads"]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_percent
@@ -196,8 +197,8 @@ def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict
 def _mute_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mute labels that repeat the one above; they are kept because a page may begin with any row."""
     labels = [row["cells"][0] for row in rows]
-    for label in labels[1:]:
-        label["tone"] = "again" if label["text"] == labels[0]["text"] else ""
+    for above, label in pairwise(labels):
+        label["tone"] = "again" if label["text"] == above["text"] else ""
     return rows
 
 
