@@ -71,7 +71,13 @@ def bet_on_mean(
     forecast: FloatArray, outcome: FloatArray, units: SamplingUnits, band: BaselineBand
 ) -> tuple[MeanBet, ...]:
     """Return the bets that the mean outcome is above or below what a baseline allows; weights sum to 1."""
-    lower, upper = band.mean_bounds(forecast, units.row_weight)
+    return bet_beyond_bounds(outcome, units, *band.mean_bounds(forecast, units.row_weight))
+
+
+def bet_beyond_bounds(
+    outcome: FloatArray, units: SamplingUnits, lower: float, upper: float
+) -> tuple[MeanBet, ...]:
+    """Return the bets that the mean outcome is above or below bounds; weights sum to 1."""
     return (
         *_bet_beyond(outcome, units, upper, is_upper=True),
         *_bet_beyond(outcome, units, lower, is_upper=False),

@@ -176,7 +176,8 @@ def calibration_evidence(
 ) -> FloatArray:
     """Return the log evidence of the rows for each bet against probabilities between the bounds of each row.
 
-    It is always finite, and depends on the order of rows only by rounding.
+    It is always finite, and depends on the order of rows only by rounding. That of several parts of a sample,
+    which share no cluster, adds up.
     """
     y = np.asarray(outcome)
     totals = _totals_of(units, len(bets))
@@ -305,7 +306,7 @@ def _totals_of(units: SamplingUnits, bets: int) -> _RowTotals | _ClusterTotals:
     repeats = weight if units.are_repeated_rows else None
     share = None
     if weight is not None and not units.are_repeated_rows:
-        share = weight / max(float(weight.max(initial=0.0)), np.finfo(float).tiny)
+        share = weight / max(units.weight_sums.largest_row, np.finfo(float).tiny)
     if units.cluster is None:
         return _RowTotals(repeats, share, np.zeros(bets))
     cases = np.bincount(units.cluster, weights=repeats).astype(np.float64)
