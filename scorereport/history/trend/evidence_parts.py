@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Self
 
+from scorereport.evaluation.engines.duck.disk_sort import map_in_order
 from scorereport.history.trend.baselines import add_counts
 from scorereport.history.trend.evidence_factors import (
     CountedRows,
@@ -87,7 +88,7 @@ def add_up_evidence(
             factors=find_factors(rows, bounded, earlier),
         )
 
-    return reduce(EvidenceSums.add, map(take_part, parts.panels))
+    return reduce(EvidenceSums.add, map_in_order(take_part, parts.panels))
 
 
 def digest_panels(panels: Iterable[PanelRows], labels: tuple[str, ...] = ()) -> tuple[OutcomeDigest, ...]:
@@ -98,11 +99,16 @@ def digest_panels(panels: Iterable[PanelRows], labels: tuple[str, ...] = ()) -> 
 
 def _survey(
     parts: CountedParts, bands: Mapping[tuple[str, str], BaselineBand]
-) -> tuple[WeightSums, dict[tuple[str, str], FloatArray]]:
-    """Return the weights of all rows, and their forecasts in the bins of a baseline by model and class."""
+) -> tuple[WeightSums | None, dict[tuple[str, str], FloatArray]]:
+    """Return the weights of all rows, and their forecasts in the bins of a baseline by model and class.
+
+    Without a baseline, evidence of independent rows needs neither, so that these are not read for it.
+    """
     weights = WeightSums()
     counts: dict[tuple[str, str], FloatArray] = {}
     for panel in parts.panels:
+        if not bands and panel.cluster is None and panel.units.are_repeated_rows:
+            return None, {}
         weights = weights.add(panel.units.weight_sums)
         for key, found in _count_in_bands(panel, parts.labels, bands):
             counts[key] = counts[key] + found if key in counts else found
