@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -25,7 +26,13 @@ from scorereport.evaluation.engines.duck import panel_batches
 from scorereport.evaluation.engines.duck.panel_batches import open_panels
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.store import open_history
+from scorereport.history.trend.evidence_factors import CountedRows, Hypotheses, ScoreLimit, ScoreValues
+from scorereport.history.trend.evidence_parts import CountedParts, add_up_evidence, digest_panels
+from scorereport.inference.baseline_bands import find_baseline_band
+from scorereport.inference.panel import PanelRows
+from scorereport.results.tallies import EDGES
 
+ROOT = Path(__file__).parents[1]
 MODELS = ["boost", "logit"]
 LIMITS = {"brier": {"fail": 0.21}, "log_loss": {"warn": 0.6, "fail": 0.7}}
 MONTHS = ("2026-08-02", "2026-09-02", "2026-10-02")
@@ -103,6 +110,66 @@ def compare_engines(place, frame, panel_rows=70, **audit):
 
 def _copy(value):
     return dict(value) if isinstance(value, dict) else value
+
+
+# ---- parts add up ----
+
+
+def make_parts(weight=None, weight_kind="sampling", cluster=None, labels=()):
+    """The same rows as one panel, and as several that share no cluster, with Brier scores."""
+    rng = np.random.default_rng(5)
+    outcome = rng.integers(0, len(labels) or 2, 300)
+    shape = (300, len(labels)) if labels else 300
+    forecasts = {
+        model: rng.dirichlet(np.ones(len(labels)), 300) if labels else rng.random(shape) for model in MODELS
+    }
+    whole = PanelRows(
+        outcome=outcome, forecasts=forecasts, weight=weight, weight_kind=weight_kind, cluster=cluster
+    )
+    group = np.arange(300) // 70 if cluster is None else cluster % 4
+    parts = [whole.select(np.flatnonzero(group == number)) for number in np.unique(group)]
+
+    def score(panel):
+        values = {
+            model: np.abs(p[:, 0] if labels else p - panel.outcome) for model, p in panel.forecasts.items()
+        }
+        scores = (ScoreValues(measure="brier", upper=1.0, by_model=values),)
+        return CountedRows(panel=panel, labels=labels, scores=scores, compared="brier")
+
+    return [CountedParts(panels=panels, score=score, labels=labels) for panels in ([whole], parts)]
+
+
+_RNG = np.random.default_rng(6)
+SAMPLES = {
+    "rows": {},
+    "frequency weights": {"weight": _RNG.integers(1, 5, 300).astype(float), "weight_kind": "frequency"},
+    "sampling weights": {"weight": _RNG.gamma(2.0, 1.0, 300)},
+    "clusters": {"cluster": _RNG.permutation(np.arange(300) % 40)},
+    "weighted clusters": {
+        "cluster": _RNG.permutation(np.arange(300) % 40),
+        "weight": _RNG.gamma(2.0, 1.0, 300),
+    },
+    "classes": {"labels": ("a", "b", "c"), "weight": _RNG.gamma(2.0, 1.0, 300)},
+}
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+def test_evidence_of_parts_adds_up_to_that_of_all_rows(sample):
+    whole, parts = make_parts(**sample)
+    cases = np.full(len(EDGES) + 1, 50.0)
+    band = find_baseline_band(EDGES, cases, np.linspace(5, 45, len(cases)), level=0.95)
+    hypotheses = Hypotheses(
+        tolerance=0.1,
+        limits=(ScoreLimit(model="logit", measure="brier", bound=0.4, is_upper=True),),
+        bands={(model, label): band for model in MODELS for label in whole.labels or ("",)},
+    )
+    found, expected = (add_up_evidence(rows, hypotheses, []) for rows in (parts, whole))
+    assert len(expected.factors) == 7
+    assert_same(found, expected)
+    assert_same(digest_panels(parts.panels, parts.labels), expected.digests)
+
+
+# ---- audits ----
 
 
 ROLES = {
@@ -198,20 +265,22 @@ def test_a_baseline_is_sealed_with_its_outcomes_and_gives_evidence(tmp_path, rol
     assert sealed[0].digests
 
 
-def test_evidence_does_not_depend_on_the_size_of_batches(tmp_path):
+@pytest.mark.sweep
+def test_evidence_does_not_depend_on_the_size_of_batches_and_is_the_same_every_time(tmp_path):
     frame = draw_rows(days=31)
     roles = ROLES["clusters and sampling weights"]
     frame.to_parquet(tmp_path / "scores.parquet", index=False)
     found = []
-    for rows in (3, 1_000_000):
-        (place := tmp_path / str(rows)).mkdir()
+    for number, rows in enumerate((3, 1_000_000, 3)):
+        (place := tmp_path / str(number)).mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(panel_batches, "PANEL_ROWS", rows)
             _, records = run_engine(
                 place, "duckdb", MONTHS[:1], source={"file": "../scores.parquet"}, evaluation=roles
             )
         found.append(records[0].evidence)
-    assert_same(*found)
+    assert_same(found[0], found[1])
+    assert found[0] == found[2]
 
 
 @pytest.mark.sweep
@@ -347,3 +416,9 @@ def test_panels_of_rows_have_the_order_of_the_source(tmp_path, monkeypatch, rows
         found = list(panels)
     assert [len(panel.outcome) for panel in found[:-1]] == [rows] * (len(found) - 1)
     np.testing.assert_array_equal(np.concatenate([panel.outcome for panel in found]), frame.y)
+
+
+def test_the_page_states_the_sizes():
+    page = (ROOT / "docs/audits.md").read_text(encoding="utf-8")
+    assert f"in batches of {panel_batches.PANEL_ROWS:,}," in page
+    assert f"more than {counted_rows.MOST_CLUSTER_ROWS:,} rows" in page

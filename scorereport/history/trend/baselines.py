@@ -181,12 +181,7 @@ def explain_missing_band(sealed: SealedBaseline, model: str) -> str:
             f"The calibration curve of {model} in the baseline falls somewhere, so that it has no honest "
             "band and gives no evidence of a change."
         )
-    if sealed.digests:
-        return f"The baseline has no forecasts of {model}, so that there is no evidence of a change."
-    return (
-        "The baseline was sealed by an earlier version without rows in memory, so that it has no outcomes by "
-        "forecast and gives no evidence of a change."
-    )
+    return f"The baseline has no forecasts of {model}, so that there is no evidence of a change."
 
 
 def describe_as_snapshot(sealed: SealedBaseline, like: Snapshot) -> Snapshot:
