@@ -22,7 +22,7 @@ from scorereport.history.trend.evidence_records import (
     ScoreMoments,
 )
 from scorereport.inference.baseline_bands import BaselineBand
-from scorereport.inference.baseline_bets import MEAN_SHARE, bet_beyond_bounds, fit_baseline_bets
+from scorereport.inference.baseline_bets import MEAN_SHARE, bet_on_mean, fit_baseline_bets
 from scorereport.inference.calibration_bets import (
     BinnedOutcomes,
     calibration_evidence,
@@ -315,7 +315,7 @@ def _bet_against_baseline(
             log_evidence=bet.log_evidence,
         )
         for label, _, outcome in list_views(rows.panel, rows.labels, model)
-        for bet in bet_beyond_bounds(outcome, rows.panel.units, *mean_bounds[model, label])
+        for bet in bet_on_mean(outcome, rows.panel.units, *mean_bounds[model, label])
     ]
     return [*(replace(bet, weight=(1 - MEAN_SHARE) * bet.weight) for bet in curves), *means]
 

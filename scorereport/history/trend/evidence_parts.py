@@ -77,7 +77,7 @@ def add_up_evidence(
     `earlier` is the evidence of the audits that bets are fitted on, oldest first.
     """
     weights, counts = _survey(parts, hypotheses.bands)
-    means = {key: hypotheses.bands[key].mean_bounds_of(found) for key, found in counts.items()}
+    means = {key: hypotheses.bands[key].mean_bounds(found) for key, found in counts.items()}
     bounded = replace(hypotheses, means=means)
 
     def take_part(panel: PanelRows) -> EvidenceSums:
