@@ -124,13 +124,13 @@ def test_bets_on_the_mean_are_e_values_for_rows_of_different_probabilities():
     band = find_baseline_band(EDGES, count(forecast), count(forecast, outcome), level=0.95)
     rows = np.array([0.2, 0.3, 0.5, 0.6, 0.7])
     units = SamplingUnits(rows=len(rows))
-    lower, upper = band.mean_bounds(rows, np.ones(len(rows)))
+    lower, upper = band.mean_bounds(band.count(rows, np.ones(len(rows))))
     for probability in ([lower] * 5, [upper] * 5, [0.1, 0.2, upper, upper, 2 * upper - 0.3], [0.5] * 5):
         assert lower <= np.mean(probability) <= upper
         mean = 0.0
         for y in product((0.0, 1.0), repeat=5):
             chance = np.prod([p if one else 1 - p for one, p in zip(y, probability, strict=True)])
-            bets = bet_on_mean(rows, np.array(y), units, band)
+            bets = bet_on_mean(np.array(y), units, lower, upper)
             assert sum(bet.weight for bet in bets) == pytest.approx(1)
             mean += chance * sum(bet.weight * np.exp(bet.log_evidence) for bet in bets)
         assert mean <= 1 + 1e-9
@@ -142,7 +142,8 @@ def test_bets_on_the_mean_find_a_shift_that_the_band_contains():
     band = find_baseline_band(EDGES, count(forecast), count(forecast, outcome), level=0.95)
     rows, shifted = draw(rng, 3_000, lambda x: x + 0.7)
     units = SamplingUnits(rows=len(rows))
-    bets = bet_on_mean(rows, shifted, units, band)
+    bets = bet_on_mean(shifted, units, *band.mean_bounds(band.count(rows, units.row_weight)))
     assert np.log(sum(bet.weight * np.exp(bet.log_evidence) for bet in bets)) > 5
     same, stable = draw(rng, 3_000)
-    assert all(bet.log_evidence < 1 for bet in bet_on_mean(same, stable, units, band))
+    bounds = band.mean_bounds(band.count(same, units.row_weight))
+    assert all(bet.log_evidence < 1 for bet in bet_on_mean(stable, units, *bounds))

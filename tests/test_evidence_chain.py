@@ -28,6 +28,7 @@ from scorereport.history.trend.evidence_factors import (
     ScoreValues,
     digest_outcomes,
 )
+from scorereport.history.trend.evidence_parts import CountedParts
 from scorereport.inference.baseline_bands import find_baseline_band
 from scorereport.inference.panel import make_panel
 from scorereport.results.tallies import EDGES
@@ -87,7 +88,7 @@ class History:
 
     def run(self, period, rows, since="", hypotheses=HYPOTHESES, terms=TERMS):
         planned = plan_evidence(self.records, period, since)
-        evidence = compute_evidence(rows, hypotheses, planned, terms)
+        evidence = compute_evidence(CountedParts.of(rows), hypotheses, planned, terms)
         snapshot = Snapshot(
             period=period, time="", rows=80, size=80.0, level=0.95, main_score="brier", numbers=()
         )

@@ -222,6 +222,11 @@ def test_weights_and_clusters_count_as_fewer_rows():
     weight = rng.uniform(0.5, 1.5, 400)
     kish = weight.sum() ** 2 / (weight**2).sum()
     assert 0.8 * kish < effective_size(SamplingUnits(rows=400, weight=weight), group) <= kish
+    known = effective_size(SamplingUnits(rows=400, weight=np.where(group == 3, 0.0, weight)), group)
+    kept = group < 3
+    assert known == pytest.approx(
+        effective_size(SamplingUnits(rows=int(kept.sum()), weight=weight[kept]), group[kept]), rel=0.01
+    )  # a group without weight does not count
     cluster = np.repeat(np.arange(100), 4)
     assert effective_size(
         SamplingUnits(rows=400, cluster=cluster), np.repeat(group[:100], 4)

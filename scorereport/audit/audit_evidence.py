@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
+from scorereport.audit.rows.counted_rows import open_counted_rows
 from scorereport.history.evidence_plan import EvidencePlan, EvidenceTerms, compute_evidence, plan_evidence
 from scorereport.history.trend.baselines import list_bands
 from scorereport.history.trend.evidence_chain import EvidenceStep, build_trend_evidence
@@ -14,15 +14,15 @@ from scorereport.history.trend.evidence_records import AuditEvidence, TrendEvide
 from scorereport.history.trend.evidence_rows import count_rows, list_score_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from scorereport.audit.plan import Plan
     from scorereport.audit.rows.loaded_rows import LoadedRows
     from scorereport.audit.rows.source_reference import SourceReference
     from scorereport.configuration.periods import Period
-    from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.history.audit_record import Record
     from scorereport.inference.baseline_bands import BaselineBand
+    from scorereport.inference.panel import PanelRows
     from scorereport.results.evaluation import Evaluation
 
 
@@ -63,8 +63,10 @@ def find_run_evidence(
     planned = _plan_run(plan, rows, period, records)
     if planned.days is None:
         return RunEvidence(shown=_show(planned.before), notes=(planned.note,))
-    counted = load_counted_rows(rows, period, *planned.days)
-    evidence = None if counted is None else _compute(plan, evaluation, counted, planned, baseline, looks)
+    with open_counted_rows(rows, period, *planned.days) as counted:
+        if counted.reason:
+            return RunEvidence(shown=_show(planned.before), notes=(counted.reason,))
+        evidence = _compute(plan, evaluation, counted.panels, planned, baseline, looks)
     if evidence is None:
         return RunEvidence(shown=_show(planned.before))
     last = EvidenceStep(period=period.label, sha256="", evidence=evidence)
@@ -78,27 +80,26 @@ def _show(steps: Sequence[EvidenceStep]) -> TrendEvidence | None:
 def _plan_run(
     plan: Plan, rows: LoadedRows | SourceReference, period: Period, records: Sequence[Record]
 ) -> EvidencePlan:
-    """Find the days of a run that count: those with final outcomes, and rows that are known."""
+    """Find the days of a run that count: those with final outcomes."""
     final = period if rows.maturity is None else rows.maturity.find_final_part(period)
     if final is None:
         return EvidencePlan(days=None, note=f"No outcome of {period.label} is final yet.")
-    planned = plan_evidence(records, period, plan.since, final_end=final.end)
-    reason = "" if planned.days is None else explain_uncounted(rows, period, *planned.days)
-    return replace(planned, days=None, note=reason) if reason else planned
+    return plan_evidence(records, period, plan.since, final_end=final.end)
 
 
 def _compute(
     plan: Plan,
     evaluation: Evaluation,
-    counted: Predictions | ClassPredictions,
+    panels: Iterable[PanelRows],
     planned: EvidencePlan,
     baseline: Record | None,
     looks: int,
 ) -> AuditEvidence | None:
     table = plan.audit.comparison
-    limits = list_score_limits(plan.configuration.limits, tuple(counted.forecasts))
+    models = tuple(model.model for model in evaluation.results)
+    limits = list_score_limits(plan.configuration.limits, models)
     return compute_evidence(
-        count_rows(evaluation, counted, limits),
+        count_rows(evaluation, panels, limits),
         Hypotheses(tolerance=table.tolerance, limits=limits, bands=_find_bands(baseline, table.alpha)),
         planned,
         EvidenceTerms(

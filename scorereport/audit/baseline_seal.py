@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted
 from scorereport.audit.begun_record import begin_record
+from scorereport.audit.rows.counted_rows import open_source_rows
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period
@@ -26,6 +27,7 @@ from scorereport.history.trend.baselines import (
     overlaps_baseline,
 )
 from scorereport.history.trend.evidence_factors import digest_outcomes
+from scorereport.history.trend.evidence_parts import digest_panels
 from scorereport.history.trend.snapshot import find_panel, take_snapshot
 from scorereport.history.valid_records import list_counted
 
@@ -171,6 +173,7 @@ def _evaluate_file(plan: Plan, period: Period) -> tuple[SealedBaseline, LoadedRo
         rows = _load_file(plan, past)
         try:
             evaluation = rows.evaluate(evaluate, {**plan.configuration.settings, "resamples": 0})
+            digests = _digest_rows(evaluation, rows)
         finally:
             rows.close()
     except (UsageError, DataError) as error:
@@ -179,7 +182,7 @@ def _evaluate_file(plan: Plan, period: Period) -> tuple[SealedBaseline, LoadedRo
     sealed = build_baseline(
         name_baseline(table),
         [snapshot],
-        [_digest_rows(evaluation)],
+        [digests],
         level=find_band_level(plan.audit.comparison.alpha),
         data_sha256=evaluation.data.sha256,
     )
@@ -202,8 +205,10 @@ def _load_file(plan: Plan, period: Period) -> LoadedRows | SourceReference:
     )
 
 
-def _digest_rows(evaluation: Evaluation) -> Sequence[OutcomeDigest]:
-    if evaluation.predictions is None:
-        return ()
-    classes = evaluation.data.classes
-    return digest_outcomes(find_panel(evaluation), () if classes is None else classes.labels)
+def _digest_rows(evaluation: Evaluation, rows: LoadedRows | SourceReference) -> tuple[OutcomeDigest, ...]:
+    """Return the outcomes by forecast, of rows in memory or in the file."""
+    if evaluation.predictions is not None or isinstance(rows, LoadedRows):
+        classes = evaluation.data.classes
+        return digest_outcomes(find_panel(evaluation), () if classes is None else classes.labels)
+    with open_source_rows(rows, joins_clusters=False) as found:
+        return digest_panels(found.panels)

@@ -13,7 +13,7 @@ from scorereport.history.trend.evidence_chain import (
     choose_fitted,
     list_before,
 )
-from scorereport.history.trend.evidence_factors import digest_outcomes, find_factors, sum_moments
+from scorereport.history.trend.evidence_parts import add_up_evidence
 from scorereport.history.trend.evidence_records import AuditEvidence
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import Record
-    from scorereport.history.trend.evidence_factors import CountedRows, Hypotheses
+    from scorereport.history.trend.evidence_factors import Hypotheses
+    from scorereport.history.trend.evidence_parts import CountedParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +120,12 @@ class EvidenceTerms:
 
 
 def compute_evidence(
-    rows: CountedRows, hypotheses: Hypotheses, planned: EvidencePlan, terms: EvidenceTerms
+    rows: CountedParts, hypotheses: Hypotheses, planned: EvidencePlan, terms: EvidenceTerms
 ) -> AuditEvidence | None:
     """Compute the evidence of the counted rows of a run as it was planned; None if no day counts."""
     if planned.days is None:
         return None
-    factors = find_factors(rows, hypotheses, [step.evidence for step in planned.fitted])
+    sums = add_up_evidence(rows, hypotheses, [step.evidence for step in planned.fitted])
     start, end = planned.days
     return AuditEvidence(
         start=start,
@@ -135,9 +136,9 @@ def compute_evidence(
         since=planned.since,
         fitted_on=tuple(step.sha256 for step in planned.fitted),
         baseline=terms.baseline,
-        digests=digest_outcomes(rows.panel, rows.labels),
-        moments=sum_moments(rows),
+        digests=sums.digests,
+        moments=sums.moments,
         evidence=add_to_chain(
-            factors, planned.before, alpha=terms.alpha, looks=terms.looks, baseline=terms.baseline
+            sums.factors, planned.before, alpha=terms.alpha, looks=terms.looks, baseline=terms.baseline
         ),
     )

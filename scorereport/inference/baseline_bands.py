@@ -57,10 +57,17 @@ class BaselineBand:
         place = self._find_bins(forecast)
         return self.lower[place], self.upper[place]
 
-    def mean_bounds(self, forecast: ArrayLike, weight: ArrayLike) -> tuple[float, float]:
-        """Return bounds of the weighted mean event probability of rows, which hold at the same level."""
-        counts = np.bincount(self._find_bins(forecast), weights=weight, minlength=len(self.cases))
-        return find_mean_bounds(self.cases, self.events, counts.astype(np.float64), level=self.level)
+    def count(self, forecast: ArrayLike, weight: ArrayLike) -> FloatArray:
+        """Return the weights of rows in each bin; those of several parts of a sample add up."""
+        place = self._find_bins(forecast)
+        return np.bincount(place, weights=weight, minlength=len(self.cases)).astype(np.float64)
+
+    def mean_bounds(self, counts: FloatArray) -> tuple[float, float]:
+        """Return bounds of the mean event probability of rows, given their weights in each bin.
+
+        They hold at the same level.
+        """
+        return find_mean_bounds(self.cases, self.events, counts, level=self.level)
 
     def _find_bins(self, forecast: ArrayLike) -> IntArray:
         return np.searchsorted(self.edges, np.asarray(forecast, dtype=np.float64), side="right")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.baseline_bands import BaselineBand
     from scorereport.inference.calibration_bets import BinnedOutcomes
     from scorereport.inference.score_bets import ScoreBet
     from scorereport.reliability.sampling import SamplingUnits
@@ -67,11 +66,8 @@ class MeanBet(NamedTuple):
     log_evidence: float
 
 
-def bet_on_mean(
-    forecast: FloatArray, outcome: FloatArray, units: SamplingUnits, band: BaselineBand
-) -> tuple[MeanBet, ...]:
+def bet_on_mean(outcome: FloatArray, units: SamplingUnits, lower: float, upper: float) -> tuple[MeanBet, ...]:
     """Return the bets that the mean outcome is above or below what a baseline allows; weights sum to 1."""
-    lower, upper = band.mean_bounds(forecast, units.row_weight)
     return (
         *_bet_beyond(outcome, units, upper, is_upper=True),
         *_bet_beyond(outcome, units, lower, is_upper=False),

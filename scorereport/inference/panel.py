@@ -22,7 +22,7 @@ from scorereport._utils.checks import (
 from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.inference.grouped_rows import MANY_CASES, CellSums, group_rows
-from scorereport.reliability.sampling import SamplingUnits
+from scorereport.reliability.sampling import SamplingUnits, WeightSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,8 @@ class PanelRows:
     """Checked outcomes and forecasts in canonical order, without rows of weight 0.
 
     Rows are ordered by time if there is one, then by forecasts, outcome, cluster and weight: rows
-    that are still tied are the same in all that matters.
+    that are still tied are the same in all that matters. Parts of a sample that is larger than memory are in
+    the order in which they are read; `whole` has the weights of all parts.
     """
 
     outcome: NDArray[Any]
@@ -44,15 +45,19 @@ class PanelRows:
     cluster: IntArray | None = None
     time: NDArray[Any] | None = None
     weight_kind: str = "sampling"
+    whole: WeightSums | None = None
 
     __repr__ = short_repr
 
     @cached_property
     def units(self) -> SamplingUnits:
         """The rows as independent draws."""
-        rows = len(self.outcome)
         return SamplingUnits(
-            rows=rows, weight=self.weight, cluster=self.cluster, weight_kind=self.weight_kind
+            rows=len(self.outcome),
+            weight=self.weight,
+            cluster=self.cluster,
+            weight_kind=self.weight_kind,
+            whole=self.whole,
         )
 
     def select(self, rows: NDArray[Any]) -> Self:

@@ -52,14 +52,41 @@ def _find_start(seed: int, key: tuple[int, ...], n_words: int, dtype: Any) -> ND
     return read_only(np.random.SeedSequence(seed, spawn_key=key).generate_state(n_words, dtype))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightSums:
+    """Sums of the weights of rows and of their squares, and the largest weight of a row and of a unit.
+
+    A unit is a row or, with clusters, a whole cluster.
+    """
+
+    total: float = 0.0
+    squares: float = 0.0
+    largest_row: float = 0.0
+    largest_unit: float = 0.0
+
+    def add(self, other: WeightSums) -> WeightSums:
+        """Return the sums of both parts of a sample, which share no cluster."""
+        return WeightSums(
+            total=self.total + other.total,
+            squares=self.squares + other.squares,
+            largest_row=max(self.largest_row, other.largest_row),
+            largest_unit=max(self.largest_unit, other.largest_unit),
+        )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SamplingUnits:
-    """The rows of a sample as independent draws; `cluster` numbers the clusters from 0."""
+    """The rows of a sample as independent draws; `cluster` numbers the clusters from 0.
+
+    If they are one of several parts of a sample, `whole` has the weights of all parts: weights are then
+    related to those of the whole sample.
+    """
 
     rows: int
     weight: FloatArray | None = None
     cluster: IntArray | None = None
     weight_kind: str = "sampling"
+    whole: WeightSums | None = None
 
     @property
     def are_repeated_rows(self) -> bool:
@@ -69,7 +96,22 @@ class SamplingUnits:
     @property
     def case_weight(self) -> float:
         """The weight of a case, Σw²/Σw: 1 for repeated rows. Weights divided by it count cases."""
-        return 1.0 if self.are_repeated_rows else float((self.row_weight**2).sum() / self.total)
+        if self.are_repeated_rows:
+            return 1.0
+        return self.weight_sums.squares / self.weight_sums.total
+
+    @cached_property
+    def weight_sums(self) -> WeightSums:
+        """The weights of the whole sample: of these rows, unless they are a part of it."""
+        if self.whole is not None:
+            return self.whole
+        units = self.row_weight if self.cluster is None else self.cluster_weight
+        return WeightSums(
+            total=self.total,
+            squares=float((self.row_weight**2).sum()),
+            largest_row=float(self.row_weight.max(initial=0.0)),
+            largest_unit=float(units.max(initial=0.0)),
+        )
 
     def count(self, chosen: NDArray[np.bool_]) -> float:
         """The number of cases among some rows: Kish's, (Σw)²/Σw², if they have sampling weights."""

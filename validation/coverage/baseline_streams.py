@@ -117,7 +117,8 @@ def follow_baseline(audits: Iterable[AuditRows], band: BaselineBand) -> Iterator
         bets = fit_baseline_bets(earlier[-AUDITS_FITTED:])
         bounds = band.bounds(rows.forecast)
         curves = calibration_evidence(rows.forecast, rows.outcome, rows.units, bets, *bounds)
-        means = bet_on_mean(rows.forecast, rows.outcome.astype(np.float64), rows.units, band)
+        mean_bounds = band.mean_bounds(band.count(rows.forecast, rows.units.row_weight))
+        means = bet_on_mean(rows.outcome.astype(np.float64), rows.units, *mean_bounds)
         weights = [(1 - MEAN_SHARE) * bet.weight for bet in bets] + [MEAN_SHARE * bet.weight for bet in means]
         yield combine_evidence([*curves, *(bet.log_evidence for bet in means)], weights)
         earlier.append(count_outcomes(rows))

@@ -98,13 +98,14 @@ def _pool_digests(digests: Sequence[Sequence[OutcomeDigest]]) -> tuple[OutcomeDi
     """Add the counts of several samples; models and classes that one of them lacks are left out."""
     by_key = [{(digest.model, digest.label): digest for digest in found} for found in digests]
     return tuple(
-        _add_counts([found[key] for found in by_key])
+        add_counts([found[key] for found in by_key])
         for key in by_key[0]
         if all(key in found for found in by_key)
     )
 
 
-def _add_counts(digests: Sequence[OutcomeDigest]) -> OutcomeDigest:
+def add_counts(digests: Sequence[OutcomeDigest]) -> OutcomeDigest:
+    """Add the outcomes of several samples, or of parts of one, of the same model and class."""
     cases, events = (sum(found) for found in zip(*map(count_in_bins, digests), strict=True))
     held = np.flatnonzero(cases)
     return OutcomeDigest(
@@ -180,12 +181,7 @@ def explain_missing_band(sealed: SealedBaseline, model: str) -> str:
             f"The calibration curve of {model} in the baseline falls somewhere, so that it has no honest "
             "band and gives no evidence of a change."
         )
-    if sealed.digests:
-        return f"The baseline has no forecasts of {model}, so that there is no evidence of a change."
-    return (
-        "The baseline was evaluated without rows in memory, so that it has no outcomes by forecast and gives "
-        "no evidence of a change."
-    )
+    return f"The baseline has no forecasts of {model}, so that there is no evidence of a change."
 
 
 def describe_as_snapshot(sealed: SealedBaseline, like: Snapshot) -> Snapshot:

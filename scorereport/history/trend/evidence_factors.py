@@ -79,9 +79,9 @@ class ScoreValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountedRows:
-    """The rows of an audit that give evidence, with their bounded scores; `labels` are those of classes.
+    """Rows of an audit that give evidence, all or a part, with their bounded scores.
 
-    Models are compared by the score `compared`.
+    `labels` are those of classes. Models are compared by the score `compared`.
     """
 
     panel: PanelRows
@@ -94,12 +94,14 @@ class CountedRows:
 class Hypotheses:
     """What evidence is computed against: a tolerance of calibration, limits, and bands of a baseline.
 
-    `bands` are those of the baseline by model and class label.
+    `bands` are those of the baseline by model and class label; `means` are bounds of the mean outcome of the
+    audit that follow from a band and the forecasts of the audit.
     """
 
     tolerance: float
     limits: tuple[ScoreLimit, ...] = ()
     bands: Mapping[tuple[str, str], BaselineBand] = field(default_factory=dict)
+    means: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
 
 def digest_outcomes(panel: PanelRows, labels: Sequence[str] = ()) -> tuple[OutcomeDigest, ...]:
@@ -107,11 +109,11 @@ def digest_outcomes(panel: PanelRows, labels: Sequence[str] = ()) -> tuple[Outco
     return tuple(
         _digest(model, label, forecast, outcome, panel.units)
         for model in panel.forecasts
-        for label, forecast, outcome in _list_views(panel, labels, model)
+        for label, forecast, outcome in list_views(panel, labels, model)
     )
 
 
-def _list_views(
+def list_views(
     panel: PanelRows, labels: Sequence[str], model: str
 ) -> Iterator[tuple[str, FloatArray, FloatArray]]:
     """Yield label, forecast and outcome of the event, or of each class against the others."""
@@ -252,7 +254,8 @@ def _find_calibration_factors(
             label: hypotheses.bands[model, label] for label in labels if (model, label) in hypotheses.bands
         }
         if len(bands) == len(labels):
-            yield _mix_factor(model, "baseline", 0.0, _bet_against_baseline(rows, model, bands, earlier))
+            results = _bet_against_baseline(rows, model, bands, hypotheses.means, earlier)
+            yield _mix_factor(model, "baseline", 0.0, results)
 
 
 def _mix_factor(
@@ -276,7 +279,7 @@ def _bet_on_curves(
 ) -> list[BetResult]:
     """Return the bets against bounds of the conditional probability; classes have equal weights."""
     results = []
-    for label, forecast, outcome in _list_views(rows.panel, rows.labels, model):
+    for label, forecast, outcome in list_views(rows.panel, rows.labels, model):
         bets = fit_bets(earlier, model, label, hypothesis)
         lower, upper = bounds[label](forecast)
         logs = calibration_evidence(forecast, outcome, rows.panel.units, bets, lower, upper)
@@ -294,7 +297,11 @@ def _bet_on_curves(
 
 
 def _bet_against_baseline(
-    rows: CountedRows, model: str, bands: Mapping[str, BaselineBand], earlier: Sequence[AuditEvidence]
+    rows: CountedRows,
+    model: str,
+    bands: Mapping[str, BaselineBand],
+    mean_bounds: Mapping[tuple[str, str], tuple[float, float]],
+    earlier: Sequence[AuditEvidence],
 ) -> list[BetResult]:
     """Return the bets against the curve of a baseline, and those on the mean outcome that it allows."""
     bounds = {label: band.bounds for label, band in bands.items()}
@@ -307,8 +314,8 @@ def _bet_against_baseline(
             weight=MEAN_SHARE * bet.weight / len(bands),
             log_evidence=bet.log_evidence,
         )
-        for label, forecast, outcome in _list_views(rows.panel, rows.labels, model)
-        for bet in bet_on_mean(forecast, outcome, rows.panel.units, bands[label])
+        for label, _, outcome in list_views(rows.panel, rows.labels, model)
+        for bet in bet_on_mean(outcome, rows.panel.units, *mean_bounds[model, label])
     ]
     return [*(replace(bet, weight=(1 - MEAN_SHARE) * bet.weight) for bet in curves), *means]
 

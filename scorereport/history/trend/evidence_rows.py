@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.configuration.limit_records import MeasurePart
-from scorereport.data.predictions import Predictions
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.class_measures import choose_mean_measures
-from scorereport.evaluation.prediction_panels import class_panel_of, panel_of
 from scorereport.history.trend.evidence_factors import CountedRows, ScoreLimit, ScoreValues
+from scorereport.history.trend.evidence_parts import CountedParts
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.configuration.limits_table import LimitsTable
-    from scorereport.data.predictions import ClassPredictions
     from scorereport.inference.panel import PanelRows
     from scorereport.results.evaluation import Evaluation
 
@@ -47,18 +45,22 @@ def list_score_limits(limits: LimitsTable, models: Collection[str]) -> tuple[Sco
 
 
 def count_rows(
-    evaluation: Evaluation, predictions: Predictions | ClassPredictions, limits: tuple[ScoreLimit, ...]
-) -> CountedRows:
-    """Return the rows of predictions with the scores that evidence needs: the main one, and limited ones."""
-    panel = panel_of(predictions) if isinstance(predictions, Predictions) else class_panel_of(predictions)
+    evaluation: Evaluation, panels: Iterable[PanelRows], limits: tuple[ScoreLimit, ...]
+) -> CountedParts:
+    """Return panels of rows with the scores that evidence needs: the main one, and limited ones."""
+    names = tuple(dict.fromkeys([evaluation.main_score, *(limit.measure for limit in limits)]))
     classes = evaluation.data.classes
-    names = dict.fromkeys([evaluation.main_score, *(limit.measure for limit in limits)])
-    return CountedRows(
-        panel=panel,
-        labels=() if classes is None else classes.labels,
-        scores=tuple(_list_scores(evaluation, panel, tuple(names))),
-        compared=evaluation.main_score,
-    )
+    labels = () if classes is None else classes.labels
+
+    def score(panel: PanelRows) -> CountedRows:
+        return CountedRows(
+            panel=panel,
+            labels=labels,
+            scores=tuple(_list_scores(evaluation, panel, names)),
+            compared=evaluation.main_score,
+        )
+
+    return CountedParts(panels=panels, score=score, labels=labels)
 
 
 def _list_scores(evaluation: Evaluation, panel: PanelRows, names: tuple[str, ...]) -> Iterator[ScoreValues]:

@@ -45,12 +45,12 @@ def effective_size(units: SamplingUnits, group: IntArray) -> float:
     effect of any share, which is the variance of the share relative to that of independent rows. Rao and
     Scott take the mean design effect, with which a chi-square test of few clusters rejects too often. A
     design effect below 1 counts as 1. If all rows are in one group, the design effect is not known, and
-    the result is at most the number of sampling units.
+    the result is at most the number of sampling units. Groups without weight do not count.
     """
     rows = units.total / units.case_weight
     if units.cluster is None and units.are_repeated_rows:
         return rows
-    members = [(group == number).astype(np.float64) for number in np.unique(group)]
+    members = [(group == number).astype(np.float64) for number in np.unique(group[units.row_weight > 0])]
     if units.size <= 1 or len(members) == 1:
         return min(rows, units.size)
     return _divide(rows, [(units.mean(member), units.standard_error(member)) for member in members])

@@ -57,18 +57,25 @@ def survey_rows(
 ) -> tuple[SqlLayout, Survey]:
     """Check all rows, and count rows, weights, events and labels."""
     report_start(f"surveying {rows.name}")
-    kept = check_rows(workspace, rows, roles, positive=positive, drop=drop)
-    layout = SqlLayout(rows=rows, roles=roles, outcome=kept.outcome, kept=kept.conditions)
-    layout = _weigh(workspace, layout, kept.row_flow)
+    layout, flow = lay_out_rows(workspace, rows, roles, positive=positive, drop=drop)
     codings = {name: code_labels(workspace, layout, name) for name in roles.groups}
     if roles.time is not None:
         codings[roles.time] = code_windows(workspace, layout, roles.time, window)
     layout = replace(layout, codings=codings)
-    survey = _make_survey(workspace, layout, kept.row_flow)
+    survey = _make_survey(workspace, layout, flow)
     survey = survey if layout.counted else _with_fractions(workspace, layout, survey)
     event = "1" if positive is None else label_text(positive)
     sha256, bins = hash_columns(workspace, layout)
     return replace(layout, bins=bins), replace(survey, positive=event, sha256=sha256)
+
+
+def lay_out_rows(
+    workspace: Workspace, rows: ScannableRows, roles: Roles, *, positive: object, drop: bool
+) -> tuple[SqlLayout, RowFlow]:
+    """Check all rows, and return SQL for those that count."""
+    kept = check_rows(workspace, rows, roles, positive=positive, drop=drop)
+    layout = SqlLayout(rows=rows, roles=roles, outcome=kept.outcome, kept=kept.conditions)
+    return _weigh(workspace, layout, kept.row_flow), kept.row_flow
 
 
 def _weigh(workspace: Workspace, layout: SqlLayout, flow: RowFlow) -> SqlLayout:
