@@ -241,18 +241,13 @@ def test_nothing_is_bounded_without_missing_outcomes():
     assert any("lack other values as well" in note for note in found.notes)
 
 
-def test_other_evaluators_say_why_they_have_no_bounds(tmp_path):
+def test_an_engine_says_why_it_has_no_bounds(tmp_path):
     frame = make_frame()
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
     found = evaluate(path, engine="duckdb")
     assert found.missing_outcomes is None
     assert any("Bounds over the missing outcomes" in note and "duckdb" in note for note in found.notes)
-    classes = pd.DataFrame({"y": ["a", "b", None, "a"], "m_a": 0.5, "m_b": 0.5})
-    found = sr.evaluate(
-        classes, outcome="y", forecasts=["m"], classes=["a", "b"], missing="drop", resamples=0
-    )
-    assert found.notes[-1] == "Bounds over the missing outcomes are left out: they are for binary models."
 
 
 def test_one_distinct_forecast_and_certain_forecasts():

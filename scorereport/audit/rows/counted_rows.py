@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.audit.rows.loaded_rows import LoadedRows
-from scorereport.data.predictions import Predictions, RowFlow
+from scorereport.data.predictions import RowFlow
 
 if TYPE_CHECKING:
     from scorereport.audit.rows.source_reference import SourceReference
     from scorereport.configuration.periods import Period
-    from scorereport.data.predictions import ClassPredictions
+    from scorereport.data.predictions import ClassPredictions, Predictions
 
 
 def load_counted_rows(
@@ -61,6 +61,4 @@ def _select(
     if len(order) == len(predictions):
         return predictions
     flow = RowFlow(read=len(order), kept=len(order))
-    if isinstance(predictions, Predictions):
-        return replace(predictions.in_order(order), row_flow=flow, without_outcome=None)
-    return replace(predictions.in_order(order), row_flow=flow)
+    return replace(predictions.in_order(order), row_flow=flow, without_outcome=None)
