@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
+from scorereport.configuration.tipping_shares import find_tipping_shares
 from scorereport.errors import DataError
 from scorereport.inference.class_outcome_bounds import (
     ObservedClassMean,
@@ -27,7 +28,7 @@ from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.sections.missing_outcome_section import describe_missing_outcome_section
-from scorereport.report.tables.missing_outcome_tables import missing_outcome_table
+from scorereport.report.tables.missing_outcome_tables import missing_outcome_table, tipping_table
 from scorereport.scores.multiclass import multiclass_brier, multiclass_log_loss
 from scorereport.scores.ordinal import rps
 
@@ -280,7 +281,6 @@ def test_the_summary_and_the_section_state_the_bounds(ordered, label):
     content = describe_missing_outcome_section(report)
     assert set(content.parts) == {"outcome_bounds"}
     assert any("macro F1" in sentence for sentence in content.content["limits"])
-    assert not any("Verdicts" in sentence for sentence in content.content["limits"])
     table = missing_outcome_table(found.missing_outcomes)
     assert table.heads == (
         "model", "number", "observed rows", "lowest", "highest", "as observed", "as forecast"
@@ -290,9 +290,28 @@ def test_the_summary_and_the_section_state_the_bounds(ordered, label):
     assert "Bounds over missing classes" in {m["name"] for family in families for m in family["methods"]}
 
 
-def test_verdicts_are_not_followed_and_the_section_says_so():
-    report = report_on(evaluate(make_frame()), "[limits]\nrps = { fail = 0.9 }\n")
-    assert any(
-        "Verdicts are not followed" in s for s in describe_missing_outcome_section(report).content["limits"]
+def test_verdicts_that_some_classes_change_are_a_finding():
+    found = evaluate(make_frame())
+    bounds = found.missing_outcomes.class_models[0].find("rps")
+    limit = (bounds.observed + bounds.upper) / 2
+    limits = f'[limits]\nmodels = ["m"]\nrps = {{ fail = {limit} }}\naccuracy = {{ fail = 0.01 }}\n'
+    report = report_on(found, limits + "macro_f1 = { fail = 0.1 }\n")
+    tippings = find_tipping_shares(found, report.judgements)
+    assert [(t.judgement.measure, t.ranges) for t in tippings] == [("rps", ()), ("accuracy", ())]
+    assert [list(map(str, t.possible)) for t in tippings] == [["pass", "fail"], ["pass"]]
+    finding = next(f for f in list_report_findings(report) if f.see == "tipping")
+    rows = found.missing_outcomes.rows
+    assert finding.text == (
+        f"Some values of the {rows} missing outcomes change the verdict on the ranked probability score of m "
+        "from pass to fail."
     )
-    assert any(f.see == "outcome_bounds" for f in list_report_findings(report))
+    content = describe_missing_outcome_section(report)
+    assert set(content.parts) == {"outcome_bounds", "tipping"}
+    assert content.content["unfollowed"] == 1
+    assert tipping_table(tippings).heads == ("limit on", "of", "verdict", "with any outcomes")
+
+
+def test_verdicts_that_no_class_changes_are_stated():
+    report = report_on(evaluate(make_frame()), "[limits]\nrps = { fail = 0.9 }\n")
+    finding = next(f for f in list_report_findings(report) if f.see == "tipping")
+    assert "none of 2 verdicts that depend on them changes" in finding.text

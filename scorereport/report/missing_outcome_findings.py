@@ -97,11 +97,16 @@ def _is_kept(tipping: TippingShares, verdict: object) -> bool:
 
 
 def _describe(tipping: TippingShares, missing: MissingOutcomes) -> str:
-    """The sentence on shares; if no share changes the verdict, one on single outcomes."""
-    if len(tipping.ranges) > 1 or not _is_kept(tipping, tipping.ranges[0].verdict):
-        return describe_tipping(tipping, missing)
+    """The sentence on shares; without shares, or if none changes the verdict, one on single outcomes."""
     judgement, worst = tipping.judgement, tipping.possible[-1]
     subject = f"{judgement.label} of {judgement.model}" if judgement.model else judgement.label
+    if not tipping.ranges:
+        return (
+            f"Some values of the {missing.counted} change the verdict on the {inside_sentence(subject)} from "
+            f"{judgement.verdict} to {worst}."
+        )
+    if len(tipping.ranges) > 1 or not _is_kept(tipping, tipping.ranges[0].verdict):
+        return describe_tipping(tipping, missing)
     return (
         f"The verdict on {subject} stays {judgement.verdict} at any share of events among the "
         f"{missing.counted}, but some outcomes change it to {worst}."

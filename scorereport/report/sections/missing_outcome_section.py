@@ -52,7 +52,8 @@ def describe_missing_outcome_section(report: Report) -> SectionContent | None:
             "share": format_percent(missing.share),
             "kind": missing.kind,
             "has_classes": bool(missing.class_models),
-            "limits": list(_describe_limits(report, missing)),
+            "has_miscalibration": missing.has_miscalibration,
+            "limits": list(_describe_limits(missing)),
             "immature": _describe_immature(report, missing),
             "others": _describe_others(report, missing),
             "unfollowed": sum(not judgement.group for judgement in report.judgements) - len(tippings),
@@ -95,19 +96,14 @@ def _describe_immature(report: Report, missing: MissingOutcomes) -> str:
     )
 
 
-def _describe_limits(report: Report, missing: MissingOutcomes) -> Iterator[str]:
-    """State which bounds are infinite, and which numbers and verdicts have no bounds."""
+def _describe_limits(missing: MissingOutcomes) -> Iterator[str]:
+    """State which bounds are infinite, and which numbers have no bounds."""
     yield from _describe_infinite(missing)
     if missing.class_models:
         yield (
             "Skill and measures of the confusion table, such as macro F1, have no bounds: they are not means "
             "over rows."
         )
-        if any(not judgement.group for judgement in report.judgements):
-            yield (
-                "Verdicts are not followed: with several classes, no single share describes the "
-                f"{missing.kind} outcomes."
-            )
     elif not missing.has_miscalibration:
         yield (
             "MCB has no bounds: they need all rows together, and the source was read in batches, because it "

@@ -80,21 +80,31 @@ def tipping_table(found: Sequence[TippingShares], kind: str = "missing") -> Tabl
     """Table of verdicts by the share of events among the missing outcomes; None without limits."""
     if not found:
         return None
+    has_shares = any(tipping.ranges for tipping in found)
+    by_share = f", by the share of events among the {kind} outcomes," if has_shares else ""
+    about = "Shares are approximate" if has_shares else "They are approximate"
+    heads = (
+        "limit on",
+        "of",
+        "verdict",
+        *(["by share of events"] if has_shares else []),
+        "with any outcomes",
+    )
     return Table(
-        caption=f"Verdicts on limits, by the share of events among the {kind} outcomes, and all verdicts "
-        "that some outcomes lead to. Shares are approximate: the interval of each number is moved with it",
-        heads=("limit on", "of", "verdict", "by share of events", "with any outcomes"),
+        caption=f"Verdicts on limits{by_share} and all verdicts that some outcomes lead to. {about}: the "
+        "interval of each number is moved with it",
+        heads=heads,
         rows=tuple(
             (
                 tipping.judgement.label,
                 tipping.judgement.model or "all cases",
                 str(tipping.judgement.verdict),
-                _join_ranges(tipping.ranges),
+                *([_join_ranges(tipping.ranges)] if has_shares else []),
                 ", ".join(tipping.possible),
             )
             for tipping in found
         ),
-        n_labels=5,
+        n_labels=len(heads),
     )
 
 
