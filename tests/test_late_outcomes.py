@@ -442,6 +442,24 @@ def test_the_bounds_of_an_engine_contain_the_scores_once_outcomes_are_final(tmp_
     assert "MCB" not in finding
 
 
+def test_a_copy_that_fits_into_memory_bounds_missing_and_immature_outcomes(tmp_path):
+    """Without immature rows, the bounds of missing outcomes keep those of MCB."""
+    frame = make_rows().astype({"y": float})
+    old, young = split(frame, "2026-10-20")
+    frame.loc[old.index[:9], "y"] = np.nan
+    columns, settings = {**COLUMNS, "missing": "drop"}, {"resamples": 0, "engine": "memory"}
+    for moment, immature in (("2026-11-19T09:00", len(young)), ("2027-02-01T09:00", None)):
+        expected = evaluate(load(tmp_path, frame, moment, columns=columns).predictions, resamples=0)
+        work = {"engine": "duckdb"}
+        with closing(load(tmp_path, frame, moment, columns=columns, work=work)) as copied:
+            found = copied.evaluate(evaluate, settings).missing_outcomes
+        assert (found.immature, found.has_miscalibration) == (immature, immature is None)
+        if immature:
+            compare_bounds(found, expected.missing_outcomes)
+        else:
+            assert found.models[0].bounds[0] == expected.missing_outcomes.models[0].bounds[0]
+
+
 def test_an_engine_follows_verdicts_on_means(tmp_path):
     frame = make_rows()
     with closing(load(tmp_path, frame, "2026-11-19T09:00", work={"engine": "duckdb"})) as copied:

@@ -156,7 +156,7 @@ class _SummedRows:
             self.forecasts[model] = self.forecasts.get(model, 0.0) + float((weight * forecast).sum())
             for measure in self.measures:
                 key, sums = (model, measure.name), sum_outcomes(weight, forecast, measure)
-                self.scores[key] = self.scores[key] + sums if key in self.scores else sums
+                self.scores[key] = self.scores[key].add(sums) if key in self.scores else sums
 
 
 def bound_batches(evaluation: Evaluation, batches: Iterable[UnknownOutcomes]) -> MissingOutcomes | None:

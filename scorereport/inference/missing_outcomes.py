@@ -12,7 +12,7 @@ Horowitz, Manski (2000), J. Am. Stat. Assoc. 95, doi:10.1080/01621459.2000.10473
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -199,8 +199,7 @@ class ObservedMean(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeSums:
+class OutcomeSums(NamedTuple):
     """Weighted sums of a score over rows without an outcome, which are added over batches of rows.
 
     They are sums of the score of a non-event, of an event, of the smaller and of the larger of both, and of
@@ -217,12 +216,13 @@ class OutcomeSums:
     none_squares: float
     event_squares: float
 
-    def __add__(self, other: OutcomeSums) -> OutcomeSums:
-        return OutcomeSums(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+    def add(self, other: OutcomeSums) -> OutcomeSums:
+        """Return the sums over the rows of both."""
+        return OutcomeSums._make(one + another for one, another in zip(self, other, strict=True))
 
     def divide(self, total: float) -> OutcomeSums:
         """Return the sums divided by a total."""
-        return OutcomeSums(**{f.name: getattr(self, f.name) / total for f in fields(self)})
+        return OutcomeSums._make(value / total for value in self)
 
 
 def sum_outcomes(weight: FloatArray, forecast: FloatArray, measure: Measure) -> OutcomeSums:
