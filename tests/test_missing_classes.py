@@ -189,6 +189,28 @@ def test_the_bounds_contain_the_numbers_once_outcomes_are_known(ordered):
             assert bounds.lower <= bounds.as_forecast <= bounds.upper
 
 
+def test_assumed_numbers_are_those_of_a_table_with_a_row_for_each_class():
+    """Each row without an outcome is a row of each class, weighted by its assumed share."""
+    frame = make_frame()
+    found, unknown = evaluate(frame, weight="w"), frame["y"].isna()
+    observed = [count.share for count in found.data.classes.counts]
+    for name in ("as_observed", "as_forecast"):
+        parts = [frame[~unknown]]
+        for label, share in zip(CLASSES, observed, strict=True):
+            rows = frame[unknown].assign(y=label)
+            parts.append(rows.assign(w=rows["w"] * (share if name == "as_observed" else rows[f"m_{label}"])))
+        known = evaluate(pd.concat(parts), weight="w", forecasts=["m"])
+        scores = known.class_models[0].scores
+        values = {
+            **{(score.name, "mean"): score.value for score in scores.scores},
+            **{(part.name, "miscalibration"): part.miscalibration for part in scores.decompositions},
+            **{(f"share of {c.label}", "share"): c.share for c in known.data.classes.counts},
+        }
+        for bounds in found.missing_outcomes.class_models[0].bounds:
+            expected = values[bounds.measure, bounds.number]
+            assert getattr(bounds, name) == pytest.approx(expected, abs=1e-9), bounds.measure
+
+
 def test_two_classes_have_the_bounds_of_a_binary_model():
     frame = make_frame()
     two = frame.assign(y=frame["y"].replace({"c": "b"}), p_b=frame["m_b"] + frame["m_c"], p_a=frame["m_a"])

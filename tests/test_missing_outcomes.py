@@ -217,6 +217,17 @@ def test_the_bounds_are_those_of_the_rows_without_outcome(tmp_path):
         pd.testing.assert_frame_equal(door.missing_outcome_bounds, found.missing_outcome_bounds)
 
 
+def test_deviations_are_those_of_the_values_of_rows():
+    frame = make_frame()
+    model = evaluate(frame).missing_outcomes.models[0]
+    filled = {"observed": frame.dropna(), "no_events": frame.fillna(0.0), "all_events": frame.fillna(1.0)}
+    for name, rows in filled.items():
+        values = {"prevalence": rows["y"], "brier": (rows["m"] - rows["y"]) ** 2}
+        for measure, of_rows in values.items():
+            bounds = model.find(measure, "share" if measure == "prevalence" else "mean")
+            assert getattr(bounds, f"{name}_deviation") == pytest.approx(of_rows.std(ddof=0))
+
+
 def test_weights_count_and_rows_that_lack_more_do_not():
     frame = make_frame().assign(w=1.0)
     rows = frame.index[frame["y"].isna()]
