@@ -569,7 +569,7 @@ def write_late_audit(folder, **tables):
         folder,
         report=tables.pop("report", BRIEF),
         outcomes={"mature_after": "20 days"},
-        limits={"brier": {"warn": 0.1, "fail": 0.9}},
+        limits=tables.pop("limits", {"brier": {"warn": 0.1, "fail": 0.9}}),
         **tables,
     )
 
@@ -594,6 +594,46 @@ def test_a_later_run_of_a_period_evaluates_what_has_become_final(tmp_path, engin
         counted = list_counted(history.records(plan.name))
     assert [record.id for record in counted] == [last.id]
     assert verify_audit_history(plan).findings == ()
+
+
+def write_class_audit(folder):
+    """The audit of `write_late_audit`, of three classes."""
+    path = write_late_audit(
+        folder,
+        limits={"rps": {"warn": 0.1, "fail": 0.9}},
+        evaluation={"forecasts": ["m"], "classes": ["low", "middle", "high"], "ordered": True},
+    )
+    scored = pd.read_csv(folder / "scores.csv")
+    middle = np.minimum(scored.logit, 1 - scored.logit)
+    table = np.column_stack([1 - scored.logit - middle / 2, middle, scored.logit - middle / 2])
+    draws = np.random.default_rng(5).random(len(scored))
+    place = (draws[:, None] >= np.cumsum(table, axis=1)[:, :-1]).sum(axis=1)
+    labels = ["low", "middle", "high"]
+    scored[[f"m_{label}" for label in labels]] = table
+    scored.assign(y=np.array(labels)[place]).to_csv(folder / "scores.csv", index=False)
+    return path
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("kind", ["memory", "duckdb", "classes"])
+def test_bounds_of_an_audit_contain_its_later_scores(tmp_path, kind):
+    if kind == "classes":
+        path = write_class_audit(tmp_path)
+    else:
+        path = write_late_audit(tmp_path, evaluation={"engine": kind})
+    path.write_text(path.read_text().replace("20 days", "15 days"))
+    early, late = (run_audit(path, as_of=moment) for moment in ("2026-11-02T09:00", "2026-11-17T09:00"))
+    missing = read_report(early.files[0]).evaluation.missing_outcomes
+    final = read_report(late.files[0]).evaluation
+    assert (missing.rows, missing.immature, final.missing_outcomes) == (13 * 12, 13 * 12, None)
+    assert missing.has_miscalibration is (kind != "duckdb")
+    scores = final.results[0].scores
+    for bounds in missing.results[0].bounds:
+        if bounds.number == "mean":
+            assert bounds.lower <= scores.score(bounds.measure).value <= bounds.upper
+        elif bounds.number == "miscalibration":
+            assert bounds.lower <= scores.decomposition(bounds.measure).miscalibration <= bounds.upper
+    assert verify_audit_history(read_plan(path)).findings == ()
 
 
 def test_a_run_without_final_outcomes_fails_and_a_later_one_does_not(tmp_path):
