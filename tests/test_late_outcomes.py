@@ -405,7 +405,7 @@ def test_an_engine_bounds_as_rows_in_memory_do(tmp_path, monkeypatch, kind, batc
     assert found.missing_outcomes.kind == "missing and immature"
     compare_bounds(found.missing_outcomes, expected.missing_outcomes)
     assert not any("Bounds over" in note for note in found.notes)
-    assert sr.Evaluation.from_json(_write(tmp_path / "e.json", found)) == found
+    assert sr.Evaluation.from_json(_write(tmp_path / "e.json", found)).sha256 == found.sha256
 
 
 def _write(path, evaluation):
