@@ -90,7 +90,7 @@ tables = pytest.fixture(scope="module")(tables_fixture)
 nominal = pytest.fixture(scope="module")(nominal_fixture)
 
 
-TITLES = list_titles("ordinal", without=("trend", "conclusion"))
+TITLES = list_titles("ordinal", without=("trend", "conclusion", "missing-outcomes"))
 
 
 #: Verdicts on the limits of the configuration, by model.

@@ -171,6 +171,20 @@ def test_files_of_different_types_are_read_as_the_wider_one(tmp_path):
         assert engine.survey.sha256 == sr.read_predictions(tmp_path, **columns).sha256
 
 
+def test_a_parquet_file_may_hold_missing_numbers_as_nan(tmp_path):
+    """Its statistics leave NaN out; pandas writes null instead."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    forecast, weight = np.array([0.1, np.nan, 0.4, 0.7, 0.2]), np.array([1.0, 1.0, np.nan, 2.0, 1.0])
+    table = pa.table({"y": [0, 1, 0, 1, 1], "a": forecast, "w": pa.array(weight, pa.float32())})
+    pq.write_table(table, tmp_path / "p.parquet")
+    columns = {"outcome": "y", "forecasts": ["a"], "weight": "w", "missing": "drop", "resamples": 0}
+    found, expected = (sr.evaluate(tmp_path / "p.parquet", engine=e, **columns) for e in ("duckdb", "memory"))
+    assert found.data.row_flow == expected.data.row_flow
+    assert found.data.sha256 == expected.data.sha256
+
+
 def test_columns_that_differ_only_in_case_are_distinguished(tmp_path):
     frame = pd.DataFrame({"y": [0, 1, 1], "Y": [0.5, 0.25, 0.75]})
     frame.to_parquet(tmp_path / "p.parquet")

@@ -421,6 +421,7 @@ def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
     again = Evaluation.from_json(path)
     assert again.settings.engine == "duckdb"
     assert entries_of(again) == entries_of(evaluation)
+    assert again.sha256 == evaluation.sha256  # or `report --from` refuses the document
 
 
 @pytest.mark.sweep(after=1)

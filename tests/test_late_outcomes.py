@@ -20,20 +20,25 @@ from scorereport.audit import plan as plan_module
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.record_agreement import _check_snapshot
+from scorereport.audit.rows import unknown_rows
 from scorereport.audit.rows.counted_rows import explain_uncounted, load_counted_rows
 from scorereport.audit.rows.loaded_rows import load_rows
 from scorereport.audit.rows.mature_rows import Maturity, find_maturity
 from scorereport.audit.run import run_audit
 from scorereport.configuration import parse_configuration, periods
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
+from scorereport.configuration.judgement import judge_limits
 from scorereport.configuration.outcome_maturity import MaturityAge, read_maturity_age
 from scorereport.configuration.periods import Period
+from scorereport.configuration.tipping_shares import find_tipping_shares
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.dispatch import evaluate
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.store import open_history
 from scorereport.history.valid_records import list_counted
-from scorereport.report.report_record import read_report
+from scorereport.report.findings import list_report_findings
+from scorereport.report.provenance import trace_provenance
+from scorereport.report.report_record import build_report, read_report
 from scorereport.report.sections.missing_outcome_section import describe_missing_outcome_section
 from scorereport.report.tables.history_tables import describe_audit_record
 
@@ -299,15 +304,23 @@ def test_weights_and_rows_without_weight(tmp_path):
     assert set(found.without_outcome.weight) == {2.5}
 
 
-def test_several_classes_are_evaluated_without_immature_rows(tmp_path):
+def test_immature_rows_of_several_classes_are_bounded(tmp_path):
     frame = make_rows()
-    old, _ = split(frame, "2026-10-20")
+    old, young = split(frame, "2026-10-20")
     frame = frame.assign(k=frame.y.map({0: "low", 1: "high"}), m_low=1 - frame.m, m_high=frame.m)
     columns = {"outcome": "k", "forecasts": ["m"], "classes": ["low", "high"]}
     found = load(tmp_path, frame, "2026-11-19T09:00", columns=columns).predictions
     assert len(found) == len(old)
-    notes = sr.evaluate(found, resamples=0).notes
-    assert "Bounds over the immature outcomes are left out: they are for binary models." in notes
+    assert found.without_outcome.immature == found.row_flow.immature_rows == len(young)
+    evaluation = sr.evaluate(found, resamples=0)
+    assert not any("Bounds over" in note for note in evaluation.notes)
+    missing, flow = evaluation.missing_outcomes, evaluation.data.row_flow
+    assert (missing.rows, missing.kind, flow.immature_rows) == (len(young), "immature", len(young))
+    complete = pd.concat([old, young]).assign(k=lambda each: each.y.map({0: "low", 1: "high"}))
+    complete = complete.assign(m_low=1 - complete.m, m_high=complete.m)
+    known = sr.evaluate(complete, **columns, resamples=0).class_models[0].scores
+    for bounds in missing.class_models[0].bounds[:5]:
+        assert bounds.lower <= known.score(bounds.measure).value <= bounds.upper
 
 
 def test_rows_of_a_database_are_the_same(tmp_path):
@@ -337,8 +350,163 @@ def test_an_engine_without_rows_in_memory_counts_immature_rows(tmp_path):
         expected.predictions.row_flow.dropped,
         expected.predictions.row_flow.immature,
     )
-    assert evaluation.missing_outcomes is None
-    assert any(note.startswith("Bounds over the immature outcomes are left out") for note in evaluation.notes)
+    assert evaluation.missing_outcomes.immature == flow.immature_rows
+    assert not any("Bounds over" in note for note in evaluation.notes)
+
+
+def write_source(folder, frame, kind):
+    """The keys of `audit.source` for a frame."""
+    if kind == "csv":
+        frame.to_csv(folder / "p.csv", index=False)
+        return {"file": "p.csv"}
+    if kind == "parquet":
+        frame.to_parquet(folder / "p.parquet", index=False)
+        return {"file": "p.parquet"}
+    with closing(sqlite3.connect(folder / "p.db")) as connection:
+        frame.to_sql("scores", connection, index=False, if_exists="replace")
+    return {"database": f"sqlite:///{folder / 'p.db'}", "table": "scores"}
+
+
+def compare_bounds(found, expected):
+    """The bounds without those of MCB, and without deviations of mean scores, are the same."""
+    assert (found.rows, found.immature) == (expected.rows, expected.immature)
+    assert found.share == pytest.approx(expected.share)
+    for ours, theirs in zip(found.models, expected.models, strict=True):
+        assert ours.model == theirs.model
+        assert ours.mean_forecast == pytest.approx(theirs.mean_forecast)
+        shown = [b for b in theirs.bounds if b.number != "miscalibration"]
+        assert [(b.measure, b.number) for b in ours.bounds] == [(b.measure, b.number) for b in shown]
+        for mine, other in zip(ours.bounds, shown, strict=True):
+            names = ["observed", "lower", "upper", "no_events", "as_observed", "as_forecast", "all_events"]
+            names += ["observed_deviation", "all_events_deviation"] if mine.number == "share" else []
+            for name in names:
+                assert getattr(mine, name) == pytest.approx(getattr(other, name), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "database"])
+@pytest.mark.parametrize("batch", [1 << 18, 7])
+def test_an_engine_bounds_as_rows_in_memory_do(tmp_path, monkeypatch, kind, batch):
+    """With weights, a second model, outcomes missing in old rows, and rows that lack more."""
+    monkeypatch.setattr(unknown_rows, "_ROWS_PER_BATCH", batch)
+    rng = np.random.default_rng(4)
+    frame = make_rows().astype({"y": float}).assign(w=rng.integers(0, 4, 400) / 2)
+    frame["steep"] = (1.5 * frame.m).clip(upper=0.99)
+    old, young = split(frame, "2026-10-20")
+    frame.loc[old.index[:9], "y"] = np.nan
+    frame.loc[old.index[7:11], "m"] = np.nan
+    frame.loc[young.index[:2], "steep"] = np.nan
+    columns = {"outcome": "y", "forecasts": ["m", "steep"], "weight": "w", "missing": "drop"}
+    source = write_source(tmp_path, frame, kind)
+    rows = load(tmp_path, frame, "2026-11-19T09:00", columns=columns, **source)
+    expected = evaluate(rows.predictions, resamples=0)
+    work = {"engine": "duckdb"}
+    with closing(load(tmp_path, frame, "2026-11-19T09:00", columns=columns, work=work, **source)) as copied:
+        found = copied.evaluate(evaluate, {"resamples": 0})
+    assert found.missing_outcomes.kind == "missing and immature"
+    compare_bounds(found.missing_outcomes, expected.missing_outcomes)
+    assert not any("Bounds over" in note for note in found.notes)
+    assert sr.Evaluation.from_json(_write(tmp_path / "e.json", found)).sha256 == found.sha256
+
+
+def _write(path, evaluation):
+    evaluation.to_json(path)
+    return path
+
+
+def test_the_bounds_of_an_engine_contain_the_scores_once_outcomes_are_final(tmp_path):
+    """The infinite log score of a certain forecast included."""
+    frame = make_rows()
+    _, young = split(frame, "2026-10-20")
+    frame.loc[young.index[0], "m"] = 1.0
+    with closing(load(tmp_path, frame, "2026-11-19T09:00", work={"engine": "duckdb"})) as copied:
+        early = copied.evaluate(evaluate, {"resamples": 0})
+    late = evaluate(load(tmp_path, frame, "2027-02-01T09:00").predictions, resamples=0)
+    model = early.missing_outcomes.models[0]
+    for bounds in model.bounds:
+        scores = late.models[0].scores
+        is_share = bounds.number == "share"
+        value = late.data.sample.prevalence if is_share else scores.score(bounds.measure).value
+        assert bounds.lower <= value <= bounds.upper
+    assert model.find("log_loss").upper == np.inf
+    assert np.isfinite(model.find("log_loss").lower)
+    report = build_report(early, trace_provenance())
+    content = describe_missing_outcome_section(report)
+    assert set(content.parts) == {"outcome_bounds"}
+    text = " ".join(content.content["limits"])
+    assert (
+        "The highest log score of m is infinite, because in some of these rows the forecast is 0 or 1" in text
+    )
+    assert "MCB has no bounds: they need all rows together" in text
+    finding = next(f.text for f in list_report_findings(report) if f.see == "outcome_bounds")
+    assert "the Brier score of m lies between" in finding
+    assert "MCB" not in finding
+
+
+def test_a_copy_that_fits_into_memory_bounds_missing_and_immature_outcomes(tmp_path):
+    """Without immature rows, the bounds of missing outcomes keep those of MCB."""
+    frame = make_rows().astype({"y": float})
+    old, young = split(frame, "2026-10-20")
+    frame.loc[old.index[:9], "y"] = np.nan
+    columns, settings = {**COLUMNS, "missing": "drop"}, {"resamples": 0, "engine": "memory"}
+    for moment, immature in (("2026-11-19T09:00", len(young)), ("2027-02-01T09:00", None)):
+        expected = evaluate(load(tmp_path, frame, moment, columns=columns).predictions, resamples=0)
+        work = {"engine": "duckdb"}
+        with closing(load(tmp_path, frame, moment, columns=columns, work=work)) as copied:
+            found = copied.evaluate(evaluate, settings).missing_outcomes
+        assert (found.immature, found.has_miscalibration) == (immature, immature is None)
+        if immature:
+            compare_bounds(found, expected.missing_outcomes)
+        else:
+            assert found.models[0].bounds[0] == expected.missing_outcomes.models[0].bounds[0]
+
+
+def test_an_engine_follows_verdicts_on_means(tmp_path):
+    frame = make_rows()
+    with closing(load(tmp_path, frame, "2026-11-19T09:00", work={"engine": "duckdb"})) as copied:
+        found = copied.evaluate(evaluate, {"resamples": 0})
+    brier = found.missing_outcomes.models[0].find("brier")
+    limit = (brier.no_events + 3 * brier.all_events) / 4
+    limits = {"brier": {"fail": limit}, "brier_miscalibration": {"fail": 0.01}}
+    (tipping,) = find_tipping_shares(found, judge_limits(found, limits))
+    assert tipping.ranges[0].end == pytest.approx(0.75, abs=1e-6)
+
+
+def test_an_engine_that_finds_only_rows_which_lack_more_says_so(tmp_path):
+    frame = make_rows()
+    _, young = split(frame, "2026-10-20")
+    frame.loc[young.index, "m"] = np.nan
+    columns = {**COLUMNS, "missing": "drop"}
+    work = {"engine": "duckdb"}
+    with closing(load(tmp_path, frame, "2026-11-19T09:00", columns=columns, work=work)) as copied:
+        found = copied.evaluate(evaluate, {"resamples": 0})
+    assert found.missing_outcomes is None
+    (note,) = [note for note in found.notes if "Bounds over" in note]
+    assert note.startswith("Bounds over the immature outcomes are left out: the rows without an outcome lack")
+
+
+def test_an_engine_without_immature_rows_has_no_bounds(tmp_path):
+    frame = make_rows()
+    with closing(load(tmp_path, frame, "2027-02-01T09:00", work={"engine": "duckdb"})) as copied:
+        found = copied.evaluate(evaluate, {"resamples": 0})
+        assert not copied.path.with_name("unknown.parquet").exists()
+    assert (found.missing_outcomes, found.data.row_flow.immature_rows) == (None, 0)
+    assert not any("Bounds over" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("kind", "place"), [("csv", "line {line}"), ("database", "row 3")])
+def test_an_engine_checks_forecasts_of_immature_rows(tmp_path, kind, place):
+    frame = make_rows()
+    _, young = split(frame, "2026-10-20")
+    frame.loc[young.index[3], "m"] = 1.5
+    source = write_source(tmp_path, frame, kind)
+    with (
+        closing(load(tmp_path, frame, "2026-11-19T09:00", work={"engine": "duckdb"}, **source)) as copied,
+        pytest.raises(DataError) as error,
+    ):
+        copied.evaluate(evaluate, {"resamples": 0})
+    assert place.format(line=young.index[3] + 2) in str(error.value)
+    how = "Rows are counted from 0 among the rows of the period without a final outcome"
+    assert (how in str(error.value)) is (kind == "database")
 
 
 @pytest.mark.parametrize("work", [None, {"engine": "duckdb"}])
@@ -401,7 +569,7 @@ def write_late_audit(folder, **tables):
         folder,
         report=tables.pop("report", BRIEF),
         outcomes={"mature_after": "20 days"},
-        limits={"brier": {"warn": 0.1, "fail": 0.9}},
+        limits=tables.pop("limits", {"brier": {"warn": 0.1, "fail": 0.9}}),
         **tables,
     )
 
@@ -426,6 +594,46 @@ def test_a_later_run_of_a_period_evaluates_what_has_become_final(tmp_path, engin
         counted = list_counted(history.records(plan.name))
     assert [record.id for record in counted] == [last.id]
     assert verify_audit_history(plan).findings == ()
+
+
+def write_class_audit(folder):
+    """The audit of `write_late_audit`, of three classes."""
+    path = write_late_audit(
+        folder,
+        limits={"rps": {"warn": 0.1, "fail": 0.9}},
+        evaluation={"forecasts": ["m"], "classes": ["low", "middle", "high"], "ordered": True},
+    )
+    scored = pd.read_csv(folder / "scores.csv")
+    middle = np.minimum(scored.logit, 1 - scored.logit)
+    table = np.column_stack([1 - scored.logit - middle / 2, middle, scored.logit - middle / 2])
+    draws = np.random.default_rng(5).random(len(scored))
+    place = (draws[:, None] >= np.cumsum(table, axis=1)[:, :-1]).sum(axis=1)
+    labels = ["low", "middle", "high"]
+    scored[[f"m_{label}" for label in labels]] = table
+    scored.assign(y=np.array(labels)[place]).to_csv(folder / "scores.csv", index=False)
+    return path
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("kind", ["memory", "duckdb", "classes"])
+def test_bounds_of_an_audit_contain_its_later_scores(tmp_path, kind):
+    if kind == "classes":
+        path = write_class_audit(tmp_path)
+    else:
+        path = write_late_audit(tmp_path, evaluation={"engine": kind})
+    path.write_text(path.read_text().replace("20 days", "15 days"))
+    early, late = (run_audit(path, as_of=moment) for moment in ("2026-11-02T09:00", "2026-11-17T09:00"))
+    missing = read_report(early.files[0]).evaluation.missing_outcomes
+    final = read_report(late.files[0]).evaluation
+    assert (missing.rows, missing.immature, final.missing_outcomes) == (13 * 12, 13 * 12, None)
+    assert missing.has_miscalibration is (kind != "duckdb")
+    scores = final.results[0].scores
+    for bounds in missing.results[0].bounds:
+        if bounds.number == "mean":
+            assert bounds.lower <= scores.score(bounds.measure).value <= bounds.upper
+        elif bounds.number == "miscalibration":
+            assert bounds.lower <= scores.decomposition(bounds.measure).miscalibration <= bounds.upper
+    assert verify_audit_history(read_plan(path)).findings == ()
 
 
 def test_a_run_without_final_outcomes_fails_and_a_later_one_does_not(tmp_path):

@@ -217,6 +217,17 @@ def test_the_bounds_are_those_of_the_rows_without_outcome(tmp_path):
         pd.testing.assert_frame_equal(door.missing_outcome_bounds, found.missing_outcome_bounds)
 
 
+def test_deviations_are_those_of_the_values_of_rows():
+    frame = make_frame()
+    model = evaluate(frame).missing_outcomes.models[0]
+    filled = {"observed": frame.dropna(), "no_events": frame.fillna(0.0), "all_events": frame.fillna(1.0)}
+    for name, rows in filled.items():
+        values = {"prevalence": rows["y"], "brier": (rows["m"] - rows["y"]) ** 2}
+        for measure, of_rows in values.items():
+            bounds = model.find(measure, "share" if measure == "prevalence" else "mean")
+            assert getattr(bounds, f"{name}_deviation") == pytest.approx(of_rows.std(ddof=0))
+
+
 def test_weights_count_and_rows_that_lack_more_do_not():
     frame = make_frame().assign(w=1.0)
     rows = frame.index[frame["y"].isna()]
@@ -241,18 +252,13 @@ def test_nothing_is_bounded_without_missing_outcomes():
     assert any("lack other values as well" in note for note in found.notes)
 
 
-def test_other_evaluators_say_why_they_have_no_bounds(tmp_path):
+def test_an_engine_says_why_it_has_no_bounds(tmp_path):
     frame = make_frame()
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
     found = evaluate(path, engine="duckdb")
     assert found.missing_outcomes is None
     assert any("Bounds over the missing outcomes" in note and "duckdb" in note for note in found.notes)
-    classes = pd.DataFrame({"y": ["a", "b", None, "a"], "m_a": 0.5, "m_b": 0.5})
-    found = sr.evaluate(
-        classes, outcome="y", forecasts=["m"], classes=["a", "b"], missing="drop", resamples=0
-    )
-    assert found.notes[-1] == "Bounds over the missing outcomes are left out: they are for binary models."
 
 
 def test_one_distinct_forecast_and_certain_forecasts():

@@ -5,6 +5,8 @@ share: a mean linearly, miscalibration by interpolation between the shares at wh
 interval moves with its number. The distances of its ends change with the standard deviation over rows and
 with the square root of the number of rows; those of miscalibration are z standard errors. The overfit of
 miscalibration shrinks with the number of rows. So the shares are approximate.
+
+K classes have no single share; of their verdicts, those that some classes lead to are found.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from scorereport.inference.missing_outcomes import (
     DECOMPOSED,
     MISCALIBRATION,
     SHARE,
+    ClassModelBounds,
+    ModelBounds,
     find_deviation,
     interpolate_share,
 )
@@ -38,7 +42,8 @@ from scorereport.scores.skills import relative_skill
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from scorereport.inference.missing_outcomes import MissingOutcomes, ModelBounds, OutcomeBounds
+    from scorereport.configuration.limit_records import LimitMeasure
+    from scorereport.inference.missing_outcomes import MissingOutcomes, OutcomeBounds
     from scorereport.results.evaluation import Evaluation
 
     #: A function of the share of events among the missing outcomes.
@@ -64,7 +69,7 @@ class TippingShares:
     """A judgement, and its verdict by the share of events among the missing outcomes.
 
     `possible` are the verdicts over all outcomes, from best to worst; for skills, which have no bounds over
-    all outcomes, over all shares.
+    all outcomes, over all shares. Judgements of K classes have no `ranges` of shares.
     """
 
     judgement: Judgement
@@ -94,8 +99,8 @@ def _distance(found: VerdictRange, share: float) -> float:
 def find_tipping_shares(evaluation: Evaluation, judgements: Iterable[Judgement]) -> tuple[TippingShares, ...]:
     """Follow the verdicts on all cases whose numbers depend on the missing outcomes in a known way.
 
-    These are mean scores, their skills, miscalibration of the Brier score, and the prevalence. A verdict that
-    does not follow from the interval, because events are few, is not followed.
+    These are mean scores, their skills, miscalibration of the Brier score, and the prevalence; of K classes,
+    mean scores. A verdict that does not follow from the interval, because events are few, is not followed.
     """
     if evaluation.missing_outcomes is None:
         return ()
@@ -104,15 +109,17 @@ def find_tipping_shares(evaluation: Evaluation, judgements: Iterable[Judgement])
 
 
 def _follow_judgement(evaluation: Evaluation, judgement: Judgement) -> TippingShares | None:
-    models = () if evaluation.missing_outcomes is None else evaluation.missing_outcomes.models
-    model = next((model for model in models if judgement.model in ("", model.model)), None)
+    found = () if evaluation.missing_outcomes is None else evaluation.missing_outcomes.results
+    model = next((model for model in found if judgement.model in ("", model.model)), None)
     followed = None if model is None else _follow_number(model, judgement, evaluation)
     names = ("warn_lower", "warn_upper", "fail_lower", "fail_upper")
     bounds = Bounds(**{name: getattr(judgement, name) for name in names})
     if model is None or followed is None or find_verdict(*_ends(judgement), bounds) != judgement.verdict:
         return None
-    shares = model.shares.tolist()
-    ranges = tuple(_find_ranges(followed, bounds, shares))
+    shares, ranges = [0.0], tuple[VerdictRange, ...]()
+    if isinstance(model, ModelBounds):
+        shares = model.shares.tolist()
+        ranges = tuple(_find_ranges(followed, bounds, shares))
     possible = {found.verdict for found in ranges} | set(_list_possible(followed, bounds, shares))
     return TippingShares(
         judgement=judgement,
@@ -151,13 +158,17 @@ class _Followed(NamedTuple):
         return find_verdict(value - below, value + above, bounds)
 
 
-def _follow_number(model: ModelBounds, judgement: Judgement, evaluation: Evaluation) -> _Followed | None:
+def _follow_number(
+    model: ModelBounds | ClassModelBounds, judgement: Judgement, evaluation: Evaluation
+) -> _Followed | None:
     """The number of a judgement by the share of events; None if it does not follow from the bounds."""
     missing, measure = evaluation.missing_outcomes, known_measure(judgement.measure)
     if missing is None or math.isnan(judgement.value):
         return None
     low, high = _ends(judgement)
-    if measure.part is MeasurePart.MISCALIBRATION and measure.score == DECOMPOSED:
+    if isinstance(model, ClassModelBounds):
+        found = _bound_class_mean(model, measure)
+    elif measure.part is MeasurePart.MISCALIBRATION and measure.score == DECOMPOSED:
         found = _follow_component(model, judgement, evaluation)
     elif measure.part is MeasurePart.SKILL:
         found = _follow_skill(model, measure.score)
@@ -170,6 +181,15 @@ def _follow_number(model: ModelBounds, judgement: Judgement, evaluation: Evaluat
     shrink = math.sqrt(1 - missing.share)
     distances = (shrink * (judgement.value - low), shrink * (high - judgement.value))
     return found._replace(distances=distances)
+
+
+def _bound_class_mean(model: ClassModelBounds, measure: LimitMeasure) -> _Followed | None:
+    """The mean and its bounds; those of miscalibration need not be attained, so it is not followed."""
+    bounds = model.find(measure.score) if measure.part is MeasurePart.MEAN else None
+    if bounds is None:
+        return None
+    value = bounds.observed
+    return _Followed(lambda _: value, lambda _: 1.0, lower=bounds.lower, upper=bounds.upper)
 
 
 def _follow_mean(bounds: OutcomeBounds | None) -> _Followed | None:

@@ -94,6 +94,8 @@ class RowFlow:
 class UnknownOutcomes:
     """Rows that lack the outcome and nothing else: their forecasts, and their weights if rows have any.
 
+    With K classes, the forecasts of a model are a table, as in `ClassPredictions`.
+
     Of these, `immature` rows are too young for a final outcome; what their outcomes say now is not used.
     """
 
@@ -109,7 +111,11 @@ class UnknownOutcomes:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cases:
-    """Rows of predictions of any kind; columns beside outcomes and forecasts are checked when built."""
+    """Rows of predictions of any kind; columns beside outcomes and forecasts are checked when built.
+
+    `without_outcome` holds the rows that were dropped because they lack the outcome, or because it is not
+    final; they are not hashed.
+    """
 
     outcome: NDArray[Any]
     forecasts: Mapping[str, FloatArray]
@@ -126,6 +132,7 @@ class Cases:
     rows: IntArray | None = None  # positions in the source, if some rows were dropped or put in another order
     source: str = "arrays"
     file_sha256: str = ""  # of the file they were read from, if there was one
+    without_outcome: UnknownOutcomes | None = None
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -244,16 +251,11 @@ def _own(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Predictions(Cases):
-    """Binary outcomes with the forecasts of one or more models for the same rows; checked when built.
-
-    `without_outcome` holds the rows that were dropped because they lack the outcome, or because it is not
-    final; they are not hashed.
-    """
+    """Binary outcomes with the forecasts of one or more models for the same rows; checked when built."""
 
     outcome: FloatArray
     forecasts: Mapping[str, FloatArray]
     positive: str = "1"
-    without_outcome: UnknownOutcomes | None = None
 
     __repr__ = overview_repr
 

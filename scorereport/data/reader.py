@@ -44,7 +44,7 @@ from scorereport.data.sources import describe_source, hash_file, locate_source, 
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -149,16 +149,17 @@ def _read_checked(
     release_memory()
     rows, row_flow = _complete_rows(values, immature, drop=columns.get("missing") == "drop")
     is_whole = row_flow.kept == row_flow.read
-    unknown = None if classes or is_whole else _keep_unknown(values, roles, columns_of, immature)
+    unknown = None
     if not is_whole:
+        unknown = _keep_unknown(values, roles, columns_of, immature, normalize=normalize)
         values = {name: column[rows] for name, column in values.items()}
     shared = _collect(values, roles, rows, row_flow)
     shared |= {"source": describe_source(source, table), "file_sha256": hash_file(source, table)}
-    shared |= {"weight_kind": roles.weight_kind}
+    shared |= {"weight_kind": roles.weight_kind, "without_outcome": unknown}
     if classes is None:
         forecast = {name: values[name] for name in columns_of}
         event = "1" if positive is None else str(positive)
-        shared |= {"positive": event, "without_outcome": unknown}
+        shared |= {"positive": event}
         return Predictions(outcome=values[roles.outcome], forecasts=forecast, **shared)
     tables, rescaled = _make_tables(values, columns_of, rows, normalize=normalize)
     shared |= {"classes": classes, "ordered": columns.get("ordered", False), "rescaled": rescaled}
@@ -263,9 +264,8 @@ def _complete_rows(
         lacks = find_missing(values)
         if place == 0:  # the outcomes, which immature rows need not have
             lacks &= is_mature
-        if lacks.any() and not drop:
-            hint = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
-            refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", hint)
+        if not drop:
+            _refuse_missing(lacks, name)
         if (newly := lacks & is_kept).any():
             dropped.append(DroppedRows(reason=f"missing `{name}`", rows=int(newly.sum())))
         missing.append(MissingValues(column=name, rows=int(lacks.sum())))
@@ -281,11 +281,35 @@ def _complete_rows(
     return kept, RowFlow(read=n, kept=len(kept), dropped=tuple(dropped), missing=counts)
 
 
+def _refuse_missing(lacks: NDArray[np.bool_], name: str) -> None:
+    if lacks.any():
+        hint = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+        refuse_rows(np.full(len(lacks), np.nan), lacks, f"`{name}` must not be missing", hint)
+
+
+def read_unknown(frame: Any, columns: Columns, immature: NDArray[np.bool_]) -> UnknownOutcomes | None:
+    """Read rows of a frame of binary models whose outcomes are missing or removed; None if all lack more.
+
+    All other columns are checked as those of predictions.
+    """
+    columns_of = columns_of_models(columns["forecasts"], None)
+    roles = Roles.of(columns, columns_of)
+    raw = read_columns(frame, roles.numbers, roles.labels)
+    values = _clean(raw, roles, None, positive=None, normalize=False)
+    if columns.get("missing") != "drop":
+        for name, column in values.items():
+            if name != roles.outcome:
+                _refuse_missing(find_missing(column), name)
+    return _keep_unknown(values, roles, columns_of, immature, normalize=False)
+
+
 def _keep_unknown(
     columns: dict[str, NDArray[Any]],
     roles: Roles,
-    models: Iterable[str],
+    columns_of: Mapping[str, Sequence[str]],
     immature: NDArray[np.bool_] | None,
+    *,
+    normalize: bool,
 ) -> UnknownOutcomes | None:
     """The rows with a weight that lack the outcome and nothing else; None if there are none."""
     is_unknown = find_missing(columns[roles.outcome])
@@ -296,8 +320,13 @@ def _keep_unknown(
         is_unknown &= columns[roles.weight] > 0
     if not is_unknown.any():
         return None
+    chosen = {name: columns[name][is_unknown] for name in roles.numbers}
+    has_classes = any(len(names) > 1 for names in columns_of.values())
+    forecasts = {model: chosen[names[0]] for model, names in columns_of.items()}
+    if has_classes:
+        forecasts, _ = _make_tables(chosen, columns_of, np.flatnonzero(is_unknown), normalize=normalize)
     return UnknownOutcomes(
-        forecasts={name: set_read_only(columns[name][is_unknown]) for name in models},
+        forecasts={model: set_read_only(table) for model, table in forecasts.items()},
         weight=None if roles.weight is None else set_read_only(columns[roles.weight][is_unknown]),
         immature=0 if immature is None else int((is_unknown & immature).sum()),
     )

@@ -16,6 +16,7 @@ from scorereport.evaluation.class_comparisons import compare_class_models
 from scorereport.evaluation.class_measures import choose_cost
 from scorereport.evaluation.class_views import describe_family, make_families
 from scorereport.evaluation.evaluated_parts import EvaluatedParts, describe_predictions
+from scorereport.evaluation.missing_outcome_bounds import bound_unknown_classes
 from scorereport.evaluation.model_scores import adjust_scores
 from scorereport.evaluation.notes import (
     describe_classes_and_models,
@@ -82,6 +83,7 @@ def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings
         comparisons=comparisons,
         groups=groups,
         heterogeneity=compare_groups(predictions, groups, settings),
+        missing_outcomes=bound_unknown_classes(predictions, found, measures.means),
         notes=(
             *describe_classes_and_models(predictions),
             *dependence,

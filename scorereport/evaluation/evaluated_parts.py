@@ -119,10 +119,7 @@ def assemble_evaluation(
 
 def _describe_unbounded(parts: EvaluatedParts, settings: EvaluationSettings) -> Iterator[str]:
     if parts.missing_outcomes is None:
-        data = parts.data
-        yield from describe_unbounded(
-            data.row_flow, data.outcome, has_classes=parts.classes is not None, engine=settings.engine
-        )
+        yield from describe_unbounded(parts.data.row_flow, parts.data.outcome, engine=settings.engine)
 
 
 def _summarize_data(parts: EvaluatedParts) -> DataSummary:

@@ -73,7 +73,7 @@ def describe_missing_recalibration(
         )
 
 
-def describe_unbounded(row_flow: RowFlow, outcome: str, *, has_classes: bool, engine: str) -> Iterator[str]:
+def describe_unbounded(row_flow: RowFlow, outcome: str, *, engine: str) -> Iterator[str]:
     """Explain why there are no bounds over missing or immature outcomes; nothing if there are none."""
     counts = {
         "missing": any(column.column == outcome and column.rows for column in row_flow.missing),
@@ -85,18 +85,7 @@ def describe_unbounded(row_flow: RowFlow, outcome: str, *, has_classes: bool, en
     reason = "the rows without an outcome lack other values as well, or have no weight."
     if engine != "memory":
         reason = f"they need the rows in memory, and the engine {engine!r} does not keep them."
-    if has_classes:
-        reason = "they are for binary models."
     yield f"Bounds over the {' and '.join(kinds)} outcomes are left out: {reason}"
-
-
-def describe_unbounded_immature(row_flow: RowFlow) -> Iterator[str]:
-    """Explain why there are no bounds if immature rows were left out before the evaluation."""
-    if row_flow.immature_rows:
-        yield (
-            "Bounds over the immature outcomes are left out: the source is too large for memory, and only "
-            "rows with final outcomes were copied from it."
-        )
 
 
 def describe_groups(

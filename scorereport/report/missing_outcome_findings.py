@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import conjugate, format_counted, format_percent
 from scorereport._utils.rounding import first_lowest
 from scorereport.configuration.tipping_shares import describe_tipping, find_tipping_shares
-from scorereport.inference.missing_outcomes import DECOMPOSED, MISCALIBRATION
+from scorereport.inference.missing_outcomes import MISCALIBRATION
 from scorereport.report.finding_records import Consequence, Finding
-from scorereport.report.tables.missing_outcome_tables import format_bounded
+from scorereport.report.tables.missing_outcome_tables import format_bounded, name_bounded
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.configuration.tipping_shares import TippingShares
     from scorereport.data.predictions import ImmatureRows, RowFlow
-    from scorereport.inference.missing_outcomes import MissingOutcomes
+    from scorereport.inference.missing_outcomes import ClassModelBounds, MissingOutcomes, ModelBounds
     from scorereport.results.evaluation import Evaluation
 
 #: Up to this share of rows of the period, immature rows are not stated as a finding.
@@ -33,7 +34,8 @@ def find_missing_outcomes(evaluation: Evaluation, judgements: Sequence[Judgement
     if missing is None:
         return
     tippings = find_tipping_shares(evaluation, judgements)
-    yield _state_verdicts(tippings, missing, immature) if tippings else _state_bounds(missing)
+    found = _state_verdicts(tippings, missing, immature) if tippings else None
+    yield found or _state_bounds(missing, evaluation.main_score)
 
 
 def _state_immature(flow: RowFlow) -> Iterator[Finding]:
@@ -95,29 +97,44 @@ def _is_kept(tipping: TippingShares, verdict: object) -> bool:
 
 
 def _describe(tipping: TippingShares, missing: MissingOutcomes) -> str:
-    """The sentence on shares; if no share changes the verdict, one on single outcomes."""
-    if len(tipping.ranges) > 1 or not _is_kept(tipping, tipping.ranges[0].verdict):
-        return describe_tipping(tipping, missing)
+    """The sentence on shares; without shares, or if none changes the verdict, one on single outcomes."""
     judgement, worst = tipping.judgement, tipping.possible[-1]
     subject = f"{judgement.label} of {judgement.model}" if judgement.model else judgement.label
+    if not tipping.ranges:
+        return (
+            f"Some values of the {missing.counted} change the verdict on the {inside_sentence(subject)} from "
+            f"{judgement.verdict} to {worst}."
+        )
+    if len(tipping.ranges) > 1 or not _is_kept(tipping, tipping.ranges[0].verdict):
+        return describe_tipping(tipping, missing)
     return (
         f"The verdict on {subject} stays {judgement.verdict} at any share of events among the "
         f"{missing.counted}, but some outcomes change it to {worst}."
     )
 
 
-def _state_bounds(missing: MissingOutcomes) -> Finding:
-    """State the bounds of the model with the lowest Brier score of the observed rows."""
-    scores = [model.find(DECOMPOSED) for model in missing.models]
-    model = missing.models[first_lowest([nan if score is None else score.observed for score in scores])]
-    bounds = (model.find(DECOMPOSED), model.find(DECOMPOSED, MISCALIBRATION))
+def _state_bounds(missing: MissingOutcomes, main_score: str) -> Finding:
+    """State the bounds of the model with the lowest main score of the observed rows."""
+    scores = [model.find(main_score) for model in missing.results]
+    model = missing.results[first_lowest([nan if score is None else score.observed for score in scores])]
     lacks = "a final outcome" if missing.immature else "the outcome"
-    score, component = (format_bounded(found) for found in bounds if found is not None)
     return Finding(
         text=f"{format_counted(missing.rows, 'row')} ({format_percent(missing.share)}) "
         f"{conjugate(missing.rows, 'lack')} {lacks}. Over all values of the {missing.kind} outcomes, the "
-        f"Brier score of {model.model} lies between {score['lower']} and {score['upper']} (observed rows: "
-        f"{score['observed']}), and its MCB between {component['lower']} and {component['upper']} "
-        f"({component['observed']}).",
+        f"{', and '.join(_describe_ends(model, main_score))}.",
         see="outcome_bounds",
     )
+
+
+def _describe_ends(model: ModelBounds | ClassModelBounds, main_score: str) -> Iterator[str]:
+    """Describe the bounds of the main score and, if it has any, of its MCB."""
+    bounds, component = model.find(main_score), model.find(main_score, MISCALIBRATION)
+    if bounds is not None:
+        score = format_bounded(bounds)
+        yield (
+            f"{inside_sentence(name_bounded(bounds))} of {model.model} lies between {score['lower']} and "
+            f"{score['upper']} (observed rows: {score['observed']})"
+        )
+    if component is not None:
+        part = format_bounded(component)
+        yield f"its MCB between {part['lower']} and {part['upper']} ({part['observed']})"

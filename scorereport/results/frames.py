@@ -74,7 +74,7 @@ def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
 
 def missing_outcome_frame(found: MissingOutcomes | None) -> pd.DataFrame:
     """Bounds over missing outcomes: a row for each model and number; empty without missing outcomes."""
-    models = () if found is None else found.models
+    models = () if found is None else found.results
     return make_frame([{"model": m.model, **flatten(bounds)} for m in models for bounds in m.bounds])
 
 

@@ -166,7 +166,10 @@ def read_batches(
 
     before = 0
     for frame in database.read_batches([*numbers, *labels], column, period, _BATCH_ROWS):
-        found = {name: pa.array([_as_number(v, name) for v in frame[name]], pa.float64()) for name in numbers}
+        found = {  # from pandas, NaN is null: statistics of Parquet files say nothing of NaN
+            name: pa.array([_as_number(v, name) for v in frame[name]], pa.float64(), from_pandas=True)
+            for name in numbers
+        }
         texts = {name: pa.array(_as_texts(frame[name], name, before), pa.string()) for name in labels}
         before += len(frame)
         yield pa.table({**found, **texts})

@@ -160,6 +160,4 @@ def _select(
     if len(order) == len(predictions):
         return predictions
     flow = RowFlow(read=len(order), kept=len(order))
-    if isinstance(predictions, Predictions):
-        return replace(predictions.in_order(order), row_flow=flow, without_outcome=None)
-    return replace(predictions.in_order(order), row_flow=flow)
+    return replace(predictions.in_order(order), row_flow=flow, without_outcome=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -25,7 +26,9 @@ from scorereport.audit.rows.period_window import (
 )
 from scorereport.audit.rows.source_rows import list_label_columns
 from scorereport.configuration.periods import Period
+from scorereport.data.column_rules import label_text
 from scorereport.data.columns import DATE_RULE
+from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.csv_format import FORMAT_ARGUMENTS
 from scorereport.data.predictions import DroppedRows, ImmatureRows, MissingValues, RowFlow
 from scorereport.data.reader import read_checked
@@ -43,6 +46,10 @@ if TYPE_CHECKING:
 
 #: The column of positions in the source; no table of a user has such a name.
 SOURCE_ROWS = "row of the source, counted from 0"
+#: The column that marks immature rows, in the file of rows without a final outcome.
+IS_IMMATURE = "whether the row is too young for a final outcome"
+#: The name of the file of rows without a final outcome, beside that of the other rows.
+UNKNOWN_FILE = "unknown.parquet"
 
 
 class SpoolCounts(NamedTuple):
@@ -79,17 +86,34 @@ class _RuleViolations:
             refuse_places(self.first, self.rows, self.count, total, rule, advice)
 
 
+class _ParquetFile:
+    """A file that is opened when the first table is written, and closed with the others."""
+
+    def __init__(self, path: Path, opened: ExitStack) -> None:
+        self._path, self._opened = path, opened
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
+        if self._writer is None:
+            self._writer = self._opened.enter_context(pq.ParquetWriter(self._path, table.schema))
+        self._writer.write_table(table)
+
+
 @dataclass(slots=True, kw_only=True)
 class RowSpool:
     """Selects the rows of a period, by a column of times if there is one, and writes them to a file.
 
     If the column is also that of `evaluation.time`, its local times are written. With `keeps_rows`, a column
-    has the positions of the rows in the source.
+    has the positions of the rows in the source. Rows that are too young for a final outcome and, with `drop`,
+    rows without an outcome are written to a file of their own, `UNKNOWN_FILE`, without the outcomes.
     """
 
     source: str
     path: Path
     column: str
+    outcome: str
     period: Period
     zone: ZoneInfo
     is_time: bool
@@ -108,35 +132,50 @@ class RowSpool:
 
     def fill(self, batches: Iterable[pa.Table]) -> SpoolCounts:
         """Write the rows of the period; refuse times that cannot be read, and a source without such rows."""
-        import pyarrow.parquet as pq
-
-        writer = None
-        try:
+        with ExitStack() as opened:
+            rows = _ParquetFile(self.path, opened)
+            unknown = _ParquetFile(self.path.with_name(UNKNOWN_FILE), opened)
             for batch in batches:
-                chosen = self._choose(batch)
-                writer = writer or pq.ParquetWriter(self.path, chosen.schema)
-                writer.write_table(chosen)
+                chosen, without_outcome = self._choose(batch)
+                rows.write(chosen)
+                if len(without_outcome):
+                    unknown.write(without_outcome)
                 report_progress(f"copying rows of {self.source}", self._read, 0, unit="rows")
-        finally:
-            if writer is not None:
-                writer.close()
         return self._count()
 
-    def _choose(self, batch: pa.Table) -> pa.Table:
+    def _choose(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """Return the rows of the period with a final age, and those without a final outcome."""
         before = self._read
         self._read += len(batch)
         if not self.column:
             self._written += len(batch)
-            return batch
+            nothing = np.zeros(len(batch), dtype=np.bool_)
+            return batch, self._mark_young(batch, nothing).filter(self._lack_outcome(batch))
         values = batch.column(self.column).to_pandas()
         times, is_bad = parse_times(values, self.zone)
         is_missing = np.isnat(times) & ~is_bad
         self._bad.add(is_bad, values.to_numpy(), before)
         self._missing.add(is_missing, np.full(len(times), np.nan), before)
         self._edges = _extend_edges(self._edges, times[~np.isnat(times)])
-        is_in = self._leave_out_young(times, is_in_period(times, self.period))
-        self._written += int(is_in.sum())
-        return self._with_rows(self._with_times(batch, times), before).filter(is_in)
+        is_in = is_in_period(times, self.period)
+        is_young = self._find_young(times, is_in)
+        is_old = is_in & ~is_young
+        self._written += int(is_old.sum())
+        rows = self._with_rows(self._with_times(batch, times), before)
+        is_unknown = is_young | (is_old & self._lack_outcome(batch))
+        return rows.filter(is_old), self._mark_young(rows, is_young).filter(is_unknown)
+
+    def _lack_outcome(self, batch: pa.Table) -> NDArray[np.bool_]:
+        """Which rows have no outcome; such rows are refused later unless they are dropped."""
+        if not self.drop:
+            return np.zeros(len(batch), dtype=np.bool_)
+        codes, values = batch.column(self.outcome).to_pandas().factorize()
+        return np.array([*(label_text(value) in MISSING_WORDS for value in values), True])[codes]
+
+    def _mark_young(self, rows: pa.Table, is_young: NDArray[np.bool_]) -> pa.Table:
+        import pyarrow as pa
+
+        return rows.drop_columns([self.outcome]).append_column(IS_IMMATURE, pa.array(is_young))
 
     def _with_rows(self, batch: pa.Table, before: int) -> pa.Table:
         import pyarrow as pa
@@ -152,14 +191,15 @@ class RowSpool:
             return batch
         return batch.set_column(batch.column_names.index(self.column), self.column, pa.array(times))
 
-    def _leave_out_young(self, times: NDArray[np.datetime64], is_in: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _find_young(self, times: NDArray[np.datetime64], is_in: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which rows of the period are too young for a final outcome."""
         if self.maturity is None:
-            return is_in
-        is_final = self.maturity.is_final(times)
-        young = times[is_in & ~is_final]
+            return np.zeros(len(times), dtype=np.bool_)
+        is_young = is_in & ~self.maturity.is_final(times)
+        young = times[is_young]
         self._young += len(young)
         self._young_edges = _extend_edges(self._young_edges, young)
-        return is_in & is_final
+        return is_young
 
     def _count(self) -> SpoolCounts:
         self._bad.refuse(f"`{self.column}` {DATE_RULE}", self._read, hint_at_dates([self._bad.first]))

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
 from scorereport._utils.files import TemporaryFolder
@@ -17,6 +17,7 @@ from scorereport.audit.databases.database_rows import read_batches
 from scorereport.audit.rows.mature_rows import Maturity
 from scorereport.audit.rows.period_rows import (
     SOURCE_ROWS,
+    UNKNOWN_FILE,
     RowSpool,
     SpoolCounts,
     describe_row_counting,
@@ -24,13 +25,15 @@ from scorereport.audit.rows.period_rows import (
 )
 from scorereport.audit.rows.period_window import local_times
 from scorereport.audit.rows.source_rows import hash_while_unchanged, list_label_columns, open_batches
+from scorereport.audit.rows.unknown_rows import read_unknown_rows
 from scorereport.configuration.periods import Period
 from scorereport.data.csv_files import use_points
 from scorereport.data.roles import Roles
 from scorereport.data.sources import describe_source, locate_source, rows_named
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.arguments import Arguments
-from scorereport.evaluation.notes import describe_unbounded_immature
+from scorereport.evaluation.missing_outcome_bounds import bound_batches
+from scorereport.evaluation.notes import describe_unbounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from scorereport.audit.databases.table_query import TableName
     from scorereport.data.csv_format import CsvFormat
     from scorereport.data.predictions import RowFlow
+    from scorereport.data.roles import Columns
+    from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.results.evaluation import Evaluation
 
 
@@ -81,6 +86,17 @@ class SourceCopy:
     def path(self) -> Path:
         """The file."""
         return self.folder.path / "rows.parquet"
+
+    def bound_outcomes(self, evaluation: Evaluation, columns: Columns) -> MissingOutcomes | None:
+        """Bound the scores of an evaluation of the rows by those without a final outcome.
+
+        Bounds of missing outcomes alone that the evaluation has already are kept, as they include MCB.
+        """
+        immature = self.spooled.immature
+        if evaluation.missing_outcomes is not None and (immature is None or not immature.rows):
+            return evaluation.missing_outcomes
+        path = self.path.with_name(UNKNOWN_FILE)
+        return bound_batches(evaluation, read_unknown_rows(path, columns, self.order, self.name_rows))
 
     def extend(self, flow: RowFlow) -> RowFlow:
         """Extend the flow of rows to the source."""
@@ -191,6 +207,7 @@ def _copy_batches(
             source=source,
             path=folder.path / "rows.parquet",
             column=choice.column,
+            outcome=choice.roles.outcome,
             period=choice.period,
             zone=choice.zone,
             is_time=choice.column == choice.roles.time,
@@ -241,12 +258,13 @@ class SourceReference:
                 return evaluate(self.path, **{**self.arguments, **settings})
         with self.copy.row_counting_explained():
             evaluation = evaluate(self.path, **{**self.arguments, **settings})
+        missing = self.copy.bound_outcomes(evaluation, cast("Columns", self.arguments))
         flow = self.copy.extend(evaluation.data.row_flow)
         data = replace(evaluation.data, source=self.source, file_sha256=self.source_sha256, row_flow=flow)
-        notes = (*evaluation.notes, *describe_unbounded_immature(flow))
+        notes = _renew_notes(evaluation, flow, is_bounded=missing is not None)
         # The data of the source, not of the copy. The evaluation is frozen, but not shared yet.
-        object.__setattr__(evaluation, "data", data)
-        object.__setattr__(evaluation, "notes", notes)
+        for name, value in {"data": data, "notes": notes, "missing_outcomes": missing}.items():
+            object.__setattr__(evaluation, name, value)
         return evaluation
 
     @property
@@ -264,3 +282,11 @@ class SourceReference:
         """Remove the copy."""
         if self.copy is not None:
             self.copy.remove()
+
+
+def _renew_notes(evaluation: Evaluation, flow: RowFlow, *, is_bounded: bool) -> tuple[str, ...]:
+    """The notes, with that on bounds over missing outcomes for all rows of the source."""
+    data = evaluation.data
+    before = {*describe_unbounded(data.row_flow, data.outcome, engine=evaluation.settings.engine)}
+    now = () if is_bounded else describe_unbounded(flow, data.outcome, engine="memory")
+    return (*(note for note in evaluation.notes if note not in before), *now)

@@ -155,7 +155,7 @@ def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
             overfit=model.overfit(at),
             quantile=quantile,
             level=model.level,
-            n=model.fit.n,
+            n=float(model.fit.n),
             method=f"raw value less the overfit of isotonic regression in closed form; {model.method}",
             note=note,
         )

@@ -179,7 +179,7 @@ def _difference(
         null_hypothesis=null_hypothesis,
         method=f"{method}{first.method}, paired",
         reference=EFRON_TIBSHIRANI,
-        n=first.fit.n,
+        n=float(first.fit.n),
         note=note or getattr(test, "note", ""),
     )
 

@@ -48,7 +48,7 @@ class BucketSums:
     @property
     def error_distribution(self) -> ErrorDistribution:
         """The distribution of an estimate over its error: t with one degree of freedom less than buckets."""
-        return ErrorDistribution(max(len(self.n) - 1, 1))
+        return ErrorDistribution(float(max(len(self.n) - 1, 1)))
 
     def distribution_over_clusters(self, case_weight: float) -> ErrorDistribution:
         """The distribution of an estimate over its error if buckets hold clusters, which may be unequal."""

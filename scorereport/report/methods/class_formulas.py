@@ -5,7 +5,15 @@ from __future__ import annotations
 from scorereport.evaluation.engines.jackknife import EFRON_TIBSHIRANI
 from scorereport.inference.calibration_tests import SPIEGELHALTER_1986, VAN_CALSTER_2019
 from scorereport.inference.differences import OBUCHOWSKI
-from scorereport.report.methods.notation import COVERAGE_STUDY, EFRON_1987, SYMBOLS_OF_INTERVALS, Formula
+from scorereport.report.methods.notation import (
+    COVERAGE_STUDY,
+    EFRON_1987,
+    HOROWITZ_MANSKI_2000,
+    MANSKI_2003,
+    SION_1958,
+    SYMBOLS_OF_INTERVALS,
+    Formula,
+)
 from scorereport.scores.registry import AHMADIAN_2025, DIMITRIADIS_2021, GALDRAN_2023, NELSON_2017
 
 VAN_DER_VAART_1998 = "van der Vaart (1998), Asymptotic Statistics, ch. 3, doi:10.1017/CBO9780511802256"
@@ -157,6 +165,16 @@ CLASS_CATALOGUE = {
         "divergence of the decisiveness lies on the other side of 1. No verdict if the median is above 55°. "
         "Cases drawn in clusters depend on each other as in the sample.",
         reference=f"{NELSON_2017}; {COVERAGE_STUDY}",
+    ),
+    "missing classes": Formula(
+        name="Bounds over missing classes",
+        formula="mean score: S(p, y), where y is missing the smallest or largest of S(p, 1), …, S(p, K); "
+        "MCB: Σ of the lowest or highest MCB of each view",
+        convention="Rows that lack the outcome and nothing else. Some classes attain the bounds of a mean "
+        "score. Each view is a binary outcome, whose lowest and highest MCB are found as for binary models; "
+        "as all views have the same rows, the sum need not be attained. The MCB of the RPS is divided by "
+        "K − 1.",
+        reference=f"{MANSKI_2003}; {HOROWITZ_MANSKI_2000}; {SION_1958}",
     ),
     "checkpoints": Formula(
         name="Choice of a checkpoint",

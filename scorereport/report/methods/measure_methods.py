@@ -310,8 +310,10 @@ def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
         yield method_entry("needed")
     if any(judgement.measure == "ks" for judgement in report.judgements):
         yield method_entry("ks")
-    if report.evaluation.missing_outcomes is not None:
-        yield method_entry("missing outcomes")
+    missing = report.evaluation.missing_outcomes
+    if missing is not None:
+        left_out = "" if missing.has_miscalibration else "Here the rows were read in batches, without MCB."
+        yield method_entry("missing classes" if missing.class_models else "missing outcomes", left_out)
     yield from _list_reference_methods(report.evaluation)
     if report.certificate is not None and report.certificate.comparisons:
         yield _describe_certificate(report.certificate)

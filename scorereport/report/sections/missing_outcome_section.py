@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from math import isfinite, isinf
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import conjugate, format_count, format_counted, format_percent
+from scorereport._utils.formatting import (
+    conjugate,
+    format_count,
+    format_counted,
+    format_percent,
+    join_words,
+)
 from scorereport.configuration.tipping_shares import find_observed_rate, find_tipping_shares
 from scorereport.inference.missing_outcomes import DECOMPOSED
 from scorereport.plots.outcome_share_curves import describe_outcome_shares, plot_outcome_shares
-from scorereport.report.section_declaration import BINARY, Profile, Section
+from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
-from scorereport.report.tables.missing_outcome_tables import missing_outcome_table, tipping_table
+from scorereport.report.tables.missing_outcome_tables import (
+    missing_outcome_table,
+    name_bounded,
+    tipping_table,
+)
+from scorereport.scores.registry import inside_sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.inference.missing_outcomes import MissingOutcomes
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
@@ -28,13 +42,18 @@ def describe_missing_outcome_section(report: Report) -> SectionContent | None:
         parts=collect_parts(
             outcome_bounds=table_part(missing_outcome_table(missing)),
             tipping=table_part(tipping_table(tippings, missing.kind)),
-            tipping_figure=_make_figure(report, missing),
+            tipping_figure=_make_figure(report, missing)
+            if missing.models and missing.has_miscalibration
+            else None,
         ),
         content={
             "rows": format_counted(missing.rows, "row"),
             "have": conjugate(missing.rows, "have"),
             "share": format_percent(missing.share),
             "kind": missing.kind,
+            "has_classes": bool(missing.class_models),
+            "has_miscalibration": missing.has_miscalibration,
+            "limits": list(_describe_limits(missing)),
             "immature": _describe_immature(report, missing),
             "others": _describe_others(report, missing),
             "unfollowed": sum(not judgement.group for judgement in report.judgements) - len(tippings),
@@ -77,6 +96,36 @@ def _describe_immature(report: Report, missing: MissingOutcomes) -> str:
     )
 
 
+def _describe_limits(missing: MissingOutcomes) -> Iterator[str]:
+    """State which bounds are infinite, and which numbers have no bounds."""
+    yield from _describe_infinite(missing)
+    if missing.class_models:
+        yield (
+            "Skill and measures of the confusion table, such as macro F1, have no bounds: they are not means "
+            "over rows."
+        )
+    elif not missing.has_miscalibration:
+        yield (
+            "MCB has no bounds: they need all rows together, and the source was read in batches, because it "
+            "may be larger than memory."
+        )
+
+
+def _describe_infinite(missing: MissingOutcomes) -> Iterator[str]:
+    """State why the highest value of a score of observed rows that is finite is infinite."""
+    found: dict[str, list[str]] = {}
+    for model in missing.results:
+        for bounds in model.bounds:
+            if isinf(bounds.upper) and isfinite(bounds.observed):
+                found.setdefault(inside_sentence(name_bounded(bounds)), []).append(model.model)
+    certain = "the forecast of a class is 0" if missing.class_models else "the forecast is 0 or 1"
+    for score, models in found.items():
+        yield (
+            f"The highest {score} of {join_words(models)} is infinite, because in some of these rows "
+            f"{certain}, which one outcome refutes."
+        )
+
+
 def _describe_others(report: Report, missing: MissingOutcomes) -> str:
     """State how many rows without an outcome lack other values too; empty if there are none."""
     data = report.evaluation.data
@@ -96,7 +145,6 @@ MISSING_OUTCOMES = Section(
     title="Missing outcomes",
     order=38,
     describe=describe_missing_outcome_section,
-    kinds=BINARY,
     profile=Profile.STANDARD,
     full_parts="tipping_figure",
 )

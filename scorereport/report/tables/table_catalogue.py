@@ -208,7 +208,7 @@ CATALOGUE = (
         name="missing-outcomes",
         contents="bounds over all values of missing outcomes",
         build=builders.make_missing_outcomes,
-        needs="binary models and --missing drop",
+        needs="--missing drop",
     ),
     CataloguedTable(
         name="classes", contents="classes and their shares", build=builders.make_classes, needs=_CLASSES
