@@ -25,6 +25,8 @@ FEW = ["--resamples", "40"]
 
 
 def run(*arguments, **options):
+    # Without `env`, commands would get COLUMNS of readline, which pytest loads and os.environ does not show.
+    options.setdefault("env", dict(os.environ))
     return subprocess.run(
         [sys.executable, "-m", "scorereport", *map(str, arguments)],
         capture_output=True,
