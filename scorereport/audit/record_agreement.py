@@ -10,25 +10,28 @@ does not follow is a note.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isclose, isnan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scorereport.audit.record_rules import CLOCK_SKEW, find_status, read_run_times
+from scorereport.configuration import Configuration, parse_configuration
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, UsageError
+from scorereport.history.trend.drift_records import Number, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
-    from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+    from scorereport.history.trend.drift_records import Trend
     from scorereport.history.trend.evidence_records import Evidence, EvidenceSeries
-    from scorereport.report.report_record import Report
+    from scorereport.report.report_record import ConfigurationSource, Report
 
 #: Relative and absolute tolerance within which numbers of different processors count as equal.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
@@ -39,6 +42,13 @@ _BEFORE_EVALUATION = b'{"version":1,"evaluation":'
 _AFTER_EVALUATION = b',"provenance":{"time":'
 
 
+#: The fields of a snapshot that later documents show, and all of a number; to print tuples takes less time.
+_take_shown = attrgetter(
+    *(one.name for one in fields(Snapshot) if one.name not in ("numbers", "distributions", "groups"))
+)
+_take_number = attrgetter(*(one.name for one in fields(Number)))
+
+
 @dataclass(slots=True)
 class Agreement:
     """Ends of sentences about a record: what is wrong, and what this version cannot confirm."""
@@ -47,11 +57,11 @@ class Agreement:
     unconfirmed: list[str] = field(default_factory=list)
 
 
-def check_agreement(record: Record, content: bytes, known: Collection[str] | None) -> Agreement:
+def check_agreement(record: Record, content: bytes, is_known: Callable[[str], bool] | None) -> Agreement:
     """Compare a record with its results document.
 
-    `known` are descriptions, by `describe_snapshot`, of the snapshots of its audit in earlier records; None
-    if records are missing.
+    `is_known` states whether a description, by `describe_snapshot`, is of a snapshot of its audit in an
+    earlier record; None if records are missing.
     """
     found = Agreement()
     try:
@@ -68,7 +78,7 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
         *_check_hashes(report, content),
         *_check_scores(report),
         *_check_time(record, report, report.trend),
-        *_check_past(report.trend, known),
+        *_check_past(report.trend, is_known),
         *_check_snapshot(record, report),
         *_check_evidence(record, report.trend),
     ]
@@ -86,7 +96,7 @@ def read_results(content: bytes) -> Report:
 
 def describe_snapshot(snapshot: Snapshot) -> str:
     """Return a text of a snapshot as documents of later audits show it; equal texts mean equal numbers."""
-    return repr(replace(snapshot, distributions=(), groups=()))
+    return repr((_take_shown(snapshot), [_take_number(number) for number in snapshot.numbers]))
 
 
 def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[str]:
@@ -139,8 +149,10 @@ def _hash_part(content: bytes) -> str:
     """Return the hash of the evaluation as written in a document: much faster than writing it again."""
     if not content.startswith(_BEFORE_EVALUATION):
         return ""
-    part = content[len(_BEFORE_EVALUATION) : content.rfind(_AFTER_EVALUATION)]
-    return hashlib.sha256(part + b"\n").hexdigest()
+    end = content.rfind(_AFTER_EVALUATION)
+    found = hashlib.sha256(memoryview(content)[len(_BEFORE_EVALUATION) : end])
+    found.update(b"\n")
+    return found.hexdigest()
 
 
 def _check_scores(report: Report) -> Iterator[str]:
@@ -180,9 +192,9 @@ def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
         )
 
 
-def _check_past(trend: Trend, known: Collection[str] | None) -> Iterator[str]:
+def _check_past(trend: Trend, is_known: Callable[[str], bool] | None) -> Iterator[str]:
     for snapshot in trend.snapshots[:-1]:
-        if known is not None and describe_snapshot(snapshot) not in known:
+        if is_known is not None and not is_known(describe_snapshot(snapshot)):
             yield (
                 f"compares with an audit of {snapshot.period.label} that is in no earlier record of "
                 f"{_format_short(trend.audit)}"
@@ -251,7 +263,7 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
     from scorereport.configuration.judgement import judge
 
     try:
-        expected = judge(report.evaluation, report.configuration.limits)
+        expected = judge(report.evaluation, _read_configuration(report.configuration_source).limits)
     except UsageError as error:
         found.unconfirmed.append(f"has limits that this version cannot read: {error}")
         return
@@ -268,6 +280,12 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
         found.unconfirmed.append(
             f"has verdicts that this version of scorereport would not give; it was written by {written_by}"
         )
+
+
+@lru_cache(maxsize=8)
+def _read_configuration(source: ConfigurationSource) -> Configuration:
+    """Read a configuration once: it is that of many audits."""
+    return parse_configuration(source.text, source.name) if source.text else Configuration()
 
 
 def _is_equal(one: Judgement, other: Judgement, *, is_same_version: bool) -> bool:
