@@ -25,6 +25,7 @@ from scorereport.audit.integrity import RecordExaminer, verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.record_agreement import _is_equal, check_agreement, read_results
 from scorereport.audit.record_rules import AuditRequest, check_attached_results
+from scorereport.audit.rows.counted_rows import list_reasons
 from scorereport.audit.run import run_audit
 from scorereport.configuration.judgement import judge
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
@@ -428,14 +429,57 @@ def test_two_honest_audits_are_intact(config):
     assert (found.records, found.findings, found.warnings, found.notes) == (5, (), (), ())
 
 
+def remove_evidence(forgery, *notes, **changes) -> None:
+    """Leave out the evidence of a forgery, with other notes in its document."""
+    report = read_results(forgery.results)
+    forgery.set_report(replace(report, trend=replace(report.trend, evidence=None, notes=notes)))
+    forgery.set(evidence=None, **changes)
+
+
+WITHOUT_EVIDENCE = (
+    "Record 3 has no evidence, though its configuration asks for it, days of its period count in no earlier "
+    "audit, and its results document gives no reason."
+)
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ((), [WITHOUT_EVIDENCE]),
+        (("The clusters differ.", "No outcome of 2026-11 is final yet."), [WITHOUT_EVIDENCE]),
+        (("The engine of this evaluation does not keep rows in memory.",), []),
+        (("No evaluated row is of 2026-11-01 to 2026-11-30.",), []),
+    ],
+    ids=["no note", "other notes", "engine", "no rows"],
+)
+def test_a_record_without_evidence_for_no_reason_is_named(notes, expected, config):
+    forgery = begin_forgery(config)
+    forge_files_that_are_not_there(forgery)
+    remove_evidence(forgery, *notes)
+    insert(config, forgery)
+    (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
+    assert list_sentences(config) == expected
+
+
+def test_a_record_of_another_version_without_evidence_is_not_named(config):
+    forgery = begin_forgery(config)
+    forge_files_that_are_not_there(forgery)
+    report = read_results(forgery.results)
+    software = {**report.provenance.software, "scorereport": "0.1.0"}
+    forgery.set_report(replace(report, provenance=replace(report.provenance, software=software)))
+    remove_evidence(forgery, software=software)
+    insert(config, forgery)
+    (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
+    assert WITHOUT_EVIDENCE not in list_sentences(config)
+
+
 @pytest.mark.sweep
 def test_a_forgery_that_needs_keys_to_be_detected_leaves_a_lag(config, call):
     """A forger who may write everywhere and writes all that a run writes is revealed by the lag alone."""
     forgery = begin_forgery(config)
     forge_files_that_are_not_there(forgery)
-    report = read_results(forgery.results)  # evidence would have to fit the chain
-    forgery.set_report(replace(report, trend=replace(report.trend, evidence=None)))
-    forgery.set(evidence=None)
+    reason, *_ = list_reasons(forgery.record.period, forgery.record.period.start, forgery.record.period.end)
+    remove_evidence(forgery, reason)  # evidence would have to fit the chain
     insert(config, forgery)
     (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
     assert verify(config).findings == ()

@@ -68,7 +68,7 @@ class SharedWork(Generic[_T]):
                 os.waitpid(number, 0)
 
     def _start_copy(self) -> None:
-        ours, theirs = socket.socketpair()
+        (ours, theirs), original = socket.socketpair(), os.getpid()
         with theirs:
             try:
                 number = copy_process()
@@ -76,13 +76,12 @@ class SharedWork(Generic[_T]):
                 ours.close()
                 raise
             if not number:
-                self._serve(theirs)
+                self._serve(theirs, original)
         self._copies.append((number, ours))
 
-    def _serve(self, connection: socket.socket) -> NoReturn:
+    def _serve(self, connection: socket.socket, original: int) -> NoReturn:
         """Answer calls in a copy until none is left, or the original has ended; nothing of it is shown."""
         try:
-            original = os.getppid()
             separate_copy(connection.fileno(), self._queue)
             gc.disable()  # it would look at all objects of the original
             send_message(connection, self._answer_queue(lambda: os.getppid() == original))

@@ -17,7 +17,12 @@ from scorereport.audit.annulment_rules import check_annulled
 from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.evidence_agreement import EvidenceCheck
-from scorereport.audit.record_agreement import check_agreement, describe_snapshot, wrote_record
+from scorereport.audit.record_agreement import (
+    EarlierRecords,
+    check_agreement,
+    describe_snapshot,
+    wrote_record,
+)
 from scorereport.audit.record_rules import (
     AuditRequest,
     check_attached_results,
@@ -37,7 +42,7 @@ from scorereport.history.verification import verify_history
 from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from scorereport.audit.evidence_agreement import ExpectedEvidence
@@ -52,9 +57,10 @@ class RecordExaminer:
     def __init__(self) -> None:
         self._records: Sequence[Record] = ()
         self._expected: Sequence[ExpectedEvidence | None] = ()
+        self._by_audit: dict[str, list[Record]] = defaultdict(list)
         self._by_results: dict[str, list[Record]] = defaultdict(list)
         self._by_configuration: dict[str, list[Record]] = defaultdict(list)
-        self._past: dict[str, dict[str, int]] | None = None
+        self._past: dict[str, dict[bytes, int]] | None = None
         self._requests: dict[tuple[str, str], AuditRequest] = {}
         self.findings: list[IntegrityFinding] = []
         self.notes: list[str] = []
@@ -63,6 +69,7 @@ class RecordExaminer:
         """Check the order of the records; `is_complete` if none is missing or changed."""
         self._records = records
         for record in records:
+            self._by_audit[record.audit].append(record)
             self._by_results[record.results_sha256].append(record)
             self._by_configuration[record.configuration_sha256].append(record)
         for record, claim in (
@@ -99,7 +106,7 @@ class RecordExaminer:
         for record in sharing[1:]:  # documents of two runs differ: each names the record before its own
             findings += _describe_claims(record, [f"has the results document of record {sharing[0].id}"])
         for record in sharing:
-            found = check_agreement(record, content, self._find_past(record))
+            found = check_agreement(record, content, self._find_earlier(record))
             findings += _describe_claims(record, found.wrong)
             notes += [f"Record {record.id} {claim}." for claim in found.unconfirmed]
         return Examined(findings=tuple(findings), notes=tuple(notes))
@@ -119,12 +126,12 @@ class RecordExaminer:
                 return
         yield from check_record_request(record, self._requests[key])
 
-    def _find_past(self, record: Record) -> Callable[[str], bool] | None:
-        """Return whether a snapshot is one of an earlier record of the audit; None if records are missing."""
+    def _find_earlier(self, record: Record) -> EarlierRecords | None:
+        """Return the records of the audit before one of them; None if records are missing."""
         if self._past is None:
             return None
-        past = self._past.get(record.audit, {})
-        return lambda text: past.get(text, record.id) < record.id
+        of_audit = self._by_audit[record.audit]
+        return EarlierRecords(number=record.id, records=of_audit, described=self._past[record.audit])
 
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):
@@ -154,9 +161,9 @@ def _describe_claims(record: Record, claims: Iterable[str]) -> list[IntegrityFin
     ]
 
 
-def _index_past(records: Sequence[Record]) -> dict[str, dict[str, int]]:
+def _index_past(records: Sequence[Record]) -> dict[str, dict[bytes, int]]:
     """Return, for each audit, its snapshots as later documents show them, with the id of the first record."""
-    past: dict[str, dict[str, int]] = defaultdict(dict)
+    past: dict[str, dict[bytes, int]] = defaultdict(dict)
     for record in records:
         if record.snapshot is not None:
             past[record.audit].setdefault(describe_snapshot(record.snapshot), record.id)

@@ -6,48 +6,18 @@ one would have to rewrite all later reports as well, also the copies that were a
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from scorereport.history.chain_check import name_record
-from scorereport.history.chain_head import ChainHead
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from scorereport.history.chain_check import ChainLink
+    from scorereport.history.chain_head import ChainHead
     from scorereport.history.stored_documents import StoredDocument
-
-
-_HASH_FIELD = b'"last_sha256"'
-#: The end of a report that this software wrote. A string cannot match, because its quotes are escaped.
-_ANCHOR = re.compile(rb'"last_id":([0-9]{1,18}),"last_sha256":"([0-9a-f]*)"\}\}\n?\Z')
-_MAX_ANCHOR_LENGTH = 150
-
-
-def find_anchor(results: bytes) -> ChainHead | None:
-    """Return the record that a results document names as the last before its own; None if it names none.
-
-    It is at the end of the document, where it is found without parsing what may be megabytes.
-    """
-    end = _ANCHOR.search(results[-_MAX_ANCHOR_LENGTH:])
-    if end is not None:
-        number, sha256 = int(end[1]), end[2].decode()
-    else:
-        number, sha256 = _read_trend(results) if _HASH_FIELD in results else (0, "")
-    return ChainHead(id=number, sha256=sha256) if number or sha256 else None
-
-
-def _read_trend(results: bytes) -> tuple[int, str]:
-    """Read the anchor by parsing the document; (0, "") if this software did not write it."""
-    try:
-        trend = json.loads(results)["trend"]
-        return int(trend["last_id"]), str(trend["last_sha256"])
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return 0, ""
 
 
 def check_anchors(

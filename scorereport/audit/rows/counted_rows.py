@@ -32,19 +32,25 @@ def load_counted_rows(
 
 
 def explain_uncounted(rows: LoadedRows | SourceReference, period: Period, start: str | None, end: str) -> str:
-    """State why there are no rows of part of a period; empty if there are."""
+    """State why there are no rows of part of a period, as one of `list_reasons`; empty if there are."""
+    in_engine, without_column, without_rows = list_reasons(period, start, end)
     if not isinstance(rows, LoadedRows):
-        return "The engine of this evaluation does not keep rows in memory."
+        return in_engine
     if (start, end) == (period.start, period.end):
         return ""
     if rows.times is None:
-        return (
-            "The rows of the days that no earlier audit counted are not known: there is no "
-            "`audit.window.column`."
-        )
-    if not _is_between(rows.times, start, end).any():
-        return f"No evaluated row is of {replace(period, start=start, end=end).describe()}."
-    return ""
+        return without_column
+    return "" if _is_between(rows.times, start, end).any() else without_rows
+
+
+def list_reasons(period: Period, start: str | None, end: str) -> tuple[str, str, str]:
+    """List the reasons why rows of part of a period do not count: engine, no column of times, no rows."""
+    return (
+        "The engine of this evaluation does not keep rows in memory.",
+        "The rows of the days that no earlier audit counted are not known: there is no "
+        "`audit.window.column`.",
+        f"No evaluated row is of {replace(period, start=start, end=end).describe()}.",
+    )
 
 
 def _is_between(
