@@ -373,3 +373,12 @@ def test_evidence_of_another_version_is_a_note(is_same):
     found = [finding.sentence for finding in examined.findings if "evidence" in finding.sentence]
     assert found == ([f"{claim}."] if is_same else [])
     assert examined.notes == (() if is_same else (f"{claim}, by the rules of this version.",))
+
+
+def test_evidence_of_no_day_is_named():
+    made = History().run(find_month(1), draw_rows(1, 0))
+    empty = replace(made, evidence=replace(made.evidence, end=made.evidence.start))
+    assert verify([empty]) == [
+        "counts the days from 2026-02-01 up to, not including, 2026-02-01, which the records before it do "
+        "not leave"
+    ]

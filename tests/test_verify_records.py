@@ -36,6 +36,7 @@ from scorereport.history import verification
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.record_rows import describe_columns
 from scorereport.history.store import open_history
+from scorereport.history.trend.evidence_records import GroupShares
 from scorereport.history.trend.snapshot import list_numbers
 
 if TYPE_CHECKING:
@@ -459,6 +460,33 @@ def test_a_record_without_evidence_for_no_reason_is_named(notes, expected, confi
     insert(config, forgery)
     (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
     assert list_sentences(config) == expected
+
+
+def change_first(records, **changes):
+    return (replace(records[0], **changes), *records[1:])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: replace(s, size=s.size + 1e-9),
+        lambda s: replace(s, rows=s.rows + 1),
+        lambda s: replace(s, labels=("a",)),
+        lambda s: replace(s, period=replace(s.period, end="2026-11-02")),
+        lambda s: replace(s, numbers=s.numbers[1:]),
+        lambda s: replace(s, numbers=change_first(s.numbers, overfit=-0.0)),
+        lambda s: replace(s, numbers=change_first(s.numbers, label="another")),
+        lambda s: replace(s, distributions=change_first(s.distributions, mean=0.5)),
+        lambda s: replace(s, distributions=change_first(s.distributions, bins=(1,))),
+        lambda s: replace(s, groups=(GroupShares(column="region", values=("n",), weights=(1.0,)),)),
+    ],
+)
+def test_every_value_of_a_snapshot_is_compared_with_the_document(change, config):
+    record, documents = read_last(config)
+    results = documents[record.results_sha256]
+    assert check_agreement(record, results, None).wrong == []
+    changed = replace(record, snapshot=change(record.snapshot))
+    assert "`snapshot`" in check_agreement(changed, results, None).wrong[0]
 
 
 def test_a_record_of_another_version_without_evidence_is_not_named(config):
