@@ -48,7 +48,8 @@ class SharedWork(Generic[_T]):
 
     def collect(self) -> list[_T]:
         """Return all results in order, after this process has taken its share of the calls."""
-        found = self._answer_queue()
+        with _collector_paused():
+            found = self._answer_queue()
         for _, connection in self._copies:
             with suppress(OSError, EOFError, pickle.PickleError):
                 found |= receive_message(connection)
@@ -83,8 +84,9 @@ class SharedWork(Generic[_T]):
         """Answer calls in a copy until none is left, or the original has ended; nothing of it is shown."""
         try:
             separate_copy(connection.fileno(), self._queue)
-            gc.disable()  # it would look at all objects of the original
-            send_message(connection, self._answer_queue(lambda: os.getppid() == original))
+            with _collector_paused():
+                found = self._answer_queue(lambda: os.getppid() == original)
+            send_message(connection, found)
         finally:
             os._exit(0)  # nothing that was registered by the original may run
 
@@ -97,6 +99,18 @@ class SharedWork(Generic[_T]):
 
     def _answer(self, place: int) -> list[_T]:
         return [self._function(number) for number in self._chunks[place]]
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the search for objects that refer to each other: it would look at all objects many times."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _divide(times: int) -> Sequence[range]:
