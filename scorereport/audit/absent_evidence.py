@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.audit.record_rules import read_local_time
-from scorereport.audit.rows.counted_rows import list_reasons
-from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.configuration.period_labels import find_label_start
 from scorereport.errors import UsageError
 from scorereport.history.evidence_plan import plan_evidence
@@ -29,6 +27,8 @@ def check_absence(
     """
     if record.evidence is not None or table.comparison.method != "evidence":
         return
+    from scorereport.audit.rows.counted_rows import list_reasons
+
     try:
         days = _find_days(record, table, list_earlier())
     except (UsageError, ValueError):  # the configuration or a time cannot be read, which others report
@@ -42,6 +42,8 @@ def check_absence(
 
 def _find_days(record: Record, table: AuditTable, earlier: Sequence[Record]) -> tuple[str | None, str] | None:
     """Return the days that the rules left to a run: those with final outcomes that did not count yet."""
+    from scorereport.audit.rows.mature_rows import find_maturity
+
     comparison, mature_after = table.comparison, table.outcomes.mature_after
     maturity = find_maturity(mature_after, read_local_time(record.as_of, table.time_zone))
     final = record.period if maturity is None else maturity.find_final_part(record.period)

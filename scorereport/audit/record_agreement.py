@@ -32,8 +32,8 @@ from scorereport.history.trend.evidence_records import GroupShares
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.configuration.configuration_tables import LimitsTable
     from scorereport.configuration.limit_verdicts import Judgement
+    from scorereport.configuration.limits_table import LimitsTable
     from scorereport.history.trend.drift_records import Trend
     from scorereport.history.trend.evidence_records import Evidence, EvidenceSeries
     from scorereport.report.report_record import ConfigurationSource, Report
