@@ -368,8 +368,18 @@ def test_evidence_of_another_version_is_a_note(is_same):
     software = {"scorereport": version("scorereport") if is_same else "9.9"}
     last = replace(TAMPERINGS["product"](history.records[-1]), software=software)
     examiner = RecordExaminer()
-    examiner._check_evidence([history.records[0], last])
+    examiner.start([history.records[0], last], is_complete=True, now=last.finished)
+    examined = examiner.examine(1)
     claim = "Record 2 has evidence about boost that is not the product of the audits that count"
-    found = [finding.sentence for finding in examiner.findings]
+    found = [finding.sentence for finding in examined.findings if "evidence" in finding.sentence]
     assert found == ([f"{claim}."] if is_same else [])
-    assert examiner.notes == ([] if is_same else [f"{claim}, by the rules of this version."])
+    assert examined.notes == (() if is_same else (f"{claim}, by the rules of this version.",))
+
+
+def test_evidence_of_no_day_is_named():
+    made = History().run(find_month(1), draw_rows(1, 0))
+    empty = replace(made, evidence=replace(made.evidence, end=made.evidence.start))
+    assert verify([empty]) == [
+        "counts the days from 2026-02-01 up to, not including, 2026-02-01, which the records before it do "
+        "not leave"
+    ]

@@ -60,14 +60,14 @@ def _two_threads(monkeypatch):
 def processes(monkeypatch):
     """The numbers of the processes that are started."""
     numbers = []
-    fork = figure_processes._fork
+    fork = figure_processes.copy_process
 
     def record():
         number = fork()
         numbers.append(number)
         return number
 
-    monkeypatch.setattr(figure_processes, "_fork", record)
+    monkeypatch.setattr(figure_processes, "copy_process", record)
     return numbers
 
 
@@ -147,7 +147,7 @@ def test_a_system_that_refuses_processes_draws_here(monkeypatch):
     def refuse():
         raise BlockingIOError("no more processes")
 
-    monkeypatch.setattr(figure_processes, "_fork", refuse)
+    monkeypatch.setattr(figure_processes, "copy_process", refuse)
     with drawing_ahead():
         assert len(draw_figures(plan(count=1))) == 1
 
@@ -158,7 +158,7 @@ def test_a_system_that_refuses_processes_draws_here(monkeypatch):
 def test_no_process_is_started_beside_other_threads_or_for_one_thread(threads, active, expected, monkeypatch):
     monkeypatch.setenv("SCOREREPORT_THREADS", threads)
     monkeypatch.setattr(threading, "active_count", lambda: active)
-    assert figure_processes._can_fork() is expected
+    assert figure_processes.can_copy() is expected
 
 
 def test_an_error_in_the_block_ends_the_process(processes):
@@ -170,13 +170,13 @@ def test_an_error_in_the_block_ends_the_process(processes):
 ORPHAN = """
 import os, sys, time
 from scorereport.report import figure_processes
-fork = figure_processes._fork
+fork = figure_processes.copy_process
 def record():
     number = fork()
     if number:
         print(number, flush=True)
     return number
-figure_processes._fork = record
+figure_processes.copy_process = record
 with figure_processes.drawing_ahead():
     time.sleep(60)
 """

@@ -32,8 +32,8 @@ from history_tools import (
 from scorereport._utils.json_documents import dump
 from scorereport.errors import UsageError
 from scorereport.history.chain_head import ChainHead
-from scorereport.history.document_check import find_anchor
 from scorereport.history.store import open_history
+from scorereport.history.stored_documents import find_anchor
 from scorereport.history.trend.drift_records import Trend
 from scorereport.history.verification_findings import FindingKind
 from scorereport.report.report_record import Report

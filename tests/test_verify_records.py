@@ -35,6 +35,7 @@ from scorereport.history import verification
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.record_rows import describe_columns
 from scorereport.history.store import open_history
+from scorereport.history.trend.evidence_records import GroupShares
 from scorereport.history.trend.snapshot import list_numbers
 
 if TYPE_CHECKING:
@@ -428,14 +429,83 @@ def test_two_honest_audits_are_intact(config):
     assert (found.records, found.findings, found.warnings, found.notes) == (5, (), (), ())
 
 
+def remove_evidence(forgery, *notes, **changes) -> None:
+    """Leave out the evidence of a forgery, with other notes in its document."""
+    report = read_results(forgery.results)
+    forgery.set_report(replace(report, trend=replace(report.trend, evidence=None, notes=notes)))
+    forgery.set(evidence=None, **changes)
+
+
+NO_ROWS = "No evaluated row is of 2026-11-01 to 2026-11-30."
+WITHOUT_EVIDENCE = (
+    "Record 3 has no evidence, though its configuration asks for it, days of its period count in no earlier "
+    "audit, and its results document gives no reason."
+)
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ((), [WITHOUT_EVIDENCE]),
+        (("The clusters differ.", "No outcome of 2026-11 is final yet."), [WITHOUT_EVIDENCE]),
+        ((NO_ROWS,), []),
+    ],
+    ids=["no note", "other notes", "no rows"],
+)
+def test_a_record_without_evidence_for_no_reason_is_named(notes, expected, config):
+    forgery = begin_forgery(config)
+    forge_files_that_are_not_there(forgery)
+    remove_evidence(forgery, *notes)
+    insert(config, forgery)
+    (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
+    assert list_sentences(config) == expected
+
+
+def change_first(records, **changes):
+    return (replace(records[0], **changes), *records[1:])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: replace(s, size=s.size + 1e-9),
+        lambda s: replace(s, rows=s.rows + 1),
+        lambda s: replace(s, labels=("a",)),
+        lambda s: replace(s, period=replace(s.period, end="2026-11-02")),
+        lambda s: replace(s, numbers=s.numbers[1:]),
+        lambda s: replace(s, numbers=change_first(s.numbers, overfit=-0.0)),
+        lambda s: replace(s, numbers=change_first(s.numbers, label="another")),
+        lambda s: replace(s, distributions=change_first(s.distributions, mean=0.5)),
+        lambda s: replace(s, distributions=change_first(s.distributions, bins=(1,))),
+        lambda s: replace(s, groups=(GroupShares(column="region", values=("n",), weights=(1.0,)),)),
+    ],
+)
+def test_every_value_of_a_snapshot_is_compared_with_the_document(change, config):
+    record, documents = read_last(config)
+    results = documents[record.results_sha256]
+    assert check_agreement(record, results, None).wrong == []
+    changed = replace(record, snapshot=change(record.snapshot))
+    assert "`snapshot`" in check_agreement(changed, results, None).wrong[0]
+
+
+def test_a_record_of_another_version_without_evidence_is_not_named(config):
+    forgery = begin_forgery(config)
+    forge_files_that_are_not_there(forgery)
+    report = read_results(forgery.results)
+    software = {**report.provenance.software, "scorereport": "0.1.0"}
+    forgery.set_report(replace(report, provenance=replace(report.provenance, software=software)))
+    remove_evidence(forgery, software=software)
+    insert(config, forgery)
+    (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
+    assert WITHOUT_EVIDENCE not in list_sentences(config)
+
+
 @pytest.mark.sweep
 def test_a_forgery_that_needs_keys_to_be_detected_leaves_a_lag(config, call):
     """A forger who may write everywhere and writes all that a run writes is revealed by the lag alone."""
     forgery = begin_forgery(config)
     forge_files_that_are_not_there(forgery)
-    report = read_results(forgery.results)  # evidence would have to fit the chain
-    forgery.set_report(replace(report, trend=replace(report.trend, evidence=None)))
-    forgery.set(evidence=None)
+    remove_evidence(forgery, NO_ROWS)  # evidence would have to fit the chain
     insert(config, forgery)
     (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
     assert verify(config).findings == ()
@@ -587,6 +657,8 @@ def make_record(number, **changes) -> Record:
 def examine(*records) -> RecordExaminer:
     examiner = RecordExaminer()
     examiner.start(records, is_complete=True, now=NOW)
+    for place in range(len(records)):
+        examiner.findings += examiner.examine(place).findings
     return examiner
 
 

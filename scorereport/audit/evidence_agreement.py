@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from math import isclose, log
 from typing import TYPE_CHECKING
 
-from scorereport.history.audit_record import Record
-from scorereport.history.evidence_plan import plan_evidence
+from scorereport.history.counted_evidence import EvidenceLedger
+from scorereport.history.evidence_plan import EvidencePlan, plan_from_ledger
+from scorereport.history.trend.counted_days import pad_time
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
     FoldedEvidence,
@@ -23,14 +24,15 @@ from scorereport.history.trend.evidence_chain import (
     fold_steps,
 )
 from scorereport.history.trend.evidence_factors import find_sums, fit_bets, mix_bets
+from scorereport.history.trend.evidence_records import AuditEvidence
 from scorereport.inference.baseline_bets import MEAN_SHARE, list_mean_bets, name_mean_bet
 from scorereport.inference.score_bets import fit_difference_bets, fit_score_bets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.history.evidence_plan import EvidencePlan
-    from scorereport.history.trend.evidence_records import AuditEvidence, BetResult, Evidence
+    from scorereport.history.audit_record import Record
+    from scorereport.history.trend.evidence_records import BetResult, Evidence
 
 #: Relative and absolute tolerance within which numbers of different processors count as equal.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
@@ -38,27 +40,51 @@ _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
 
 @dataclass(slots=True)
 class EvidenceCheck:
-    """Checks the evidence of records in the order of the chain."""
+    """Finds what the evidence of each record must follow from, in the order of the chain."""
 
-    _records: dict[str, list[Record]] = field(default_factory=lambda: defaultdict(list))
-    _folded: dict[str, tuple[list[EvidenceStep], dict[HypothesisKey, FoldedEvidence]]] = field(
+    _ledgers: dict[str, EvidenceLedger] = field(default_factory=lambda: defaultdict(EvidenceLedger))
+    _folded: dict[str, tuple[tuple[EvidenceStep, ...], dict[HypothesisKey, FoldedEvidence]]] = field(
         default_factory=dict
     )
 
     def check(self, record: Record) -> list[str]:
         """Check a record against those before it, which were given before; return ends of sentences."""
-        earlier = self._records[record.audit]
-        found = (
-            [] if record.evidence is None else list(self._check_evidence(record, record.evidence, earlier))
-        )
-        earlier.append(record)
-        return found
+        expected = self.find_expected(record)
+        return [] if expected is None else list(expected.check())
 
-    def _check_evidence(
-        self, record: Record, evidence: AuditEvidence, earlier: Sequence[Record]
-    ) -> Iterator[str]:
-        planned = plan_evidence(earlier, record.period, evidence.since, final_end=evidence.end)
-        if planned.days != (evidence.start, evidence.end):
+    def find_expected(self, record: Record) -> ExpectedEvidence | None:
+        """Return what the evidence of a record follows from; None if it has no evidence."""
+        ledger, evidence, expected = self._ledgers[record.audit], record.evidence, None
+        if evidence is not None:
+            planned = plan_from_ledger(ledger, record.period, evidence.since, final_end=evidence.end)
+            before = self._fold(record.audit, planned.before)
+            expected = ExpectedEvidence(evidence=evidence, planned=planned, before=before)
+        ledger.add(record)
+        return expected
+
+    def _fold(self, audit: str, steps: tuple[EvidenceStep, ...]) -> dict[HypothesisKey, FoldedEvidence]:
+        """Return the evidence after some audits; that of the last call is continued if it is a beginning."""
+        known, folded = self._folded.get(audit, ((), {}))
+        if known != steps[: len(known)]:
+            known, folded = (), {}
+        folded = fold_steps(steps[len(known) :], folded)
+        self._folded[audit] = (steps, folded)
+        return folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedEvidence:
+    """The evidence of a record, the plan that the records before it give, and their products."""
+
+    evidence: AuditEvidence
+    planned: EvidencePlan
+    before: dict[HypothesisKey, FoldedEvidence]
+
+    def check(self) -> Iterator[str]:
+        """Compare the evidence with what it follows from; yield ends of sentences about its record."""
+        evidence, planned = self.evidence, self.planned
+        is_empty = pad_time(evidence.end) <= pad_time(evidence.start)
+        if planned.days != (evidence.start, evidence.end) or is_empty:
             yield (
                 f"counts the days from {evidence.start or 'the beginning'} up to, not including, "
                 f"{evidence.end}, which the records before it do not leave"
@@ -70,15 +96,13 @@ class EvidenceCheck:
             yield "has bets that do not follow from the records that they were fitted on"
         if not all(_is_close(mix_bets(each.bets), each.log_factor) for each in evidence.evidence):
             yield "has evidence that is not the weighted mean of its bets"
-        yield from self._check_products(record, evidence, planned)
+        yield from self._check_products()
 
-    def _check_products(
-        self, record: Record, evidence: AuditEvidence, planned: EvidencePlan
-    ) -> Iterator[str]:
-        before = self._fold(record.audit, planned.before)
+    def _check_products(self) -> Iterator[str]:
+        evidence = self.evidence
         lines = find_alarm_line(evidence.evidence, evidence.alpha, evidence.looks)
         for each in evidence.evidence:
-            now = before.get(find_key(each, evidence.baseline), FoldedEvidence()).add(each.log_factor)
+            now = self.before.get(find_key(each, evidence.baseline), FoldedEvidence()).add(each.log_factor)
             is_right = (
                 _is_close(each.log_product, now.product)
                 and _is_close(each.log_detector, now.detector)
@@ -90,15 +114,6 @@ class EvidenceCheck:
             if not _has_right_alarm(each, lines[each.hypothesis]):
                 yield f"has an alarm about {each.model} that does not follow from its evidence"
                 return
-
-    def _fold(self, audit: str, steps: Sequence[EvidenceStep]) -> dict[HypothesisKey, FoldedEvidence]:
-        """Return the evidence after some audits; that of the last call is continued if it is a beginning."""
-        known, folded = self._folded.get(audit, ([], {}))
-        if [step.sha256 for step in known] != [step.sha256 for step in steps[: len(known)]]:
-            known, folded = [], {}
-        folded = fold_steps(steps[len(known) :], folded)
-        self._folded[audit] = (list(steps), folded)
-        return folded
 
 
 def _has_right_bets(evidence: AuditEvidence, planned: EvidencePlan) -> bool:

@@ -17,7 +17,12 @@ from scorereport.audit.annulment_rules import check_annulled
 from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.evidence_agreement import EvidenceCheck
-from scorereport.audit.record_agreement import check_agreement, describe_snapshot, wrote_record
+from scorereport.audit.record_agreement import (
+    EarlierRecords,
+    check_agreement,
+    describe_snapshot,
+    wrote_record,
+)
 from scorereport.audit.record_rules import (
     AuditRequest,
     check_attached_results,
@@ -34,12 +39,13 @@ from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
-from scorereport.history.verification_findings import FindingKind, IntegrityFinding, Verification
+from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from scorereport.audit.evidence_agreement import ExpectedEvidence
     from scorereport.audit.plan import Plan
     from scorereport.history.audit_record import Record
     from scorereport.history.store import History
@@ -50,48 +56,65 @@ class RecordExaminer:
 
     def __init__(self) -> None:
         self._records: Sequence[Record] = ()
+        self._expected: Sequence[ExpectedEvidence | None] = ()
+        self._by_audit: dict[str, list[Record]] = defaultdict(list)
         self._by_results: dict[str, list[Record]] = defaultdict(list)
         self._by_configuration: dict[str, list[Record]] = defaultdict(list)
-        self._past: dict[str, dict[str, int]] | None = None
+        self._past: dict[str, dict[bytes, int]] | None = None
         self._requests: dict[tuple[str, str], AuditRequest] = {}
         self.findings: list[IntegrityFinding] = []
         self.notes: list[str] = []
 
     def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
-        """Check the records by themselves; `is_complete` if none is missing or changed."""
+        """Check the order of the records; `is_complete` if none is missing or changed."""
         self._records = records
         for record in records:
+            self._by_audit[record.audit].append(record)
             self._by_results[record.results_sha256].append(record)
             self._by_configuration[record.configuration_sha256].append(record)
-            self._add_findings(record, check_record_contents(record))
         for record, claim in (
             *check_run_times(records, now),
             *(check_attempts(records) if is_complete else ()),
             *check_annulled(records, is_complete=is_complete),
             *(check_baselines(records) if is_complete else ()),
         ):
-            self._add_findings(record, [claim])
+            self.findings += _describe_claims(record, [claim])
         self._compare_times()
-        self._check_evidence(records if is_complete else ())
+        check = EvidenceCheck()
+        self._expected = [check.find_expected(record) if is_complete else None for record in records]
         self._past = _index_past(records) if is_complete else None
 
-    def read(self, sha256: str, content: bytes) -> None:
+    def examine(self, place: int) -> Examined:
+        """Check a record by itself, and its evidence.
+
+        Evidence that another version wrote by other rules is a note.
+        """
+        record, expected = self._records[place], self._expected[place]
+        found = _describe_claims(record, check_record_contents(record))
+        claims = [] if expected is None else list(expected.check())
+        if wrote_record(record):
+            return Examined(findings=(*found, *_describe_claims(record, claims)))
+        notes = (f"Record {record.id} {claim}, by the rules of this version." for claim in claims)
+        return Examined(findings=tuple(found), notes=tuple(notes))
+
+    def read(self, sha256: str, content: bytes) -> Examined:
         """Check a document, whose hash was verified, against the records that name it."""
+        findings, notes = [], []
         for record in self._by_configuration.get(sha256, ()):
-            self._add_findings(record, self._check_configuration(record, content))
+            findings += _describe_claims(record, self._check_configuration(record, content))
         sharing = self._by_results.get(sha256, [])
         for record in sharing[1:]:  # documents of two runs differ: each names the record before its own
-            self._add_findings(record, [f"has the results document of record {sharing[0].id}"])
+            findings += _describe_claims(record, [f"has the results document of record {sharing[0].id}"])
         for record in sharing:
-            known = None if self._past is None else self._list_past(record)
-            found = check_agreement(record, content, known)
-            self._add_findings(record, found.wrong)
-            self.notes += [f"Record {record.id} {claim}." for claim in found.unconfirmed]
+            found = check_agreement(record, content, self._find_earlier(record))
+            findings += _describe_claims(record, found.wrong)
+            notes += [f"Record {record.id} {claim}." for claim in found.unconfirmed]
+        return Examined(findings=tuple(findings), notes=tuple(notes))
 
     def look(self, record: Record, path: Path) -> None:
         """Check a file, whose hash was verified, against its record; all documents were read before."""
         request = self._requests.get((record.configuration_sha256, record.configuration))
-        self._add_findings(record, check_attached_results(record, path, request))
+        self.findings += _describe_claims(record, check_attached_results(record, path, request))
 
     def _check_configuration(self, record: Record, content: bytes) -> Iterator[str]:
         key = (record.configuration_sha256, record.configuration)
@@ -103,26 +126,18 @@ class RecordExaminer:
                 return
         yield from check_record_request(record, self._requests[key])
 
-    def _check_evidence(self, records: Sequence[Record]) -> None:
-        """Check the evidence of all records; what another version wrote by other rules is a note."""
-        check = EvidenceCheck()
-        for record in records:
-            claims = check.check(record)
-            if wrote_record(record):
-                self._add_findings(record, claims)
-            else:
-                self.notes += [
-                    f"Record {record.id} {claim}, by the rules of this version." for claim in claims
-                ]
-
-    def _list_past(self, record: Record) -> set[str]:
-        past = (self._past or {}).get(record.audit, {})
-        return {text for text, number in past.items() if number < record.id}
+    def _find_earlier(self, record: Record) -> EarlierRecords | None:
+        """Return the records of the audit before one of them; None if records are missing."""
+        if self._past is None:
+            return None
+        of_audit = self._by_audit[record.audit]
+        return EarlierRecords(number=record.id, records=of_audit, described=self._past[record.audit])
 
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):
             claim = f"ended at {record.finished}, before record {before.id}, which ended at {before.finished}"
-            self._add_findings(record, [f"{claim}: the clock was set, or one of the times is wrong"])
+            claim += ": the clock was set, or one of the times is wrong"
+            self.findings += _describe_claims(record, [claim])
         for before, record in islice(find_times_backwards(self._records, by_one_clock=False), 1):
             self.notes.append(
                 f"Record {record.id} ended at {record.finished}, before record {before.id} of another "
@@ -134,21 +149,21 @@ class RecordExaminer:
                 "was written; earlier versions accepted this. Its status does not count on the site."
             )
 
-    def _add_findings(self, record: Record, claims: Iterator[str] | Sequence[str]) -> None:
-        for claim in claims:
-            end = "" if claim.endswith(".") else "."
-            self.findings.append(
-                IntegrityFinding(
-                    kind=FindingKind.CONTRADICTORY,
-                    subject=name_record(record.id),
-                    sentence=f"Record {record.id} {claim}{end}",
-                )
-            )
+
+def _describe_claims(record: Record, claims: Iterable[str]) -> list[IntegrityFinding]:
+    return [
+        IntegrityFinding(
+            kind=FindingKind.CONTRADICTORY,
+            subject=name_record(record.id),
+            sentence=f"Record {record.id} {claim}{'' if claim.endswith('.') else '.'}",
+        )
+        for claim in claims
+    ]
 
 
-def _index_past(records: Sequence[Record]) -> dict[str, dict[str, int]]:
+def _index_past(records: Sequence[Record]) -> dict[str, dict[bytes, int]]:
     """Return, for each audit, its snapshots as later documents show them, with the id of the first record."""
-    past: dict[str, dict[str, int]] = defaultdict(dict)
+    past: dict[str, dict[bytes, int]] = defaultdict(dict)
     for record in records:
         if record.snapshot is not None:
             past[record.audit].setdefault(describe_snapshot(record.snapshot), record.id)

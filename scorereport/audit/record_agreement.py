@@ -10,25 +10,33 @@ does not follow is a note.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+import marshal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isclose, isnan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from scorereport.audit.absent_evidence import check_absence
 from scorereport.audit.record_rules import CLOCK_SKEW, find_status, read_run_times
+from scorereport.configuration import Configuration, parse_configuration
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, UsageError
+from scorereport.history.audit_record import Record
+from scorereport.history.trend.drift_records import Distribution, Number, Snapshot
+from scorereport.history.trend.evidence_records import GroupShares
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator
 
     from scorereport.configuration.limit_verdicts import Judgement
-    from scorereport.history.audit_record import Record
-    from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+    from scorereport.configuration.limits_table import LimitsTable
+    from scorereport.history.trend.drift_records import Trend
     from scorereport.history.trend.evidence_records import Evidence, EvidenceSeries
-    from scorereport.report.report_record import Report
+    from scorereport.report.report_record import ConfigurationSource, Report
 
 #: Relative and absolute tolerance within which numbers of different processors count as equal.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
@@ -39,6 +47,19 @@ _BEFORE_EVALUATION = b'{"version":1,"evaluation":'
 _AFTER_EVALUATION = b',"provenance":{"time":'
 
 
+#: The fields of a snapshot that later documents show, without those that are records themselves.
+_take_shown = attrgetter(
+    *(
+        one.name
+        for one in fields(Snapshot)
+        if one.name not in ("period", "numbers", "distributions", "groups")
+    )
+)
+_take_period, _take_number, _take_distribution, _take_shares = (
+    attrgetter(*(one.name for one in fields(kind))) for kind in (Period, Number, Distribution, GroupShares)
+)
+
+
 @dataclass(slots=True)
 class Agreement:
     """Ends of sentences about a record: what is wrong, and what this version cannot confirm."""
@@ -47,12 +68,29 @@ class Agreement:
     unconfirmed: list[str] = field(default_factory=list)
 
 
-def check_agreement(record: Record, content: bytes, known: Collection[str] | None) -> Agreement:
-    """Compare a record with its results document.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRecords:
+    """The records of an audit before one of them.
 
-    `known` are descriptions, by `describe_snapshot`, of the snapshots of its audit in earlier records; None
-    if records are missing.
+    `records` are all of the audit, `described` are their snapshots, by `describe_snapshot`, with the number
+    of the first record that has each.
     """
+
+    number: int
+    records: Sequence[Record]
+    described: Mapping[bytes, int]
+
+    def has_snapshot(self, snapshot: Snapshot) -> bool:
+        """Whether an earlier record has a snapshot as later documents show it."""
+        return self.described.get(describe_snapshot(snapshot), self.number) < self.number
+
+    def list_records(self) -> list[Record]:
+        """List the records."""
+        return [record for record in self.records if record.id < self.number]
+
+
+def check_agreement(record: Record, content: bytes, earlier: EarlierRecords | None) -> Agreement:
+    """Compare a record with its results document; `earlier` is None if records are missing."""
     found = Agreement()
     try:
         report = read_results(content)
@@ -68,11 +106,18 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
         *_check_hashes(report, content),
         *_check_scores(report),
         *_check_time(record, report, report.trend),
-        *_check_past(report.trend, known),
+        *_check_past(report.trend, earlier),
         *_check_snapshot(record, report),
         *_check_evidence(record, report.trend),
     ]
-    _check_verdicts(record, report, found)
+    try:
+        configuration = _read_configuration(report.configuration_source)
+    except UsageError as error:
+        found.unconfirmed.append(f"has limits that this version cannot read: {error}")
+        return found
+    _check_verdicts(record, report, configuration.limits, found)
+    if earlier is not None and wrote_record(record):
+        found.wrong += check_absence(record, report.trend, configuration.audit, earlier.list_records)
     return found
 
 
@@ -84,9 +129,24 @@ def read_results(content: bytes) -> Report:
     return load(Report, content, "It")
 
 
-def describe_snapshot(snapshot: Snapshot) -> str:
-    """Return a text of a snapshot as documents of later audits show it; equal texts mean equal numbers."""
-    return repr(replace(snapshot, distributions=(), groups=()))
+def describe_snapshot(snapshot: Snapshot) -> bytes:
+    """Describe a snapshot as documents of later audits show it; equal descriptions mean equal numbers."""
+    numbers = [_take_number(number) for number in snapshot.numbers]
+    return _pack((*_take_shown(snapshot), _take_period(snapshot.period), numbers))
+
+
+def _describe_whole(snapshot: Snapshot | None) -> bytes:
+    """Describe all of a snapshot."""
+    if snapshot is None:
+        return b""
+    shares = [_take_shares(shares) for shares in snapshot.groups]
+    hidden = ([_take_distribution(one) for one in snapshot.distributions], shares)
+    return describe_snapshot(snapshot) + _pack(hidden)
+
+
+def _pack(values: tuple[Any, ...]) -> bytes:
+    """Return the bytes of plain values to the last bit: NaN is equal to itself, and 0 differs from 0.0."""
+    return marshal.dumps(values, 2)  # later formats depend on which values are the same object
 
 
 def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[str]:
@@ -111,13 +171,11 @@ def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[
         ours = getattr(record, name)
         if ours != theirs:
             yield f"`{name}` ({_format_short(ours)}, not {_format_short(theirs)})"
-    for name, theirs in {
-        "judgements": report.judgements,
-        "drifts": trend.drifts,
-        "snapshot": trend.snapshots[-1],
-    }.items():
+    for name, theirs in {"judgements": report.judgements, "drifts": trend.drifts}.items():
         if repr(getattr(record, name)) != repr(theirs):  # NaN is not equal to itself
             yield f"`{name}`"
+    if _describe_whole(record.snapshot) != _describe_whole(trend.snapshots[-1]):
+        yield "`snapshot`"
 
 
 def _format_short(value: Any) -> str:
@@ -139,8 +197,10 @@ def _hash_part(content: bytes) -> str:
     """Return the hash of the evaluation as written in a document: much faster than writing it again."""
     if not content.startswith(_BEFORE_EVALUATION):
         return ""
-    part = content[len(_BEFORE_EVALUATION) : content.rfind(_AFTER_EVALUATION)]
-    return hashlib.sha256(part + b"\n").hexdigest()
+    end = content.rfind(_AFTER_EVALUATION)
+    found = hashlib.sha256(memoryview(content)[len(_BEFORE_EVALUATION) : end])
+    found.update(b"\n")
+    return found.hexdigest()
 
 
 def _check_scores(report: Report) -> Iterator[str]:
@@ -180,9 +240,9 @@ def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
         )
 
 
-def _check_past(trend: Trend, known: Collection[str] | None) -> Iterator[str]:
+def _check_past(trend: Trend, earlier: EarlierRecords | None) -> Iterator[str]:
     for snapshot in trend.snapshots[:-1]:
-        if known is not None and describe_snapshot(snapshot) not in known:
+        if earlier is not None and not earlier.has_snapshot(snapshot):
             yield (
                 f"compares with an audit of {snapshot.period.label} that is in no earlier record of "
                 f"{_format_short(trend.audit)}"
@@ -246,12 +306,12 @@ def _is_same_numbers(ours: Sequence[Number], theirs: Sequence[Number], *, is_sam
     )
 
 
-def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
+def _check_verdicts(record: Record, report: Report, limits: LimitsTable, found: Agreement) -> None:
     """Check that the verdicts follow from the numbers and the limits."""
     from scorereport.configuration.judgement import judge
 
     try:
-        expected = judge(report.evaluation, report.configuration.limits)
+        expected = judge(report.evaluation, limits)
     except UsageError as error:
         found.unconfirmed.append(f"has limits that this version cannot read: {error}")
         return
@@ -268,6 +328,12 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
         found.unconfirmed.append(
             f"has verdicts that this version of scorereport would not give; it was written by {written_by}"
         )
+
+
+@lru_cache(maxsize=8)
+def _read_configuration(source: ConfigurationSource) -> Configuration:
+    """Read a configuration once: it is that of many audits."""
+    return parse_configuration(source.text, source.name) if source.text else Configuration()
 
 
 def _is_equal(one: Judgement, other: Judgement, *, is_same_version: bool) -> bool:

@@ -185,7 +185,7 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
 def _check_period(record: Record, request: AuditRequest) -> Iterator[str]:
     window = request.window
     try:
-        expected = find_period(window, _read_local_time(record.as_of, request.zone))
+        expected = find_period(window, read_local_time(record.as_of, request.zone))
     except (UsageError, ValueError, OverflowError):
         yield f"has a period that cannot be checked: `{window}` as of {record.as_of} gives none"
         return
@@ -196,7 +196,7 @@ def _check_period(record: Record, request: AuditRequest) -> Iterator[str]:
         )
 
 
-def _read_local_time(text: str, zone: str) -> datetime:
+def read_local_time(text: str, zone: str) -> datetime:
     """Read a time in the zone of the audit if that has the recorded offset; its rules may have changed."""
     moment = datetime.fromisoformat(text)
     try:

@@ -6,50 +6,18 @@ one would have to rewrite all later reports as well, also the copies that were a
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport.history.chain_check import name_record
-from scorereport.history.chain_head import ChainHead
-from scorereport.history.record_rows import unpack_document
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from scorereport.history.chain_check import ChainLink
-
-
-_HASH_FIELD = b'"last_sha256"'
-#: The end of a report that this software wrote. A string cannot match, because its quotes are escaped.
-_ANCHOR = re.compile(rb'"last_id":([0-9]{1,18}),"last_sha256":"([0-9a-f]*)"\}\}\n?\Z')
-_MAX_ANCHOR_LENGTH = 150
-
-
-def find_anchor(results: bytes) -> ChainHead | None:
-    """Return the record that a results document names as the last before its own; None if it names none.
-
-    It is at the end of the document, where it is found without parsing what may be megabytes.
-    """
-    end = _ANCHOR.search(results[-_MAX_ANCHOR_LENGTH:])
-    if end is not None:
-        number, sha256 = int(end[1]), end[2].decode()
-    else:
-        number, sha256 = _read_trend(results) if _HASH_FIELD in results else (0, "")
-    return ChainHead(id=number, sha256=sha256) if number or sha256 else None
-
-
-def _read_trend(results: bytes) -> tuple[int, str]:
-    """Read the anchor by parsing the document; (0, "") if this software did not write it."""
-    try:
-        trend = json.loads(results)["trend"]
-        return int(trend["last_id"]), str(trend["last_sha256"])
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return 0, ""
+    from scorereport.history.chain_head import ChainHead
+    from scorereport.history.stored_documents import StoredDocument
 
 
 def check_anchors(
@@ -103,57 +71,6 @@ def _describe_mismatches(mismatches: Sequence[tuple[int, ChainHead]]) -> Integri
     return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(anchor.id), sentence=sentence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredDocument:
-    """A document as it is stored: `key` is the hash it is stored under, `sha256` that of its content.
-
-    `sha256` is None if the document cannot be decompressed. `content` is set for requested documents only,
-    and `anchor` for results documents only.
-    """
-
-    key: Any
-    sha256: str | None
-    is_intact: bool
-    content: bytes | None = None
-    anchor: ChainHead | None = None
-
-
-def read_documents(
-    rows: Iterable[Mapping[str, Any]],
-    *,
-    results: Collection[str],
-    requested: Collection[str],
-    read: Callable[[str, bytes], None] | None = None,
-) -> list[StoredDocument]:
-    """Decompress stored rows, each once; only the contents of `requested` documents are kept in memory.
-
-    `read` is called with the hash and the content of each intact document.
-    """
-    return [_read_document(row, results, requested, read) for row in rows]
-
-
-def _read_document(
-    row: Mapping[str, Any],
-    results: Collection[str],
-    requested: Collection[str],
-    read: Callable[[str, bytes], None] | None,
-) -> StoredDocument:
-    content = unpack_document(row["content"]) if isinstance(row["content"], bytes) else None
-    if content is None:
-        return StoredDocument(key=row["sha256"], sha256=None, is_intact=False)
-    sha256 = hashlib.sha256(content).hexdigest()
-    is_intact = row["sha256"] == sha256 and _is_packed_alike(row)
-    if read is not None and is_intact:
-        read(sha256, content)
-    return StoredDocument(
-        key=row["sha256"],
-        sha256=sha256,
-        is_intact=is_intact,
-        content=content if sha256 in requested else None,
-        anchor=find_anchor(content) if sha256 in results else None,
-    )
-
-
 def check_documents(
     documents: Collection[StoredDocument], links: Collection[ChainLink], unreadable: Collection[str] = ()
 ) -> Iterator[IntegrityFinding]:
@@ -201,10 +118,6 @@ def _find_named(links: Collection[ChainLink]) -> dict[str, int]:
 def _is_mentioned(key: Any, links: Collection[ChainLink]) -> bool:
     """Whether a changed record, which has a finding of its own, may have named the document."""
     return any(str(key).encode() in link.body for link in links if not link.is_intact or link.record is None)
-
-
-def _is_packed_alike(row: Mapping[str, Any]) -> bool:
-    return hashlib.sha256(row["content"]).hexdigest() == row["checksum"]
 
 
 def _describe_change(key: Any, actual: str | None, named: Mapping[str, int]) -> IntegrityFinding:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scorereport.history.counted_evidence import list_steps, make_step
-from scorereport.history.trend.counted_days import find_uncounted, pad_time
+from scorereport.history.counted_evidence import EvidenceLedger
+from scorereport.history.trend.counted_days import find_last_gap, pad_time
 from scorereport.history.trend.evidence_chain import (
     EvidenceStep,
     add_to_chain,
@@ -50,12 +51,19 @@ def plan_evidence(
     among bets by their outcomes. If that day counts in another audit by now, because the first run was
     annulled, both are found anew.
     """
-    others = [step for step in list_steps(records, since) if step.period != period.label]
+    return plan_from_ledger(EvidenceLedger(records), period, since, final_end=final_end)
+
+
+def plan_from_ledger(
+    ledger: EvidenceLedger, period: Period, since: str = "", *, final_end: str | None = None
+) -> EvidencePlan:
+    """Do the same as `plan_evidence` with the records of a ledger."""
+    others = ledger.list_others(period.label, since)
     final = period if final_end is None else replace(period, end=min(period.end, final_end, key=pad_time))
-    again = _repeat_plan(records, final, others, since)
+    again = _repeat_plan(ledger, final, others, since)
     if again is not None:
         return again
-    days = find_uncounted(final, [(step.evidence.start, step.evidence.end) for step in others])
+    days = _find_uncounted(final, others)
     if days is None or pad_time(days[0]) < pad_time(since):
         return EvidencePlan(days=None, since=since, note=_explain_uncounted(period, since if days else ""))
     return EvidencePlan(
@@ -66,38 +74,35 @@ def plan_evidence(
     )
 
 
+def _find_uncounted(period: Period, others: Sequence[EvidenceStep]) -> tuple[str | None, str] | None:
+    """Return the last part of a period that is in no step; steps after the period are not looked at."""
+    count = bisect_left(others, pad_time(period.end), key=lambda step: step.days[0])
+    nearest_first = (others[place] for place in range(count - 1, -1, -1))
+    return find_last_gap(period, ((step.evidence.start, step.evidence.end) for step in nearest_first))
+
+
 def _repeat_plan(
-    records: Sequence[Record], period: Period, others: Sequence[EvidenceStep], since: str
+    ledger: EvidenceLedger, period: Period, others: Sequence[EvidenceStep], since: str
 ) -> EvidencePlan | None:
     """Return the plan of the first run of a period, up to the next day that counts elsewhere.
 
     None if there was no run, or if its first day counts elsewhere or is before the start.
     """
-    first = next(
-        (r.evidence for r in records if r.period.label == period.label and r.evidence is not None), None
-    )
-    fitted = None if first is None else _find_fitted(records, first)
+    record = ledger.find_first(period.label)
+    first = None if record is None else record.evidence
+    fitted = None if first is None else ledger.find_steps(first.fitted_on)
     if first is None or fitted is None:
         return None
-    start = "" if first.start is None else pad_time(first.start)
-    if start < (pad_time(since) if since else "") or any(
-        d[0] <= start < d[1] for d in (s.days for s in others)
-    ):
+    start = pad_time(first.start)
+    place = bisect_right(others, start, key=lambda step: step.days[0])
+    if start < pad_time(since) or any(start < step.days[1] for step in others[max(place - 1, 0) : place]):
         return None
-    later = [step.evidence.start for step in others if step.evidence.start and step.days[0] > start]
-    end = min([period.end, *later], key=pad_time)
+    end = min([period.end, *(step.evidence.start or "" for step in others[place : place + 1])], key=pad_time)
     if pad_time(end) <= start:
         return None
     return EvidencePlan(
         days=(first.start, end), before=tuple(list_before(others, first.start)), fitted=fitted, since=since
     )
-
-
-def _find_fitted(records: Sequence[Record], first: AuditEvidence) -> tuple[EvidenceStep, ...] | None:
-    """Return the audits that the first run of a period was fitted on; None if one is missing."""
-    known = {r.sha256: r for r in records if r.evidence is not None}
-    found = [known.get(sha256) for sha256 in first.fitted_on]
-    return None if None in found else tuple(make_step(r) for r in found if r is not None)
 
 
 def _explain_uncounted(period: Period, since: str) -> str:

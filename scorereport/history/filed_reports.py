@@ -75,14 +75,18 @@ def check_files(
     filings: Sequence[FiledReport],
     removals: Sequence[Removal],
     look: Callable[[Record, Path], None] = lambda *_: None,
+    *,
+    compared: Collection[tuple[Path, str]] = (),
 ) -> Iterator[IntegrityFinding]:
     """Find files that are missing or changed; those with a justified removal may be missing.
 
-    `look` is called with the record and the path of each file that is as recorded.
+    `look` is called with the record and the path of each file that is as recorded. `compared` are files that
+    were compared with documents, with the hashes of those: they are not read again.
     """
     removed = _find_removed(removals)
     for filing in filings:
-        place = find_filed_path(filing) if is_below(filing.file.name) else None
+        is_known = (filing.path, filing.file.sha256) in compared
+        place = filing.path if is_known else find_filed_path(filing) if is_below(filing.file.name) else None
         if place is not None:
             look(filing.record, place)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport.configuration.periods import is_ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from scorereport.history.audit_record import Record
 
@@ -28,11 +28,12 @@ def list_valid(records: Iterable[Record]) -> list[Record]:
     """
     records = tuple(records)
     annulled = find_annulled(records)
-    return [
-        record
-        for record in records
-        if record.kind == "audit" and record.id not in annulled and not is_ahead(record.as_of, record.started)
-    ]
+    return [record for record in records if is_valid(record, annulled)]
+
+
+def is_valid(record: Record, annulled: Container[int]) -> bool:
+    """Whether a record is a run that counts, given the numbers of the annulled ones."""
+    return record.kind == "audit" and record.id not in annulled and not is_ahead(record.as_of, record.started)
 
 
 def list_counted(records: Iterable[Record]) -> list[Record]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport.data.database_sessions import UnreachableError
@@ -18,6 +19,7 @@ from scorereport.history.chain_head import read_chain_head
 from scorereport.history.document_check import check_anchors
 from scorereport.history.expiry import Removal, check_removals
 from scorereport.history.filed_reports import (
+    FiledReport,
     check_files,
     describe_leftovers,
     describe_unrecorded_file,
@@ -28,35 +30,20 @@ from scorereport.history.filed_reports import (
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
     from scorereport.history.audit_record import Record
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.database_check import StoredRows
+    from scorereport.history.examination import Examiner
     from scorereport.history.store import History
+    from scorereport.history.stored_documents import StoredDocument
 
 #: Up to this many records are read one by one if the database is damaged.
 _MAX_SINGLE_READS = 100_000
 _KEPT_HASH = re.compile(r"[0-9a-f]{12,64}")
-
-
-class Examiner(Protocol):
-    """Checks the contents of records against the rules by which runs write them; see `RecordExaminer`."""
-
-    findings: list[IntegrityFinding]
-    notes: list[str]
-
-    def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
-        """Check records whose texts are intact; `is_complete` if none is missing or changed."""
-
-    def read(self, sha256: str, content: bytes) -> None:
-        """Check a document."""
-
-    def look(self, record: Record, path: Path) -> None:
-        """Check a file of a record."""
 
 
 def verify_history(
@@ -83,12 +70,16 @@ def verify_history(
     examiner
         Compares records with their documents and files. Without it, the contents are not compared.
     """
+
+    def list_filings(links: Sequence[ChainLink]) -> tuple[FiledReport, ...]:
+        return list_filed_reports(_list_intact(links, is_here), find_folder)
+
     kept = _check_kept(heads)
     head, findings = _read_head(history)
     stored = _StoredState()
     try:
         with history.reading() as connection:
-            stored = _check_stored(history, connection, head, kept, examiner)
+            stored = _check_stored(history, connection, head, kept, examiner, list_filings)
     except UnreachableError:
         raise
     except UsageError as error:
@@ -114,10 +105,15 @@ def verify_history(
 
 @dataclass(frozen=True, kw_only=True)
 class _StoredState:
-    """Contents of the database: its records, the justified removals, and all findings."""
+    """Contents of the database: its records, the files they name, the justified removals, and all findings.
+
+    `compared` are files that have the content of a document, with the hash of it.
+    """
 
     links: Sequence[ChainLink] = ()
+    filings: Sequence[FiledReport] = ()
     removals: Sequence[Removal] = ()
+    compared: Collection[tuple[Path, str]] = ()
     findings: Sequence[IntegrityFinding] = ()
 
 
@@ -207,6 +203,7 @@ def _check_stored(
     head: ChainHead | None,
     kept: Collection[str],
     examiner: Examiner | None,
+    list_filings: Callable[[Sequence[ChainLink]], tuple[FiledReport, ...]],
 ) -> _StoredState:
     """Read and check records, documents and the database itself, in one state of the database."""
     from scorereport.history.database_check import check_database, read_stored_rows
@@ -216,18 +213,19 @@ def _check_stored(
     audits = read_stored_rows(history, connection, AUDITS, expected)
     links = sorted((read_chain_link(row) for row in audits.rows), key=lambda link: link.id)
     keys = {key for link in links if link.record is not None for key in link.record.documents}
-    documents = read_stored_rows(history, connection, DOCUMENTS, keys)
+    rows = read_stored_rows(history, connection, DOCUMENTS, keys)
     chain_findings = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
-    if examiner is not None:
-        _start_examiner(examiner, links)
+    filings = list_filings(links)
+    documents = _examine(links, rows, filings, examiner)
     known = {finding.subject for finding in chain_findings}
-    read = None if examiner is None else examiner.read
-    removals, document_findings = _check_contents(links, documents, known, read)
+    removals, document_findings = _check_contents(links, documents, rows.unreadable, known)
     return _StoredState(
         links=links,
+        filings=filings,
         removals=removals,
+        compared={(path, str(one.sha256)) for one in documents for path in one.copies},
         findings=[
-            *_describe_read_errors(history, audits, documents),
+            *_describe_read_errors(history, audits, rows),
             *chain_findings,
             *document_findings,
             *check_database(history, connection),
@@ -235,36 +233,47 @@ def _check_stored(
     )
 
 
-def _start_examiner(examiner: Examiner, links: Sequence[ChainLink]) -> None:
-    """Pass all intact records to the examiner, in order."""
-    records = [link.record for link in links if link.record is not None and link.is_intact]
-    is_complete = [record.id for record in records] == list(range(1, len(links) + 1))
-    examiner.start(records, is_complete=is_complete, now=_read_latest_clock())
+def _examine(
+    links: Sequence[ChainLink],
+    rows: StoredRows,
+    filings: Sequence[FiledReport],
+    examiner: Examiner | None,
+) -> list[StoredDocument]:
+    """Read all documents; let the examiner check them and all intact records, in order."""
+    from scorereport.history.examination import Examination
+
+    intact = [] if examiner is None else _list_intact(links)
+    if examiner is not None:
+        is_complete = [record.id for record in intact] == list(range(1, len(links) + 1))
+        examiner.start(intact, is_complete=is_complete, now=_read_latest_clock())
+    records = [link.record for link in links if link.record is not None]
+    return Examination(rows.rows, records, filings, examiner).examine(len(intact))
+
+
+def _list_intact(
+    links: Sequence[ChainLink], is_chosen: Callable[[Record], bool] = lambda _: True
+) -> list[Record]:
+    return [
+        link.record for link in links if link.record is not None and link.is_intact and is_chosen(link.record)
+    ]
 
 
 def _check_contents(
     links: Sequence[ChainLink],
-    rows: StoredRows,
+    documents: Sequence[StoredDocument],
+    unreadable: Collection[str],
     known: Collection[str],
-    read: Callable[[str, bytes], None] | None,
 ) -> tuple[Sequence[Removal], list[IntegrityFinding]]:
     """Check the stored documents; return the removals that they justify, and all findings."""
-    from scorereport.history.document_check import check_documents, read_documents
+    from scorereport.history.document_check import check_documents
 
-    records = [link.record for link in links if link.record is not None]
-    documents = read_documents(
-        rows.rows,
-        results={record.results_sha256 for record in records},
-        requested={record.configuration_sha256 for record in records if record.removed},
-        read=read,
-    )
     intact = [document for document in documents if document.is_intact]
     anchors = {document.key: document.anchor for document in intact if document.anchor is not None}
     texts = {document.key: document.content for document in intact if document.content is not None}
     removals, wrong = check_removals(links, texts, _read_latest_clock())
     return removals, [
         *check_anchors(links, anchors, known),
-        *check_documents(documents, links, rows.unreadable),
+        *check_documents(documents, links, unreadable),
         *wrong,
     ]
 
@@ -287,11 +296,8 @@ def _check_reports(
     examiner: Examiner | None,
 ) -> _ReportCheck:
     """Compare the report files with intact records."""
-    links = stored.links
-    records = [
-        link.record for link in links if link.record is not None and link.is_intact and is_here(link.record)
-    ]
-    filings = list_filed_reports(records, find_folder)
+    links, filings = stored.links, stored.filings
+    records = _list_intact(links, is_here)
     folders = {(find_folder(record), record.audit) for record in records if _has_folder(record)}
     unrecorded = find_unrecorded_files(folders, {filing.path for filing in filings})
     mentioned = _find_mentioned(history, links) if unrecorded else ""
@@ -302,7 +308,15 @@ def _check_reports(
     ]
     return _ReportCheck(
         count=len(filings),
-        findings=[*check_files(filings, stored.removals, *([examiner.look] if examiner else [])), *unknown],
+        findings=[
+            *check_files(
+                filings,
+                stored.removals,
+                *([examiner.look] if examiner else []),
+                compared=stored.compared,
+            ),
+            *unknown,
+        ],
         notes=list(describe_leftovers(filings, stored.removals)),
     )
 

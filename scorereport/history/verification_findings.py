@@ -30,6 +30,14 @@ class IntegrityFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What was found when a record, or a document of records, was compared with the rules of runs."""
+
+    findings: tuple[IntegrityFinding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
     """Numbers of checked records and files, hash of the last record, and all findings.
 

@@ -11,16 +11,20 @@ import os
 import pickle
 import signal
 import socket
-import sys
-import threading
-import warnings
 from collections.abc import Callable, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scorereport._utils.machine import count_threads
+from scorereport._utils.process_copies import (
+    can_copy,
+    copy_process,
+    receive_message,
+    send_message,
+    separate_copy,
+)
 from scorereport._utils.progress import parts, report_stage, steps
 from scorereport._utils.work_plan import Stage
 
@@ -83,7 +87,7 @@ def draw_figures(figures: Sequence[PlannedFigure]) -> list[DrawnFigure]:
 @contextmanager
 def drawing_ahead() -> Iterator[None]:
     """Start a process for the figures that are drawn inside the block; it does not outlive the block."""
-    process = _FigureProcess.start() if _can_fork() else None
+    process = _FigureProcess.start() if can_copy() else None
     if process is None:
         yield
         return
@@ -93,11 +97,6 @@ def drawing_ahead() -> Iterator[None]:
     finally:
         _started.reset(token)
         process.close()
-
-
-def _can_fork() -> bool:
-    """Whether a copy of this process can work: no other thread of Python may hold a lock at this moment."""
-    return sys.platform == "linux" and count_threads() > 1 and threading.active_count() == 1
 
 
 class _FigureProcess:
@@ -113,7 +112,7 @@ class _FigureProcess:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                number = _fork()
+                number = copy_process()
             except OSError:
                 ours.close()
                 return None
@@ -126,7 +125,7 @@ class _FigureProcess:
     def ask(self, figures: Sequence[PlannedFigure]) -> bool:
         """Send figures to be drawn; whether that is possible, which it is once."""
         try:
-            _send(self._connection, figures)
+            send_message(self._connection, figures)
         except (OSError, pickle.PickleError, AttributeError, TypeError):
             return False
         return True
@@ -134,7 +133,7 @@ class _FigureProcess:
     def answer(self) -> list[DrawnFigure] | None:
         """Wait for the drawn figures and return them; None if the process failed."""
         try:
-            drawn: list[DrawnFigure] = _receive(self._connection)
+            drawn: list[DrawnFigure] = receive_message(self._connection)
         except (OSError, EOFError, pickle.PickleError):
             return None
         return drawn
@@ -151,13 +150,6 @@ class _FigureProcess:
 _started: ContextVar[_FigureProcess | None] = ContextVar("figure_process", default=None)
 
 
-def _fork() -> int:
-    """Copy this process; threads of libraries that compute, which Python warns of, end before the copy."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
-
-
 def _serve(connection: socket.socket) -> NoReturn:
     """Draw the figures that are received, in a copy of the process that asks for them.
 
@@ -166,23 +158,11 @@ def _serve(connection: socket.socket) -> NoReturn:
     from scorereport.plots.canvas import load_matplotlib
 
     try:
-        _separate(connection.fileno())
+        separate_copy(connection.fileno())
         load_matplotlib()
-        _send(connection, _draw_divided(_receive(connection), count_threads()))
+        send_message(connection, _draw_divided(receive_message(connection), count_threads()))
     finally:
         os._exit(0)  # nothing that was registered by the original may run
-
-
-def _separate(kept: int) -> None:
-    """Give up signal handlers, terminal and files of the original."""
-    os.setpgid(0, 0)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    null = os.open(os.devnull, os.O_RDWR)
-    for standard in range(3):
-        os.dup2(null, standard)
-    os.closerange(3, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def _draw_divided(figures: Sequence[PlannedFigure], count: int) -> list[DrawnFigure]:
@@ -195,9 +175,9 @@ def _draw_divided(figures: Sequence[PlannedFigure], count: int) -> list[DrawnFig
 
 def _start_copy(figures: Sequence[PlannedFigure]) -> socket.socket:
     ours, theirs = socket.socketpair()
-    if not _fork():
+    if not copy_process():
         try:
-            _send(theirs, [figure.draw() for figure in figures])
+            send_message(theirs, [figure.draw() for figure in figures])
         finally:
             os._exit(0)
     theirs.close()
@@ -206,16 +186,5 @@ def _start_copy(figures: Sequence[PlannedFigure]) -> socket.socket:
 
 def _receive_and_close(connection: socket.socket) -> list[DrawnFigure]:
     with connection:
-        drawn: list[DrawnFigure] = _receive(connection)
+        drawn: list[DrawnFigure] = receive_message(connection)
         return drawn
-
-
-def _send(connection: socket.socket, message: object) -> None:
-    connection.sendall(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
-    connection.shutdown(socket.SHUT_WR)
-
-
-def _receive(connection: socket.socket) -> Any:
-    """Return what the other end sent; both ends are copies of one program."""
-    with closing(connection.makefile("rb")) as stream:
-        return pickle.loads(stream.read())

@@ -14,6 +14,7 @@ from validation.benchmarks.bands import compare_bands
 from validation.benchmarks.certificate import compare_certificate
 from validation.benchmarks.classes import compare_classes
 from validation.benchmarks.engine import compare_engine
+from validation.benchmarks.histories import compare_histories
 from validation.benchmarks.large import compare_large
 from validation.benchmarks.measure import Comparison, Result, Skipped
 from validation.benchmarks.memory import compare_memory
@@ -36,6 +37,7 @@ NAMES = (
     "bands",
     "classes",
     "audits",
+    "histories",
     "certificate",
     "report",
     "memory",
@@ -95,6 +97,7 @@ def _benchmarks(folder: Path) -> dict[str, Benchmark]:
         "bands": compare_bands,
         "classes": compare_classes,
         "audits": compare_audits,
+        "histories": compare_histories,
         "certificate": compare_certificate,
         "report": compare_reports,
         "memory": partial(compare_memory, folder),

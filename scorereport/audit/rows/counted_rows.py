@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 #: A cluster is read as a whole; with more rows than this, there is no evidence.
 MOST_CLUSTER_ROWS = 5_000_000
+#: Beginnings of the reasons why no row gives evidence.
+_NOT_KNOWN = "The rows of the days that no earlier audit counted are not known"
+_EMPTY = "No evaluated row is of"
+_LARGE_CLUSTER = "There is no evidence: the rows of a cluster are read together"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +121,14 @@ def explain_uncounted(rows: LoadedRows | SourceReference, period: Period, start:
     if (start, end) == (period.start, period.end):
         return ""
     if not _has_times(rows):
-        return (
-            "The rows of the days that no earlier audit counted are not known: there is no "
-            "`audit.window.column`."
-        )
+        return f"{_NOT_KNOWN}: there is no `audit.window.column`."
     days = replace(period, start=start, end=end)
     return _explain_empty(days) if isinstance(rows, LoadedRows) and not _has_rows(rows, days) else ""
+
+
+def is_reason(note: str) -> bool:
+    """Whether a note of a report states why no row of part of a period gives evidence."""
+    return note.startswith((_NOT_KNOWN, _EMPTY, _LARGE_CLUSTER))
 
 
 def _has_times(rows: LoadedRows | SourceReference) -> bool:
@@ -139,12 +145,12 @@ def _has_rows(rows: LoadedRows, days: Period) -> bool:
 
 
 def _explain_empty(days: Period) -> str:
-    return f"No evaluated row is of {days.describe()}."
+    return f"{_EMPTY} {days.describe()}."
 
 
 def _explain_large_cluster(rows: int) -> str:
     return (
-        f"There is no evidence: the rows of a cluster are read together, at most "
+        f"{_LARGE_CLUSTER}, at most "
         f"{format_count(MOST_CLUSTER_ROWS)} of them, and the largest cluster has {format_count(rows)}."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from scorereport.configuration.periods import Period
 
@@ -29,9 +29,18 @@ def find_uncounted(
     >>> find_uncounted(november, [("2026-11-05", "2026-11-10"), ("2026-11-20", "2026-12-20")])
     ('2026-11-10', '2026-11-20')
     """
+    return find_last_gap(period, sorted(counted, key=lambda part: pad_time(part[1]), reverse=True))
+
+
+def find_last_gap(period: Period, counted: Iterable[tuple[str | None, str]]) -> tuple[str | None, str] | None:
+    """Do the same as `find_uncounted` with intervals that are in order, the last one first.
+
+    Only as many of them are read as are needed.
+    """
     end = period.end
-    parts = [part for part in counted if part[0] is None or pad_time(part[0]) < pad_time(part[1])]
-    for start, until in sorted(parts, key=lambda part: pad_time(part[1]), reverse=True):
+    for start, until in counted:
+        if start is not None and pad_time(start) >= pad_time(until):
+            continue
         if pad_time(until) < pad_time(end):
             is_later = period.start is None or pad_time(period.start) < pad_time(until)
             return until if is_later else period.start, end

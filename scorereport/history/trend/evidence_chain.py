@@ -8,6 +8,7 @@ reports and pages show follows from the factors of all records that count now.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -98,8 +99,8 @@ class FoldedEvidence(NamedTuple):
 
 
 def list_before(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:
-    """List the audits whose counted days end at or before a start."""
-    return [step for step in steps if step.days[1] <= pad_time(start)]
+    """List the audits whose counted days end at or before a start, of audits in the order of time."""
+    return list(steps[: bisect_right(steps, pad_time(start), key=lambda step: step.days[1])])
 
 
 def choose_fitted(steps: Sequence[EvidenceStep], start: str | None) -> list[EvidenceStep]:

@@ -232,7 +232,7 @@ def find_sums(earlier: Sequence[AuditEvidence], model: str, measure: str, other:
         read_sums(moments)
         for audit in earlier
         for moments in audit.moments
-        if (moments.model, moments.other, moments.measure) == (*pair, measure)
+        if moments.model == pair[0] and moments.other == pair[1] and moments.measure == measure
     ]
     if not is_reversed:
         return found
