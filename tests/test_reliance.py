@@ -53,6 +53,7 @@ _PATH = re.compile(r"docs/|\w\.md\b|README|validation/|templates/")
 #: Methods of the catalogue that describe and do not infer, so that nothing can be measured.
 DESCRIPTIVE = {
     "needed",  # its study is of decisions, not of coverage
+    "missing classes",  # bounds over all outcomes, checked against all of few completions
     *EVIDENCE_FORMULAS,  # the study of audits in a row has the key DRIFT
     *("isotonic", "corp", "ici", "ece", "corrected ece", "skill", "roc", "murphy", "regret", "net benefit"),
     *(
