@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from process_tools import is_running, record_copies
 
 from scorereport.plots.canvas import Canvas
 from scorereport.plots.style import report_style
@@ -58,25 +59,7 @@ def _two_threads(monkeypatch):
 
 @pytest.fixture
 def processes(monkeypatch):
-    """The numbers of the processes that are started."""
-    numbers = []
-    fork = figure_processes.copy_process
-
-    def record():
-        number = fork()
-        numbers.append(number)
-        return number
-
-    monkeypatch.setattr(figure_processes, "copy_process", record)
-    return numbers
-
-
-def is_running(number):
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    return record_copies(monkeypatch, figure_processes)
 
 
 def test_figures_of_other_processes_are_the_same_bytes_in_the_same_order(processes):

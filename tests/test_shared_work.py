@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from process_tools import is_running, record_copies
 
 from scorereport._utils import shared_work
 from scorereport._utils.shared_work import sharing_work
@@ -25,25 +26,7 @@ def _three_threads(monkeypatch):
 
 @pytest.fixture
 def copies(monkeypatch):
-    """The numbers of the copies that are started."""
-    numbers = []
-    copy = shared_work.copy_process
-
-    def record():
-        number = copy()
-        numbers.append(number)
-        return number
-
-    monkeypatch.setattr(shared_work, "copy_process", record)
-    return numbers
-
-
-def is_running(number):
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    return record_copies(monkeypatch, shared_work)
 
 
 HERE = os.getpid()

@@ -1,13 +1,15 @@
-"""The machine: its memory, and repeated calls of a function on its threads."""
+"""The machine: its memory, the garbage collector, and repeated calls of a function on its threads."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -110,3 +112,15 @@ def release_memory() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library has it
         if trim is not None:
             trim(0)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would search the same many objects again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -7,7 +7,6 @@ it can be handled.
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import signal
@@ -15,7 +14,7 @@ import socket
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
-from scorereport._utils.machine import count_threads
+from scorereport._utils.machine import collector_paused, count_threads
 from scorereport._utils.process_copies import (
     can_copy,
     copy_process,
@@ -48,7 +47,7 @@ class SharedWork(Generic[_T]):
 
     def collect(self) -> list[_T]:
         """Return all results in order, after this process has taken its share of the calls."""
-        with _collector_paused():
+        with collector_paused():
             found = self._answer_queue()
         for _, connection in self._copies:
             with suppress(OSError, EOFError, pickle.PickleError):
@@ -84,7 +83,7 @@ class SharedWork(Generic[_T]):
         """Answer calls in a copy until none is left, or the original has ended; nothing of it is shown."""
         try:
             separate_copy(connection.fileno(), self._queue)
-            with _collector_paused():
+            with collector_paused():
                 found = self._answer_queue(lambda: os.getppid() == original)
             send_message(connection, found)
         finally:
@@ -99,18 +98,6 @@ class SharedWork(Generic[_T]):
 
     def _answer(self, place: int) -> list[_T]:
         return [self._function(number) for number in self._chunks[place]]
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the search for objects that refer to each other: it would look at all objects many times."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _divide(times: int) -> Sequence[range]:

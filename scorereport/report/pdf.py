@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import html as entities
 import logging
 import os
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport._utils.files import TemporaryFolder
+from scorereport._utils.machine import collector_paused
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, font_files, replace_missing
 from scorereport.report.page_figures import take_out_figures
@@ -112,18 +112,6 @@ def reproducible_environment() -> Iterator[None]:
             for name, value in before.items():
                 os.environ.pop(name)
                 os.environ.update({name: value} if value is not None else {})
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would search figures or the boxes of all pages again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 #: PDF/A-3a: an archive format with attachments and accessibility tags; PDF/UA metadata is added.

@@ -12,6 +12,7 @@ from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
 from scorereport._utils.files import write_bytes, write_together
 from scorereport._utils.formatting import join_words
+from scorereport._utils.machine import collector_paused
 from scorereport._utils.progress import report_stage, report_work
 from scorereport._utils.rules import check_result
 from scorereport._utils.work_plan import Stage
@@ -26,7 +27,7 @@ from scorereport.report.document_context import describe_study
 from scorereport.report.figure_processes import drawing_ahead
 from scorereport.report.output_formats import check_package, describe_formats, find_format
 from scorereport.report.page_policy import add_policy, check_self_contained
-from scorereport.report.pdf import Attachment, collector_paused, render_pdf
+from scorereport.report.pdf import Attachment, render_pdf
 from scorereport.report.provenance import trace_provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.section_parts import MarkedFigures
