@@ -322,7 +322,9 @@ def test_evidence_of_every_source_is_that_in_memory(tmp_path, source, column):
         frame.to_sql("scored", connection, index=False)
     window = {"column": column, "period": "previous calendar month"} if column else {"period": "all"}
     evaluation = {"weight": "weight", "cluster": "site"}
-    compare_engines(tmp_path, frame, source=source, window=window, moments=MONTHS[:1], evaluation=evaluation)
+    options = {"source": source, "window": window, "moments": MONTHS[:1], "evaluation": evaluation}
+    evidence = compare_engines(tmp_path, frame, **options)
+    assert sum(evidence.digests[0].weights) > 0.5 * len(frame)  # sampling weights count fewer cases
 
 
 # ---- rows that count ----

@@ -172,7 +172,7 @@ def count_calls(function, *arguments, **options):
 
 
 def make_days(count, *, again=1):
-    """Records of so many daily audits with evidence, each day run `again` times."""
+    """Records of daily audits with evidence, each day run `again` times."""
     records = []
     for number in range(count * again):
         start = date(2020, 1, 1) + timedelta(days=number // again)

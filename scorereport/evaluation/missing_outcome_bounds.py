@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,11 +51,16 @@ def bound_unknown(
     unknown = predictions.without_outcome
     if unknown is None:
         return None
+    models = [_bound_model(predictions, unknown, found, measures) for found in scores.values()]
+    return replace(_count_missing(predictions, unknown), models=tuple(models))
+
+
+def _count_missing(predictions: Cases, unknown: UnknownOutcomes) -> MissingOutcomes:
+    """Return rows without an outcome and their share of the weight, without bounds."""
     missing = float(_weigh(unknown).sum())
     return MissingOutcomes(
         rows=len(unknown),
         share=missing / (_weigh_known(predictions) + missing),
-        models=tuple(_bound_model(predictions, unknown, found, measures) for found in scores.values()),
         immature=unknown.immature or None,
     )
 
@@ -93,18 +98,13 @@ def bound_unknown_classes(
     unknown = predictions.without_outcome
     if unknown is None:
         return None
-    missing = float(_weigh(unknown).sum())
-    return MissingOutcomes(
-        rows=len(unknown),
-        share=missing / (_weigh_known(predictions) + missing),
-        immature=unknown.immature or None,
-        class_models=tuple(
-            ClassModelBounds(
-                model=model, bounds=tuple(_bound_class_model(predictions, unknown, found, model, measures))
-            )
-            for model in found.models
-        ),
-    )
+    models = [
+        ClassModelBounds(
+            model=model, bounds=tuple(_bound_class_model(predictions, unknown, found, model, measures))
+        )
+        for model in found.models
+    ]
+    return replace(_count_missing(predictions, unknown), class_models=tuple(models))
 
 
 def _bound_class_model(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scorereport.history.filed_reports import FiledReport
     from scorereport.history.verification_findings import IntegrityFinding
 
-#: So many bytes of compressed documents are worth a process: to read them takes about 0.3 s.
+#: Bytes of compressed documents that are worth a process: to read them takes about 0.3 s.
 _BYTES_WORTH_A_PROCESS = 4 << 20
 
 

@@ -17,7 +17,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.machine import count_threads
 from scorereport._utils.process_copies import (
     can_copy,
     copy_process,
@@ -26,6 +25,7 @@ from scorereport._utils.process_copies import (
     separate_copy,
 )
 from scorereport._utils.progress import parts, report_stage, steps
+from scorereport._utils.shared_work import sharing_work
 from scorereport._utils.work_plan import Stage
 
 if TYPE_CHECKING:
@@ -160,31 +160,13 @@ def _serve(connection: socket.socket) -> NoReturn:
     try:
         separate_copy(connection.fileno())
         load_matplotlib()
-        send_message(connection, _draw_divided(receive_message(connection), count_threads()))
+        send_message(connection, _draw_divided(receive_message(connection)))
     finally:
         os._exit(0)  # nothing that was registered by the original may run
 
 
-def _draw_divided(figures: Sequence[PlannedFigure], count: int) -> list[DrawnFigure]:
+def _draw_divided(figures: Sequence[PlannedFigure]) -> list[DrawnFigure]:
     """Draw figures by this process and copies of it."""
-    shares = [figures[place::count] for place in range(min(count, len(figures)))]
-    copies = [_start_copy(share) for share in shares[1:]]
-    drawn = [[figure.draw() for figure in shares[0]], *map(_receive_and_close, copies)]
-    return [drawn[place % len(shares)][place // len(shares)] for place in range(len(figures))]
-
-
-def _start_copy(figures: Sequence[PlannedFigure]) -> socket.socket:
-    ours, theirs = socket.socketpair()
-    if not copy_process():
-        try:
-            send_message(theirs, [figure.draw() for figure in figures])
-        finally:
-            os._exit(0)
-    theirs.close()
-    return ours
-
-
-def _receive_and_close(connection: socket.socket) -> list[DrawnFigure]:
-    with connection:
-        drawn: list[DrawnFigure] = receive_message(connection)
-        return drawn
+    count = len(figures)
+    with sharing_work(lambda place: figures[place].draw(), count, worth=count) as work:
+        return work.collect()
