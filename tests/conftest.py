@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
+import shutil
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +37,9 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", f"{QUICK_JAVA} -XX:-BytecodeVerificat
 #: By default Python collects garbage after every 700 new objects. This takes a tenth of the time of the
 #: tests, because each collection visits everything that they import.
 gc.set_threshold(50_000)
+#: Audits make the key that signs their records in the folder of the user: tests have one of their own.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="scorereport-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 #: Workers of pytest-xdist set it, and commands would wrap their lines.
 os.environ.pop("COLUMNS", None)
 

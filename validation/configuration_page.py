@@ -42,6 +42,9 @@ _AUDIT_TITLES = {
     "audit.retention": "how long report files are kept; records are kept for ever",
     "audit.schedule": "when the audit runs, for `audit serve` and `audit units`",
     "audit.history": "where records are stored",
+    "audit.signing": "which key signs records, and which keys are trusted; see [signatures](#signatures)",
+    "audit.seal": "forecasts sealed before outcomes are known; see [sealed forecasts](#sealed-forecasts)",
+    "audit.anchors": "copies of the chain head elsewhere; see [anchors](#anchors)",
     "audit.notify": "who is notified, and when",
 }
 _HEAD = ("| key | meaning |", "|---|---|")

@@ -12,11 +12,11 @@ from scorereport.audit.begun_record import begin_record
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
+from scorereport.audit.signed_history import open_signed_history
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.record_rows import AlreadyRecorded
-from scorereport.history.store import open_history
 from scorereport.history.valid_records import find_annulled
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def annul_record(
     started = read_clock()
     with (
         hold_audit_lock(plan, wait=wait),
-        open_history(plan.database_url, head=plan.chain_head, create=False) as history,
+        open_signed_history(plan, create=False) as history,
     ):
         check_chain_head(history)
         problems = update_chain_head(plan, history)

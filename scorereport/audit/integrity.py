@@ -34,15 +34,17 @@ from scorereport.audit.record_rules import (
     find_times_backwards,
     read_audit_request,
 )
+from scorereport.audit.signed_history import list_trusted
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
+from scorereport.history.signature_check import SignatureCheck, describe_unsigned
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
 from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from scorereport.audit.evidence_agreement import ExpectedEvidence
@@ -54,7 +56,8 @@ if TYPE_CHECKING:
 class RecordExaminer:
     """Compares records with what a run writes; what no run can have written is a finding."""
 
-    def __init__(self) -> None:
+    def __init__(self, trusted: Collection[str] = ()) -> None:
+        self._trusted = trusted
         self._records: Sequence[Record] = ()
         self._expected: Sequence[ExpectedEvidence | None] = ()
         self._by_audit: dict[str, list[Record]] = defaultdict(list)
@@ -79,6 +82,7 @@ class RecordExaminer:
             *(check_baselines(records) if is_complete else ()),
         ):
             self.findings += _describe_claims(record, [claim])
+        self._check_signatures()
         self._compare_times()
         check = EvidenceCheck()
         self._expected = [check.find_expected(record) if is_complete else None for record in records]
@@ -133,6 +137,12 @@ class RecordExaminer:
         of_audit = self._by_audit[record.audit]
         return EarlierRecords(number=record.id, records=of_audit, described=self._past[record.audit])
 
+    def _check_signatures(self) -> None:
+        check = SignatureCheck(self._trusted)
+        for record, claim in check.check(self._records):
+            self.findings += _describe_claims(record, [claim], FindingKind.FORGED)
+        self.notes += filter(None, [describe_unsigned(check.unsigned)])
+
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):
             claim = f"ended at {record.finished}, before record {before.id}, which ended at {before.finished}"
@@ -150,10 +160,12 @@ class RecordExaminer:
             )
 
 
-def _describe_claims(record: Record, claims: Iterable[str]) -> list[IntegrityFinding]:
+def _describe_claims(
+    record: Record, claims: Iterable[str], kind: FindingKind = FindingKind.CONTRADICTORY
+) -> list[IntegrityFinding]:
     return [
         IntegrityFinding(
-            kind=FindingKind.CONTRADICTORY,
+            kind=kind,
             subject=name_record(record.id),
             sentence=f"Record {record.id} {claim}{'' if claim.endswith('.') else '.'}",
         )
@@ -195,7 +207,7 @@ def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verificati
             find_folder=lambda record: plan.resolve(record.folder),
             heads=heads,
             is_here=is_here,
-            examiner=RecordExaminer(),
+            examiner=RecordExaminer(list_trusted(plan)),
         )
     found = replace(found, findings=(*found.findings, *_find_missing_markers(plan, marker, markers)))
     if not elsewhere:

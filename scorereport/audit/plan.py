@@ -25,6 +25,7 @@ from scorereport.data.roles import count_classes
 from scorereport.errors import UsageError
 from scorereport.evaluation.arguments import find_conflicts, name_key
 from scorereport.history.database import describe_url, find_database_file, read_url
+from scorereport.history.signing_keys import PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _SQLITE_PREFIX = "sqlite:///"
 _DATABASE_FILE = "history.db"
+_KEY_FILE = "audit-key.pem"
 #: The number of audits over which false alarms are to be rare, without a schedule: a year of monthly audits.
 _LOOKS_ASSUMED = 12
 
@@ -100,6 +102,23 @@ class Plan:
             return self.history_file.with_name(f"head-{self.history_file.name}")
         server = describe_url(self.database_url)  # without the password: a new one is not a new history
         return self.folder / f"head-{hashlib.sha256(server.encode()).hexdigest()[:12]}"
+
+    @property
+    def trusted_keys(self) -> Path:
+        """The file with the fingerprints of the keys whose records are accepted, beside the chain head."""
+        return self.chain_head.with_name(self.chain_head.name.replace("head-", "trusted-keys-", 1))
+
+    def describe_trusted(self) -> str:
+        """Name the place that lists the trusted keys."""
+        return "`audit.signing.trusted`" if self.audit.signing.trusted else f"the file {self.trusted_keys}"
+
+    @property
+    def signing_key(self) -> Path:
+        """The file of the private key that signs records."""
+        if self.audit.signing.key:
+            return self.path.parent / Path(self.audit.signing.key).expanduser()
+        folder = os.environ.get("XDG_CONFIG_HOME")
+        return (Path(folder) if folder else Path.home() / ".config") / "scorereport" / _KEY_FILE
 
     @property
     def home(self) -> Path:
@@ -185,7 +204,9 @@ class Plan:
     def redactor(self) -> Redactor:
         """The redactor that removes the secrets of the configuration from texts."""
         names = dict.fromkeys(name for text in _list_texts(self.audit) for name in find_variables(text))
-        return Redactor(tuple(value for name in names if (value := os.environ.get(name))))
+        return Redactor(
+            tuple(value for name in [*names, PASSWORD_VARIABLE] if (value := os.environ.get(name)))
+        )
 
 
 def read_plan(path: str | Path) -> Plan:

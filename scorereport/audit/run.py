@@ -39,6 +39,7 @@ from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
 from scorereport.audit.rows.mature_rows import find_maturity
+from scorereport.audit.signed_history import open_signed_history
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import LabelledPeriod, find_labelled
 from scorereport.configuration.periods import (
@@ -53,7 +54,6 @@ from scorereport.history.audit_lock import hold_database_lock
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.record_rows import AlreadyRecorded
-from scorereport.history.store import History, open_history
 from scorereport.history.valid_records import list_valid
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
     from scorereport.audit.rows.source_reference import SourceReference
+    from scorereport.history.store import History
 
 
 #: How long a run waits for another run of the same audit, in seconds.
@@ -164,7 +165,7 @@ def _perform(run: AuditRun, *, again: bool, wait: float) -> RunResult:
     try:
         with (
             hold_audit_lock(plan, wait=wait),
-            open_history(plan.database_url, head=plan.chain_head) as history,
+            open_signed_history(plan) as history,
         ):
             check_chain_head(history)
             _check_name_case(plan, history)

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, TypeVar
 from scorereport.channels import CHANNELS, channel
 from scorereport.channels.notification import FORMATS
 from scorereport.configuration.documented_keys import Help
+from scorereport.configuration.integrity_tables import AnchorsTable, SealTable, SigningTable
 
 _T = TypeVar("_T")
 
@@ -324,6 +325,13 @@ class AuditTable:
             'a certificate the run fails; "off"'
         ),
     ] = "optional"
+    approve_limits: Annotated[
+        bool,
+        Help(
+            "true: a run needs an approval of its limits (`audit approve`) that is signed by another key "
+            "than the run; false by default"
+        ),
+    ] = False
     source: SourceTable = field(default_factory=SourceTable)
     window: WindowTable = field(default_factory=WindowTable)
     comparison: ComparisonTable = field(default_factory=ComparisonTable)
@@ -333,4 +341,7 @@ class AuditTable:
     retention: ExpiryTable = field(default_factory=ExpiryTable)
     schedule: ScheduleTable = field(default_factory=ScheduleTable)
     history: HistoryTable = field(default_factory=HistoryTable)
+    signing: SigningTable = field(default_factory=SigningTable)
+    seal: SealTable = field(default_factory=SealTable)
+    anchors: AnchorsTable = field(default_factory=AnchorsTable)
     notify: NotifyTable = field(default_factory=NotifyTable)

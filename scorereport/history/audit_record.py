@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Literal
 
 from scorereport._utils import json_documents
+from scorereport.configuration.limit_changes import LimitChange
 from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period
+from scorereport.history.seal_records import ForecastSeal, SealCheck
 from scorereport.history.trend.drift_records import Drift, Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence, SealedBaseline
 from scorereport.results.summary_texts import SummaryTexts
@@ -40,6 +43,40 @@ class RecordedFile:
     size: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSignature:
+    """The signature of a record: the public key and the value, both in base64.
+
+    The key is a SubjectPublicKeyInfo (DER). The value signs the text of the record without its signature.
+    """
+
+    public_key: str
+    value: str
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the public key; "" if the key is not base64."""
+        try:
+            return hashlib.sha256(base64.b64decode(self.public_key, validate=True)).hexdigest()
+        except ValueError:
+            return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyChange:
+    """A key that may sign from now on, and the key that it replaces, if any, by their fingerprints."""
+
+    fingerprint: str
+    replaces: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitApproval:
+    """The approval of limits by a second person: the hash of the approved limits."""
+
+    limits_sha256: str
+
+
 class _AsWritten:
     """Keeps the text that a record was read from, and its hash once it is known.
 
@@ -51,21 +88,24 @@ class _AsWritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(_AsWritten):
-    """An audit, the removal of expired files, an annulment, or a sealed baseline, as stored in the history.
+    """An audit, or another event of its history: `kind` states which.
+
+    Other events are the removal of expired files, an annulment, a sealed baseline, sealed forecasts, an
+    approval of limits, and a change of keys.
 
     `id` is the position in the chain, from 1, and `previous` the hash of the record before. `attempt` counts
     the records of the same audit and period, from 1. `folder` is the report folder, relative to the history,
     or, if the history is on a server, relative to the folder of the audit whose marker is `home`. A hash is
     empty if there is nothing to hash. `documents` are the hashes of the documents that the history stores
     with the record, filled in when it is appended. `summary` is that of the report; records of version 0.1
-    and failed runs have none. `annuls` is the number of the record that an annulment takes out. Nothing in a
-    record is secret.
+    and failed runs have none. `annuls` is the number of the record that an annulment takes out.
+    `limit_changes` are the limits that differ from those of the audit before. Nothing in a record is secret.
     """
 
     version: Literal[1] = RECORD_VERSION
     id: int = 0
     previous: str = CHAIN_START
-    kind: Literal["audit", "retention", "annulment", "baseline"] = "audit"
+    kind: Literal["audit", "retention", "annulment", "baseline", "seal", "approval", "key"] = "audit"
     audit: str
     period: Period
     attempt: int = 1
@@ -99,8 +139,17 @@ class Record(_AsWritten):
     evidence: AuditEvidence | None = None
     annuls: int | None = None
     baseline: SealedBaseline | None = None
+    seal: ForecastSeal | None = None
+    seal_check: SealCheck | None = None
+    limit_changes: tuple[LimitChange, ...] = ()
+    approval: LimitApproval | None = None
+    key: KeyChange | None = None
+    signature: RecordSignature | None = None  # last, because the text before it is signed
 
-    OPTIONAL: ClassVar = ("summary", "evidence", "annuls", "baseline")
+    OPTIONAL: ClassVar = (
+        *("summary", "evidence", "annuls", "baseline", "seal", "seal_check", "limit_changes", "approval"),
+        *("key", "signature"),
+    )
 
     def to_json(self) -> str:
         """Return the record as one line of text, as it was written; its hash is the hash of this text."""

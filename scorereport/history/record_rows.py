@@ -17,11 +17,14 @@ from scorereport._utils.clock import read_clock
 from scorereport.errors import DataError, ScoreReportError, UsageError
 from scorereport.history.audit_record import CHAIN_START, Record, read_audit_record
 from scorereport.history.chain_head import ChainHead
+from scorereport.history.record_signature import sign_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection, Row
+
+    from scorereport.history.signing_keys import SigningKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +148,10 @@ class AlreadyRecorded(ScoreReportError):  # noqa: N818 - the state of the histor
     """Another run has recorded this attempt of the same audit and period in the meantime."""
 
 
-def place_record(connection: Connection, record: Record, documents: tuple[str, ...]) -> Record:
-    """Return the record with its place at the end of the chain, exactly as it will be read back.
+def place_record(
+    connection: Connection, record: Record, documents: tuple[str, ...], key: SigningKey | None = None
+) -> Record:
+    """Return the record with its place at the end of the chain, signed, exactly as it will be read back.
 
     If `finished` is empty, it is set to the present time. No other process can append at this moment, so the
     times of one clock never run backwards, even if several runs append at once.
@@ -166,7 +171,8 @@ def place_record(connection: Connection, record: Record, documents: tuple[str, .
         finished=record.finished or read_clock(),
         documents=tuple(sorted({*record.documents, *documents})),
     )
-    return read_body(placed.id, placed.to_json())
+    signed = placed if key is None else sign_record(placed, key)
+    return read_body(signed.id, signed.to_json())
 
 
 def insert_record(connection: Connection, record: Record) -> None:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from scorereport.history.audit_record import Record
     from scorereport.history.record_rows import RecordSummary
+    from scorereport.history.signing_keys import SigningKey
 
 
 def prepare_database(history: HistoryDatabase, *, create: bool) -> None:
@@ -172,6 +173,7 @@ def open_unchecked(url: str | URL, *, head: Path | None = None) -> History:
 class History(HistoryDatabase):
     """Append-only chain of audit records, each linked to the one before by its hash.
 
+    Records are signed by `key`, if there is one.
     `problems` are sentences on what went wrong besides the records: a chain head file that could not be
     written.
     """
@@ -179,6 +181,7 @@ class History(HistoryDatabase):
     def __init__(self, address: URL, head: Path | None = None) -> None:
         super().__init__(address)
         self.head = head
+        self.key: SigningKey | None = None
         self.problems: list[str] = []
 
     def append(self, record: Record, documents: Mapping[str, bytes] | None = None) -> Record:
@@ -208,7 +211,7 @@ class History(HistoryDatabase):
                     for placed in attempts:
                         if find_column_value(connection, placed.id, "sha256") == placed.sha256:
                             return placed
-                    attempts.append(place_record(connection, record, tuple(contents)))
+                    attempts.append(place_record(connection, record, tuple(contents), self.key))
                     self._insert(connection, attempts[-1], contents)
                 return attempts[-1]
             except UnreachableError:

@@ -17,6 +17,7 @@ class FindingKind(StrEnum):
     UNREADABLE = "unreadable"
     UNKNOWN = "unknown"  # it belongs to no record
     CONTRADICTORY = "contradictory"  # a record that no run can have written
+    FORGED = "forged"  # a record that no trusted key has signed
     DATABASE = "database"  # the database itself, not the rows in it
 
 

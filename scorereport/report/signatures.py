@@ -16,12 +16,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import UsageError
+from scorereport.history.signing_keys import PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PASSWORD_VARIABLE = "SCOREREPORT_SIGN_PASSWORD"
 _FIELD = "Signature"
 _RECORD = "SHA-256 of the unsigned document: "
 

@@ -1,0 +1,80 @@
+"""History opened to append signed records: the key of the run, made on first use, and the trusted keys."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from scorereport.errors import UsageError
+from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
+from scorereport.history.store import open_history
+from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from scorereport.audit.plan import Plan
+    from scorereport.history.signing_keys import SigningKey
+    from scorereport.history.store import History
+
+_FIRST_USE = "made or first used here"
+
+
+@contextmanager
+def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]:
+    """Open the history of an audit; records that are appended to it are signed by the key of the plan."""
+    with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
+        history.key = ensure_signing_key(plan)
+        _check_not_replaced(history, history.key)
+        yield history
+
+
+def list_trusted(plan: Plan) -> Collection[str]:
+    """List the fingerprints of the keys whose records are accepted: configured ones, or those of the file."""
+    return plan.audit.signing.trusted or tuple(read_trusted_keys(plan.trusted_keys))
+
+
+def ensure_signing_key(plan: Plan) -> SigningKey:
+    """Return the key of the plan; make it on first use, and trust it if no key is trusted yet."""
+    trusted = list_trusted(plan)
+    key = open_signing_key(plan, create=not trusted)
+    if not trusted:
+        add_trusted_key(plan.trusted_keys, key.fingerprint, _FIRST_USE)
+    elif key.fingerprint not in trusted:
+        fix = (
+            f"add its fingerprint {key.fingerprint} to `audit.signing.trusted`"
+            if plan.audit.signing.trusted
+            else f'run `scorereport audit keys add {plan.path} --reason "..."`, which records this'
+        )
+        raise UsageError(
+            f"The key {plan.signing_key} is not one that signs records of this history: "
+            f"{plan.describe_trusted()} does not list it. Nothing was recorded. To fix: {fix}."
+        )
+    return key
+
+
+def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
+    """Open the key of the plan, or make it; without `create` it must exist."""
+    path = plan.signing_key
+    if path.exists():
+        return read_signing_key(path)
+    if path.suffix.lower() in PKCS12_ENDINGS:
+        raise UsageError(f"The file {path}, which `audit.signing.key` names, does not exist.")
+    if create:
+        return create_signing_key(path)
+    raise UsageError(
+        f"The key {path}, which signs records, is missing, though {plan.describe_trusted()} lists keys. "
+        "Nothing was recorded. To fix: restore the file from a copy. If the key is lost, or this is another "
+        f'machine or person, run `scorereport audit keys add {plan.path} --reason "..."`, which makes a new '
+        "key and records this; `--replaces FINGERPRINT` names a lost key."
+    )
+
+
+def _check_not_replaced(history: History, key: SigningKey) -> None:
+    """Refuse a key that another one has replaced."""
+    for record in history.records(kind="key"):
+        if record.key is not None and record.key.replaces == key.fingerprint:
+            raise UsageError(
+                f"The key {key.fingerprint} must not sign any more: record {record.id} has replaced it "
+                f"({record.reason}). To fix: use the new key."
+            )

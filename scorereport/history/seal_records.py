@@ -1,0 +1,47 @@
+"""Records of sealed forecasts: what was sealed before outcomes were known, and what an audit found of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastSeal:
+    """The forecasts of a period, sealed: each row by a hash, all rows by the root of a Merkle tree.
+
+    `keys` are the columns that identify a row, `forecasts` the columns that are sealed. `hashes_sha256` names
+    the document with the hashes of the rows. `outcomes` is the number of rows whose outcome was in the source
+    already; it is None if the source had no column of outcomes. `plan` is the name of the file with the
+    analysis plan, if there is one.
+    """
+
+    rows: int
+    keys: tuple[str, ...]
+    forecasts: tuple[str, ...]
+    merkle_root: str
+    hashes_sha256: str
+    outcomes: int | None = None
+    plan: str = ""
+    plan_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealCheck:
+    """The rows of an audit compared with the sealed forecasts of its period.
+
+    `seals` are the hashes of the records that seal forecasts of the period, in their order; the first seal of
+    a row counts. `sealed` rows are `unchanged`, `changed` or `missing`; `late` rows were not sealed. `first`
+    and `last` are the times of the seals. `outcomes` is the number of sealed rows whose outcome was known.
+    `changes` are sentences on what else has changed since the first seal: configuration and analysis plan.
+    """
+
+    seals: tuple[str, ...]
+    sealed: int
+    unchanged: int
+    changed: int
+    missing: int
+    late: int
+    first: str
+    last: str
+    outcomes: int = 0
+    changes: tuple[str, ...] = ()
