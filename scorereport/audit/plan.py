@@ -108,10 +108,6 @@ class Plan:
         """The file with the fingerprints of the keys whose records are accepted, beside the chain head."""
         return self.chain_head.with_name(self.chain_head.name.replace("head-", "trusted-keys-", 1))
 
-    def describe_trusted(self) -> str:
-        """Name the place that lists the trusted keys."""
-        return "`audit.signing.trusted`" if self.audit.signing.trusted else f"the file {self.trusted_keys}"
-
     @property
     def signing_key(self) -> Path:
         """The file of the private key that signs records."""

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.history.signature_check import find_key_uses
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
 from scorereport.history.store import open_history
 from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
@@ -24,7 +25,7 @@ _FIRST_USE = "made or first used here"
 def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]:
     """Open the history of an audit; records that are appended to it are signed by the key of the plan."""
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
-        history.key = ensure_signing_key(plan)
+        history.key = ensure_signing_key(plan, history)
         _check_not_replaced(history, history.key)
         yield history
 
@@ -34,23 +35,31 @@ def list_trusted(plan: Plan) -> Collection[str]:
     return plan.audit.signing.trusted or tuple(read_trusted_keys(plan.trusted_keys))
 
 
-def ensure_signing_key(plan: Plan) -> SigningKey:
-    """Return the key of the plan; make it on first use, and trust it if no key is trusted yet."""
+def ensure_signing_key(plan: Plan, history: History) -> SigningKey:
+    """Return the key of the plan; make it on first use, and trust it if it is the first one.
+
+    A further key needs `audit keys add`, so that no key joins a history without a record of it.
+    """
     trusted = list_trusted(plan)
-    key = open_signing_key(plan, create=not trusted)
+    known = trusted or [use.fingerprint for use in find_key_uses(history.bodies())]
+    key = open_signing_key(plan, create=not known)
+    if known and key.fingerprint not in known:
+        raise UsageError(_describe_unknown_key(plan, key))
     if not trusted:
         add_trusted_key(plan.trusted_keys, key.fingerprint, _FIRST_USE)
-    elif key.fingerprint not in trusted:
-        fix = (
-            f"add its fingerprint {key.fingerprint} to `audit.signing.trusted`"
-            if plan.audit.signing.trusted
-            else f'run `scorereport audit keys add {plan.path} --reason "..."`, which records this'
-        )
-        raise UsageError(
-            f"The key {plan.signing_key} is not one that signs records of this history: "
-            f"{plan.describe_trusted()} does not list it. Nothing was recorded. To fix: {fix}."
-        )
     return key
+
+
+def _describe_unknown_key(plan: Plan, key: SigningKey) -> str:
+    fix = (
+        f"add its fingerprint {key.fingerprint} to `audit.signing.trusted`"
+        if plan.audit.signing.trusted
+        else f'run `scorereport audit keys add {plan.path} --reason "..."`, which records this'
+    )
+    return (
+        f"The key {plan.signing_key} is not one that signs records of this history, which has others. "
+        f"Nothing was recorded. To fix: {fix}."
+    )
 
 
 def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
@@ -63,7 +72,7 @@ def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
     if create:
         return create_signing_key(path)
     raise UsageError(
-        f"The key {path}, which signs records, is missing, though {plan.describe_trusted()} lists keys. "
+        f"The key {path}, which signs records, is missing, though this history is signed. "
         "Nothing was recorded. To fix: restore the file from a copy. If the key is lost, or this is another "
         f'machine or person, run `scorereport audit keys add {plan.path} --reason "..."`, which makes a new '
         "key and records this; `--replaces FINGERPRINT` names a lost key."

@@ -37,6 +37,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: Names that no folder may have on Windows, with or without an ending.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10))}
 
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
 #: Checks of single values, by key.
 _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "certify": partial(check_option, allowed=CERTIFY),
@@ -70,6 +72,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from find_failure(_check_site, table.notify.site, "audit.notify.site")
     yield from _check_cron(table)
     yield from _check_lists(table)
+    yield from _check_fingerprints(table.signing.trusted)
     yield from _check_source(table.source)
     yield from _check_maturity(table)
     yield from _check_baseline(table.baseline)
@@ -142,6 +145,15 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
     yield from _check_options(table.notify.on, OUTCOMES, "audit.notify.on")
     if not table.output.formats:
         yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
+
+
+def _check_fingerprints(trusted: tuple[str, ...]) -> Iterator[str]:
+    for fingerprint in trusted:
+        if not _FINGERPRINT.fullmatch(fingerprint):
+            yield (
+                "`audit.signing.trusted` must list fingerprints of keys, 64 characters 0-9 and a-f each, as "
+                f"`scorereport audit keys list` shows them; got {fingerprint!r}."
+            )
 
 
 def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
