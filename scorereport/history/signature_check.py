@@ -93,6 +93,8 @@ def _read_signer(body: str) -> tuple[int, str] | None:
     """Read the number of a record and the fingerprint of its key; None if it is unsigned or damaged."""
     try:
         stored = json.loads(body)
-        return int(stored["id"]), RecordSignature(**stored["signature"]).fingerprint
+        found = stored["signature"]
+        signature = RecordSignature(public_key=found["public_key"], value=found["value"])
+        return int(stored["id"]), signature.fingerprint
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
