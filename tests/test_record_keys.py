@@ -37,7 +37,7 @@ from scorereport.audit.key_changes import add_key, list_keys, trust_key
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
 from scorereport.errors import UsageError
-from scorereport.history.audit_record import AuditStatus, read_audit_record
+from scorereport.history.audit_record import AuditStatus, KeyChange, read_audit_record
 from scorereport.history.record_rows import describe_columns
 from scorereport.history.record_signature import RECORD_TYPE, sign_record
 from scorereport.history.signing_keys import (
@@ -129,19 +129,21 @@ def insert(config, record):
 
 def forge_failure(record, **changes):
     """The record of a failed run after the last one; it breaks no rule but that of signatures."""
-    follows = {"id": record.id + 1, "previous": record.sha256, "attempt": record.attempt + 1}
-    return replace(
-        record,
-        status=AuditStatus.FAILED,
-        exit_code=4,
-        reason="No rows.",
-        documents=(record.configuration_sha256,),
-        signature=None,
-        **dict.fromkeys(("data_sha256", "source_sha256", "results_sha256", "templates_sha256", "source"), ""),
-        **{"rows": 0, "files": (), "judgements": (), "drifts": ()},
-        **dict.fromkeys(("snapshot", "summary", "evidence"), None),
-        **follows | changes,
-    )
+    texts = ("data_sha256", "source_sha256", "results_sha256", "templates_sha256", "source")
+    failed = {
+        "id": record.id + 1,
+        "previous": record.sha256,
+        "attempt": record.attempt + 1,
+        "status": AuditStatus.FAILED,
+        "exit_code": 4,
+        "reason": "No rows.",
+        "documents": (record.configuration_sha256,),
+        "rows": 0,
+        **dict.fromkeys(texts, ""),
+        **dict.fromkeys(("files", "judgements", "drifts"), ()),
+        **dict.fromkeys(("snapshot", "summary", "evidence", "signature"), None),
+    }
+    return replace(record, **failed | changes)
 
 
 # The key
@@ -399,6 +401,27 @@ def test_a_replaced_key_is_refused(first, person):
         run_audit(config, period="2026-08")
     with pytest.raises(UsageError, match=r"cannot be added: record 2 has replaced it \(Stolen\.\)"):
         add_key(config, reason="Again.")
+
+
+def test_a_forged_record_does_not_replace_a_key(first, tmp_path, person):
+    """It is named as forged; the key is not refused for it, and records that it signs are not findings."""
+    config, record = first
+    own = record.signature.fingerprint
+    forged = forge_failure(
+        record,
+        kind="key",
+        status=AuditStatus.DONE,
+        exit_code=0,
+        attempt=1,
+        key=KeyChange(fingerprint="0" * 64, replaces=own),
+    )
+    forged = sign_record(forged, create_signing_key(tmp_path / "other.pem"))
+    insert(config, forged)
+    with pytest.raises(UsageError, match=r"they are not valid: Record 2 is signed by the key .* not trusted"):
+        run_audit(config, period="2026-08")
+    insert(config, sign_record(forge_failure(forged, kind="audit", key=None), read_signing_key(person("a"))))
+    assert [subject for _, subject, _ in list_findings(config)] == ["record 2"]
+    assert [one.replaced_by for one in list_keys(read_plan(config)) if one.is_own] == [""]
 
 
 def test_a_second_person_is_added_by_a_command(first, person):

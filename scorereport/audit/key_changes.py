@@ -10,7 +10,7 @@ from scorereport.audit.begun_record import begin_record, check_reason
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
-from scorereport.audit.signed_history import list_trusted, open_signing_key
+from scorereport.audit.signed_history import list_key_changes, list_trusted, open_signing_key
 from scorereport.configuration.periods import find_period
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import AuditStatus, KeyChange, Record
@@ -86,7 +86,7 @@ def add_key(
         uses = find_key_uses(history.bodies())
         fingerprint = history.key.fingerprint
         change = KeyChange(fingerprint=fingerprint, replaces=_choose_replaced(replaces, fingerprint, uses))
-        _check_new(history, change)
+        _check_new(plan, history, change)
         if not plan.audit.signing.trusted:
             add_trusted_key(plan.trusted_keys, fingerprint, text)
         record = history.append(_describe_change(plan, change, text, started, command), _list_documents(plan))
@@ -110,18 +110,16 @@ def _list_documents(plan: Plan) -> dict[str, bytes]:
     return {plan.configuration.sha256: plan.configuration.text.encode()}
 
 
-def _check_new(history: History, change: KeyChange) -> None:
+def _check_new(plan: Plan, history: History, change: KeyChange) -> None:
     """Refuse a key that was added or replaced already."""
-    for record in history.records(kind="key"):
-        if record.key is None:
-            continue
-        if record.key.replaces == change.fingerprint:
+    for record, earlier in list_key_changes(history, list_trusted(plan)):
+        if earlier.replaces == change.fingerprint:
             raise UsageError(
                 f"The key {change.fingerprint} cannot be added: record {record.id} has replaced it "
                 f"({record.reason}). To fix: name another file in `audit.signing.key`, or move the file of "
                 "the replaced key to another place, so that a new one is made."
             )
-        if record.key == change:
+        if earlier == change:
             raise UsageError(f"The key {change.fingerprint} was added already, by record {record.id}.")
 
 
@@ -168,8 +166,8 @@ def list_keys(plan: Plan) -> list[ListedKey]:
     """List the keys that have signed records, those that are trusted, and the key of this machine."""
     with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
         uses = {use.fingerprint: use for use in find_key_uses(history.bodies())}
-        changes = [record.key for record in history.records(kind="key") if record.key is not None]
-    trusted = list_trusted(plan)
+        trusted = list_trusted(plan)
+        changes = [change for _, change in list_key_changes(history, trusted)]
     own = open_signing_key(plan, create=False).fingerprint if plan.signing_key.exists() else ""
     replaced = {change.replaces: change.fingerprint for change in changes if change.replaces}
     notes = {} if plan.audit.signing.trusted else read_trusted_keys(plan.trusted_keys)

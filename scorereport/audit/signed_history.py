@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.history.record_signature import has_valid_signature
 from scorereport.history.signature_check import find_key_uses
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
 from scorereport.history.store import open_history
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import KeyChange, Record
     from scorereport.history.signing_keys import SigningKey
     from scorereport.history.store import History
 
@@ -26,7 +28,7 @@ def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]
     """Open the history of an audit; records that are appended to it are signed by the key of the plan."""
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
         history.key = ensure_signing_key(plan, history)
-        _check_not_replaced(history, history.key)
+        _check_not_replaced(plan, history, history.key)
         yield history
 
 
@@ -79,10 +81,22 @@ def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
     )
 
 
-def _check_not_replaced(history: History, key: SigningKey) -> None:
+def list_key_changes(history: History, trusted: Collection[str]) -> list[tuple[Record, KeyChange]]:
+    """List the records of changed keys that a trusted key has signed: others may be forged."""
+    return [
+        (record, record.key)
+        for record in history.records(kind="key")
+        if record.key is not None
+        and record.signature is not None
+        and record.signature.fingerprint in trusted
+        and has_valid_signature(record)
+    ]
+
+
+def _check_not_replaced(plan: Plan, history: History, key: SigningKey) -> None:
     """Refuse a key that another one has replaced."""
-    for record in history.records(kind="key"):
-        if record.key is not None and record.key.replaces == key.fingerprint:
+    for record, change in list_key_changes(history, list_trusted(plan)):
+        if change.replaces == key.fingerprint:
             raise UsageError(
                 f"The key {key.fingerprint} must not sign any more: record {record.id} has replaced it "
                 f"({record.reason}). To fix: use the new key."
