@@ -69,7 +69,9 @@ def name_hashed_columns(plan: Plan, period: Period, sealed: Sequence[ForecastSea
     else:
         keys = _check_key(plan)
         forecasts = find_roles(plan.configuration.evaluation.columns).forecasts
-    return HashedColumns(audit=plan.name, period=period.label, keys=keys, forecasts=forecasts)
+    return HashedColumns(
+        audit=plan.name, period=period.label, keys=keys, forecasts=forecasts, zone=plan.zone
+    )
 
 
 def _check_key(plan: Plan) -> tuple[str, ...]:
