@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -66,6 +66,9 @@ from scorereport.history.row_hashes import (
 )
 from scorereport.history.seal_sentences import NOT_SEALED
 from scorereport.report.report_record import read_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: Leaves and roots of the tests of the certificate transparency log of Google, for trees of 1 to 8 leaves.
 LOG_LEAVES = [
@@ -426,7 +429,8 @@ def test_the_first_seal_of_a_row_counts(tmp_path, config, loans) -> None:
     second = seal(config, at="2026-11-12T06:00:00+00:00")
     assert (first.seal.rows, second.record.seal.rows) == (40, 80)
     assert second.notes == (
-        "Of 40 rows sealed before, 1 has changed in the source since, and 0 are missing. The first seal of a row counts.",
+        "Of 40 rows sealed before, 1 has changed in the source since, and 0 are missing. The first seal of a "
+        "row counts.",
     )
     write_rows(tmp_path, changed)
     audit = run(config)
@@ -488,7 +492,7 @@ def test_changes_of_limits_and_plan_since_the_seal_are_named(tmp_path, config, l
     (tmp_path / "plan.md").write_text("Evaluate by the log score.")
     changes = run(config).seal_check.changes
     assert changes[0] == "`limits.brier.fail` changed from 0.3 to 0.4."
-    assert changes[1].startswith("The analysis plan plan.md has changed: its SHA-256 is now ")
+    assert changes[1].startswith("The analysis plan plan.md has changed: its SHA-256 began with ")
     (tmp_path / "plan.md").unlink()
     assert run(config).seal_check.changes[1] == "The analysis plan plan.md can no longer be read."
     with pytest.raises(

@@ -118,5 +118,5 @@ def _describe_changes(plan: Plan, history: History, first: Record) -> Iterator[s
         yield f"The analysis plan {name} can no longer be read."
         return
     if now != sealed.plan_sha256:
-        what = f"has changed: its SHA-256 is now {now[:12]}…, and was {sealed.plan_sha256[:12]}…"
+        what = f"has changed: its SHA-256 began with {sealed.plan_sha256[:12]}, and now begins with {now[:12]}"
         yield f"The analysis plan {sealed.plan} {what if now else 'is no longer named'}."
