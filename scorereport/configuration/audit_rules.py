@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scorereport.configuration.audit_tables import BaselineTable, NotifyTable, SourceTable
+    from scorereport.configuration.integrity_tables import SealTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -76,6 +77,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_source(table.source)
     yield from _check_maturity(table)
     yield from _check_baseline(table.baseline)
+    yield from _check_seal(table.seal)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
 
@@ -164,6 +166,16 @@ def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
         yield f"`audit.baseline` must have only one of `file`, `period` and `audits`; got {named}."
     if any(sign in baseline.file for sign in "{}*?[]"):
         yield f"`audit.baseline.file` must be the name of one file; got {baseline.file!r}."
+
+
+def _check_seal(seal: SealTable) -> Iterator[str]:
+    """Check that the key columns have names and differ, and that an analysis plan has rows to belong to."""
+    if not all(name.strip() for name in seal.key):
+        yield "`audit.seal.key` must name columns; got an empty text."
+    if len(set(seal.key)) < len(seal.key):
+        yield f"`audit.seal.key` must differ; got {', '.join(map(repr, seal.key))}."
+    if seal.plan and not seal.key:
+        yield "`audit.seal.plan` needs `audit.seal.key`, the columns that identify a row."
 
 
 def _check_source(source: SourceTable) -> Iterator[str]:
