@@ -273,6 +273,7 @@ def export(
     ] = False,
 ) -> None:
     """Write the history to a file: the records, their numbers as a table, or everything as an archive."""
+    from scorereport.audit.anchors import list_anchors
     from scorereport.audit.plan import read_plan
     from scorereport.history.export import export_history
 
@@ -283,6 +284,7 @@ def export(
             output,
             find_folder=lambda record: plan.resolve(record.folder),
             audit=None if every else plan.name,
+            anchors=list_anchors(plan),
         )
     echo(f"{written} written.")
 

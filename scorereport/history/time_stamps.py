@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import one_line
@@ -91,12 +92,19 @@ def read_stamped_hash(content: bytes) -> str:
     return _read_token(content).imprint.hex()
 
 
+@cache
+def _define_answer() -> Any:
+    """Define the answer of an authority: a refusal has no stamp (RFC 3161, 2.4.2), unlike in asn1crypto."""
+    from asn1crypto import cms, core, tsp  # type: ignore[import-untyped]
+
+    token = ("time_stamp_token", cms.ContentInfo, {"optional": True})
+    return type("TimeStampAnswer", (core.Sequence,), {"_fields": [("status", tsp.PKIStatusInfo), token]})
+
+
 def _read_token(content: bytes) -> _Token:
     """Read an answer of an authority; refuse one without a stamp."""
-    from asn1crypto import tsp  # type: ignore[import-untyped]
-
     try:
-        answer = tsp.TimeStampResp.load(content, strict=True)
+        answer = _define_answer().load(content, strict=True)
         status = str(answer["status"]["status"].native)
         reasons = answer["status"]["status_string"].native or []
     except Exception as error:  # whatever the parser raises for bytes of others
