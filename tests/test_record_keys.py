@@ -399,7 +399,7 @@ def test_a_replaced_key_is_refused(first, person):
     kept.rename(person("a"))
     with pytest.raises(UsageError, match=r"must not sign any more: record 2 has replaced it \(Stolen\.\)"):
         run_audit(config, period="2026-08")
-    with pytest.raises(UsageError, match=r"cannot be added: record 2 has replaced it \(Stolen\.\)"):
+    with pytest.raises(UsageError, match=r"must not sign any more: record 2 has replaced it \(Stolen\.\)"):
         add_key(config, reason="Again.")
 
 

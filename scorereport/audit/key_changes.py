@@ -10,7 +10,12 @@ from scorereport.audit.begun_record import begin_record, check_reason
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
-from scorereport.audit.signed_history import list_key_changes, list_trusted, open_signing_key
+from scorereport.audit.signed_history import (
+    list_key_changes,
+    list_trusted,
+    open_signing_key,
+    use_signing_key,
+)
 from scorereport.configuration.periods import find_period
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import AuditStatus, KeyChange, Record
@@ -82,11 +87,12 @@ def add_key(
         check_chain_head(history)
         problems = update_chain_head(plan, history)
         plan.create_marker()
-        history.key = open_signing_key(plan, create=True)
+        key = open_signing_key(plan, create=True)
         uses = find_key_uses(history.bodies())
-        fingerprint = history.key.fingerprint
+        fingerprint = key.fingerprint
         change = KeyChange(fingerprint=fingerprint, replaces=_choose_replaced(replaces, fingerprint, uses))
         _check_new(plan, history, change)
+        use_signing_key(plan, history, key)
         if not plan.audit.signing.trusted:
             add_trusted_key(plan.trusted_keys, fingerprint, text)
         record = history.append(_describe_change(plan, change, text, started, command), _list_documents(plan))
@@ -113,12 +119,6 @@ def _list_documents(plan: Plan) -> dict[str, bytes]:
 def _check_new(plan: Plan, history: History, change: KeyChange) -> None:
     """Refuse a key that was added or replaced already."""
     for record, earlier in list_key_changes(history, list_trusted(plan)):
-        if earlier.replaces == change.fingerprint:
-            raise UsageError(
-                f"The key {change.fingerprint} cannot be added: record {record.id} has replaced it "
-                f"({record.reason}). To fix: name another file in `audit.signing.key`, or move the file of "
-                "the replaced key to another place, so that a new one is made."
-            )
         if earlier == change:
             raise UsageError(f"The key {change.fingerprint} was added already, by record {record.id}.")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from scorereport.audit.anchors import anchor_record, check_anchored
 from scorereport.errors import UsageError
 from scorereport.history.record_signature import has_valid_signature
 from scorereport.history.signature_check import find_key_uses
@@ -25,11 +27,21 @@ _FIRST_USE = "made or first used here"
 
 @contextmanager
 def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]:
-    """Open the history of an audit; records that are appended to it are signed by the key of the plan."""
+    """Open the history of an audit; records that are appended to it are signed by the key of the plan.
+
+    They are anchored as well. A history that its anchors prove to be an older copy is refused.
+    """
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
-        history.key = ensure_signing_key(plan, history)
-        _check_not_replaced(plan, history, history.key)
+        use_signing_key(plan, history, ensure_signing_key(plan, history))
         yield history
+
+
+def use_signing_key(plan: Plan, history: History, key: SigningKey) -> None:
+    """Let a key sign and anchor the records that are appended; refuse a replaced key, and an older copy."""
+    _check_not_replaced(plan, history, key)
+    check_anchored(plan, history, list_trusted(plan))
+    history.key = key
+    history.after_append = partial(anchor_record, plan, key=key)
 
 
 def list_trusted(plan: Plan) -> Collection[str]:
@@ -99,5 +111,6 @@ def _check_not_replaced(plan: Plan, history: History, key: SigningKey) -> None:
         if change.replaces == key.fingerprint:
             raise UsageError(
                 f"The key {key.fingerprint} must not sign any more: record {record.id} has replaced it "
-                f"({record.reason}). To fix: use the new key."
+                f"({record.reason}). To fix: use the new key, or move the file of the replaced one to another "
+                "place and add a new key by `scorereport audit keys add`."
             )
