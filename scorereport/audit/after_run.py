@@ -45,6 +45,7 @@ def complete_record(
 ) -> Record:
     """Add the results of a run, its report and its files to its record."""
     certificate, trend = rendered.report.certificate, rendered.report.trend
+    limits = rendered.report.limit_provenance
     return replace(
         record,
         status=rendered.status,
@@ -62,6 +63,7 @@ def complete_record(
         drifts=() if trend is None else trend.drifts,
         summary=summarize_report(rendered.report).to_texts(),
         evidence=rendered.evidence,
+        limit_changes=() if limits is None else limits.changes,
     )
 
 

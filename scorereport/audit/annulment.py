@@ -48,17 +48,19 @@ def annul_record(
 
     The record and its report files stay. Status, trend, site and evidence no longer use it, and the next run
     of its period appends a new record. If it seals a baseline, the next run seals the configured one again.
+    If it approves limits, runs with these limits need another approval.
 
     Parameters
     ----------
     path : the configuration of the audit, a TOML file
-    number : the number of the record; it must be of a run or a baseline of this audit, and not annulled yet
+    number : the number of the record; it must be of a run, a baseline or an approval of this audit, and not
+        annulled yet
     reason : why it is annulled
     wait : seconds to wait for a run of the same audit
     command : the command line, for the record
     """
     plan = read_plan(path)
-    text = check_reason(plan.redactor.redact(reason))
+    text = check_reason(plan.redactor.redact(reason), "the record is annulled")
     started = read_clock()
     with (
         hold_audit_lock(plan, wait=wait),
@@ -84,11 +86,11 @@ def annul_record(
     )
 
 
-def check_reason(reason: str) -> str:
-    """Return the reason in one line; refuse one that is empty or very long."""
+def check_reason(reason: str, what: str) -> str:
+    """Return the reason for `what` in one line; refuse one that is empty or very long."""
     text = one_line(reason).strip()
     if not text:
-        raise UsageError("`reason` must say why the record is annulled; got nothing.")
+        raise UsageError(f"`reason` must say why {what}; got nothing.")
     if len(text) > _LONGEST_REASON:
         raise UsageError(
             f"`reason` must have at most {_LONGEST_REASON} characters; got {len(text)}. To fix: name a "
@@ -107,7 +109,7 @@ def _check_number(history: History, plan: Plan, number: int) -> Record:
         )
     if record.kind not in ANNULLABLE:
         raise UsageError(
-            f"Only records of runs and of baselines can be annulled; record {number} is of kind "
+            f"Only records of runs, baselines and approvals can be annulled; record {number} is of kind "
             f"{record.kind}. To fix: run the audit again for a period whose record was annulled by mistake."
         )
     earlier = find_annulled(history.records(plan.name, kind="annulment")).get(number)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from scorereport.audit.annulment_rules import check_annulment
+from scorereport.audit.approval_rules import check_approval_contents
 from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
 from scorereport.configuration.audit_tables import AuditTable, OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
@@ -41,7 +42,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 #: The fields that a run with a report fills in its record.
 _RESULTS = ("rows", "data_sha256", "results_sha256", "templates_sha256", "files", "snapshot")
 #: The fields that such a run may fill.
-_MORE_RESULTS = ("source", "source_sha256", "certificate", "judgements", "drifts")
+_MORE_RESULTS = ("source", "source_sha256", "certificate", "judgements", "drifts", "limit_changes")
 #: The start of an attachment in a PDF. Our PDFs are not encrypted and use no other compression.
 _ATTACHMENT = re.compile(rb"/Type\s*/EmbeddedFile\b[^\x00]{0,400}?>>\s*stream\r?\n")
 #: How many bytes are unpacked at a time.
@@ -110,18 +111,11 @@ def check_record_contents(record: Record) -> Iterator[str]:
     text = record.to_json()
     if json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) + "\n" != text:
         yield "is not written as runs write records"
-    if record.kind == "retention":
-        yield from _check_removal(record)
-    elif record.kind == "annulment":
-        yield from check_annulment(record)
-    elif record.kind == "baseline":
-        yield from check_baseline_contents(record)
-    elif record.status is AuditStatus.FAILED:
-        yield from _check_failure(record)
-    else:
-        yield from _check_success(record)
+    yield from _CONTENT_RULES.get(record.kind, _check_run)(record)
     if record.annuls is not None and record.kind != "annulment":
         yield f"annuls record {record.annuls}, but it is not an annulment"
+    if record.approval is not None and record.kind != "approval":
+        yield "approves limits, but it is not an approval"
     yield from _check_documents(record)
 
 
@@ -139,6 +133,10 @@ def _check_removal(record: Record) -> Iterator[str]:
             f"is of a removal of files, but its status is {record.status} with exit code {record.exit_code}, "
             "not done with 0"
         )
+
+
+def _check_run(record: Record) -> Iterator[str]:
+    return _check_failure(record) if record.status is AuditStatus.FAILED else _check_success(record)
 
 
 def _check_failure(record: Record) -> Iterator[str]:
@@ -159,6 +157,15 @@ def _check_success(record: Record) -> Iterator[str]:
         yield f"has the exit code {record.exit_code}, but that of {record.status} is {int(expected)}"
 
 
+#: The rules of records that are not of runs, by their kind.
+_CONTENT_RULES = {
+    "retention": _check_removal,
+    "annulment": check_annulment,
+    "baseline": check_baseline_contents,
+    "approval": check_approval_contents,
+}
+
+
 def _check_documents(record: Record) -> Iterator[str]:
     if not record.configuration_sha256:
         yield "names no configuration"
@@ -174,6 +181,8 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     if record.kind in ("retention", "annulment"):
         return
     yield from _check_period(record, request)
+    if record.kind == "approval":
+        return
     if record.kind == "baseline":
         if record.baseline is not None and record.baseline.source != request.baseline:
             yield f"seals {record.baseline.source}, but its configuration names {request.baseline or 'none'}"

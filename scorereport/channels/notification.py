@@ -79,7 +79,8 @@ class Outcome(TypedDict):
     `subject` is the outcome in one line, `text` the whole message. `findings` are the three most important
     sentences of the summary, `link` is the page of the audit on the web site or the path of its report.
     `summary` is the first page of the report, None if there is no report. `record` is None for a failure that
-    could not be recorded; `alarms` is present only if the history needs attention.
+    could not be recorded; `alarms` is present only if the history needs attention, and `limit_changes` only
+    if limits differ from those of the audit before, a clause for each.
     """
 
     subject: str
@@ -98,6 +99,7 @@ class Outcome(TypedDict):
     record: OutcomeRecord | None
     files: list[str]
     alarms: NotRequired[list[str]]
+    limit_changes: NotRequired[list[str]]
 
 
 class DailyDigest(TypedDict):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scorereport.history.record_signature import has_valid_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.history.audit_record import Record
 
@@ -52,6 +52,13 @@ class SignatureCheck:
             number = self._replaced[fingerprint]
             return f"is signed by the key {fingerprint}, which record {number} has replaced"
         return ""
+
+
+def find_authentic(records: Iterable[Record], trusted: Collection[str]) -> set[int]:
+    """Return the numbers of the records that a trusted key has signed; those of keys must be among them."""
+    ordered = sorted(records, key=lambda record: record.id)
+    refused = {record.id for record, _ in SignatureCheck(trusted).check(ordered)}
+    return {record.id for record in ordered if record.signature is not None and record.id not in refused}
 
 
 def describe_unsigned(count: int) -> str:

@@ -79,6 +79,8 @@ def describe_record_status(record: Record, annulment: Record | None = None) -> s
         return f"annuls record {record.annuls}: {_shorten(record.reason)}"
     if annulment is not None:
         return f"annulled: {_shorten(annulment.reason)}"
+    if record.approval is not None:
+        return f"limits approved: {_shorten(record.reason)}"
     if record.baseline is not None:
         return f"baseline sealed: {_shorten(record.baseline.source)}"
     return f"{record.status}: {_shorten(record.reason)}" if record.reason else str(record.status)
@@ -165,6 +167,7 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
     if record.baseline is not None:
         yield from describe_baseline(record.baseline)
+    yield from _describe_limit_changes(record)
     if record.source:
         yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
@@ -188,6 +191,13 @@ def _describe_evidence(record: Record) -> Iterator[str]:
         if found.hypothesis != "difference":
             yield describe_recorded(found)
     yield from record.evidence.notes
+
+
+def _describe_limit_changes(record: Record) -> Iterator[str]:
+    if record.approval is not None:
+        yield f"Approves the limits with the SHA-256 {record.approval.limits_sha256}"
+    before = "before" if record.approval is not None else "of the audit before"
+    yield from (f"Limit changed against those {before}: {change.clause}" for change in record.limit_changes)
 
 
 def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[str]:
