@@ -293,7 +293,20 @@ def test_an_approval_is_added_once(people) -> None:
 def test_a_reason_is_needed(people) -> None:
     with pytest.raises(UsageError, match="`reason` must say why these limits are approved; got nothing"):
         approve_limits(people.config, reason="  ")
+    shown = people.call("bob", "approve", people.config)
+    assert isinstance(shown.exception, UsageError)
+    assert "brier.fail: 0.22\n" in shown.stdout
+    assert "No run has used limits before." in shown.stdout
     assert not (people.folder / "audits" / "history.db").exists()
+
+
+def test_without_a_reason_the_limits_are_shown_and_not_approved(people) -> None:
+    people.run("alice", "2026-08")
+    people.write(limits=LOOSE)
+    shown = people.call("bob", "approve", people.config)
+    assert f"Changed since record 1:\n  {LOOSER}\n" in shown.stdout
+    assert "`--reason` must say why these limits are approved" in str(shown.exception)
+    assert len(people.list_records()) == 1
 
 
 def test_history_and_show_list_approvals(people) -> None:

@@ -20,11 +20,13 @@ from scorereport.errors import ExitCode
 from scorereport.history.audit_record import AuditStatus, LimitApproval, Record
 from scorereport.history.chain_head import check_chain_head
 from scorereport.history.limit_chain import approves, find_key
+from scorereport.history.store import open_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from scorereport.configuration.limit_changes import LimitChange
     from scorereport.history.limit_chain import LimitChain
 
 
@@ -45,17 +47,39 @@ class ApprovalResult:
     def describe(self) -> Iterator[str]:
         """Yield the approved limits, their changes and the record, a line each."""
         record = self.record
-        yield f"Limits of the audit {record.audit}:"
-        yield from (f"  {key}: {value.text}" for key, value in self.limits.values.items())
-        if self.is_new and self.before is None:
-            yield "No run has used limits before."
-        elif self.is_new and self.before is not None:
-            changed = "Changed" if record.limit_changes else "Nothing has changed"
-            yield f"{changed} since record {self.before.id}{':' if record.limit_changes else '.'}"
-            yield from (f"  {change.clause}" for change in record.limit_changes)
+        before, changes = (self.before, record.limit_changes) if self.is_new else (record, ())
+        yield from _describe_limits(record.audit, self.limits, before, changes)
         existing = "" if self.is_new else " already (nothing was added)"
         yield f"Record {record.id} approves these limits{existing}, signed by the key {find_key(record)}."
         yield f"SHA-256 of the record: {record.sha256}"
+
+
+def _describe_limits(
+    audit: str, limits: ConfiguredLimits, before: Record | None, changes: Sequence[LimitChange]
+) -> Iterator[str]:
+    """Yield limits and their changes since a record, a line each."""
+    yield f"Limits of the audit {audit}:"
+    yield from (f"  {key}: {value.text}" for key, value in limits.values.items())
+    if before is None:
+        yield "No run has used limits before."
+        return
+    changed, end = ("Changed", ":") if changes else ("Nothing has changed", ".")
+    yield f"{changed} since record {before.id}{end}"
+    yield from (f"  {change.clause}" for change in changes)
+
+
+def preview_limits(path: str | Path) -> Iterator[str]:
+    """Yield the limits of a configuration, and what has changed since the last run, a line each."""
+    plan = read_plan(path)
+    limits = list_limits(plan.configuration)
+    if plan.history_file is not None and not plan.history_file.exists():
+        yield from _describe_limits(plan.name, limits, None, ())
+        return
+    with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
+        chain = open_limit_chain(plan, history, history.records(plan.name))
+        before = chain.find_known("", is_own=True)
+        changes = chain.find_changes(limits, before)
+    yield from _describe_limits(plan.name, limits, before, changes)
 
 
 def approve_limits(

@@ -63,12 +63,20 @@ def approve(
 ) -> None:
     """Approve the limits of the audit as a second person: add a record that your key signs.
 
-    It prints the limits and what has changed. With `approve_limits = true` in the table [audit], a run needs
-    such a record of another key than its own. To withdraw an approval, annul its record.
+    It prints the limits and what has changed; without --reason nothing else is done. With `approve_limits =
+    true` in the table [audit], a run needs such a record of another key than its own. To withdraw an
+    approval, annul its record.
     """
-    from scorereport.audit.limit_approval import approve_limits
+    from scorereport.audit.limit_approval import approve_limits, preview_limits
     from scorereport.audit.plan import read_plan
 
+    if not reason.strip():
+        with errors_redacted(read_plan(config)):
+            for line in [] if as_json else preview_limits(config):
+                echo(line)
+        raise UsageError(
+            "`--reason` must say why these limits are approved. To fix: read the limits above, and give it."
+        )
     command = shlex.join(["scorereport", "audit", "approve", str(config), "--reason", reason])
     with errors_redacted(read_plan(config)):
         result = approve_limits(config, reason=reason, wait=wait, command=command)
