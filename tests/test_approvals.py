@@ -345,6 +345,57 @@ def test_a_change_is_notified_whatever_the_status_and_at_once(people) -> None:
     assert "need the approval of a second person" in json.loads(seen.read_text())["reason"]
 
 
+def test_the_pages_show_changes_and_approval(people) -> None:
+    """The last limit is removed, so that there is no verdict: the section on limits still shows the change."""
+    shown = {"report": {"omit": ["data", "trend"]}, "output": {"formats": ["html", "json"]}}
+    people.write(limits=STRICT, approve_limits=True, **shown)
+    people.approve("bob", "decided <b>today</b>")
+    people.run("alice", "2026-08")
+    people.write(approve_limits=True, **shown)
+    people.approve("bob", "no limits any more.")
+    record = people.run("alice", "2026-09")
+    assert record.status is AuditStatus.DONE
+    page = (people.folder / "audits" / "reports" / "loans" / "2026-09.html").read_text()
+    section = page[page.index("No limits are set.") :]
+    assert "Limits that differ from those of the audit of 2026-08 (record 2)" in section
+    assert re.search(
+        "A second person approved the limits on .* in record 3: no limits any more. The key", section
+    )
+    for text in ("brier.fail", "0.22", "none", "looser", people.keys["bob"]):
+        assert text in section
+    first = (people.folder / "audits" / "reports" / "loans" / "2026-08.html").read_text()
+    assert "in record 1: decided &lt;b&gt;today&lt;/b&gt;. The key" in first
+    assert "Limits that differ" not in first
+    assert people.find_wrong() == []
+
+
+def test_the_site_lists_changes_and_approvals(people) -> None:
+    people.write(limits=STRICT, approve_limits=True)
+    people.approve("bob", "first <limits>")
+    people.run("alice", "2026-08")
+    people.write(limits=LOOSE, approve_limits=True)
+    people.approve("bob", "looser ones")
+    people.run("alice", "2026-09")
+    people.be("bob")
+    annul_record(people.config, 3, reason="too early")
+    site = people.folder / "site"
+    assert people.call("alice", "site", people.config, "-o", site).exit_code == 0
+    page = (site / "audits" / "loans.html").read_text()
+    section = page[page.index('<section id="limits">') : page.index('<section id="runs">')]
+    assert section.count(LOOSER) == 2
+    assert "first &lt;limits&gt;" in section
+    assert "looser ones. Annulled by record 5: too early" in section
+    assert people.keys["bob"][:12] in section
+    assert f"Limits were changed since the audit of 2026-08: {LOOSER}" in (site / "feed.xml").read_text()
+    (audit,) = json.loads((site / "audits.json").read_text())["audits"]
+    assert [(one["id"], one["kind"]) for one in audit["limits"]] == [
+        (1, "approval"),
+        (3, "approval"),
+        (4, "audit"),
+    ]
+    assert audit["limits"][1]["signed_by"] == people.keys["bob"]
+
+
 # ---- Attacks ----
 
 
@@ -383,6 +434,15 @@ def test_a_run_after_the_approval_was_annulled_is_named(people) -> None:
     forged = people.forge("alice", record)
     assert "record 1 approved them, but record 3 annuls it" in find_about(people, forged)
     assert "no second person" not in find_about(people, record)
+
+
+def test_an_approval_after_the_run_does_not_count(people) -> None:
+    record = approved_first(people)
+    people.write(limits=LOOSE, approve_limits=True)
+    forged = people.forge("alice", record)
+    approval = people.approve("bob").record
+    assert approval.id > forged.id
+    assert "no second person has approved: no record approves them" in find_about(people, forged)
 
 
 def test_a_run_that_switches_the_approval_off_is_named(people) -> None:
