@@ -240,8 +240,8 @@ def test_findings_are_sorted_by_consequence_and_keep_their_order_otherwise():
     ordered = make_findings()
     assert sort_findings(reversed(ordered)) == ordered
     names = [finding.text for finding in ordered]
-    grave = ["BREACHED_LIMIT", "INVERTED_RANKING", "WORSE_THAN_NO_MODEL", "ALARM"]
-    assert names[:8] == [*grave, "TOO_FEW_CASES", "INFINITE_SCORE", "GROUPS_SERVED_WORSE", "DRIFT"]
+    grave = ["BREACHED_LIMIT", "INVERTED_RANKING", "WORSE_THAN_NO_MODEL", "ALARM", "CHANGED_LIMITS"]
+    assert names[:9] == [*grave, "TOO_FEW_CASES", "INFINITE_SCORE", "GROUPS_SERVED_WORSE", "DRIFT"]
     same = [Finding(text=str(number), see="") for number in range(5)]
     assert sort_findings(same) == same
 

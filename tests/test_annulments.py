@@ -270,7 +270,12 @@ def test_history_and_show_name_the_annulment(config) -> None:
         (1, "", "`reason` must say why"),
         (1, " \n\t ", "`reason` must say why"),
         (1, "x" * 2001, "`reason` must have at most 2000 characters; got 2001"),
-        (3, "x", "Only records of runs, baselines and seals can be annulled; record 3 is of kind annulment"),
+        (
+            3,
+            "x",
+            "Only records of runs, baselines, seals and approvals can be annulled; record 3 is of kind "
+            "annulment",
+        ),
         (1, "x", "Record 1 is annulled already, by record 3: wrong file"),
         (4, "x", "Record 4 is of the audit other, not of loans"),
     ],
@@ -297,7 +302,7 @@ def test_a_secret_is_not_recorded_as_a_reason(config, monkeypatch) -> None:
         ({"annuls": 5}, "annuls record 5, which is not an earlier record"),
         ({"annuls": 4}, "annuls record 4, which is of another audit, other"),
         ({"annuls": 1}, "annuls record 1, which record 3 has annulled already"),
-        ({"annuls": 3}, "annuls record 3, which is not of a run, a baseline or a seal but of kind annulment"),
+        ({"annuls": 3}, "annuls record 3, which is of kind annulment: such records cannot be annulled"),
         ({"annuls": 2, "audit": "other"}, "annuls record 2, which is of another audit, loans"),
         ({"annuls": 2}, "annuls record 2, which is of another period, 2026-09"),
         ({"annuls": 2, "reason": " "}, "is an annulment, but gives no reason"),

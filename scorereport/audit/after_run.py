@@ -45,6 +45,7 @@ def complete_record(
 ) -> Record:
     """Add the results of a run, its report and its files to its record."""
     certificate, trend = rendered.report.certificate, rendered.report.trend
+    limits = rendered.report.limit_provenance
     return replace(
         record,
         status=rendered.status,
@@ -63,6 +64,7 @@ def complete_record(
         summary=summarize_report(rendered.report).to_texts(),
         evidence=rendered.evidence,
         seal_check=rows.seal_check,
+        limit_changes=() if limits is None else limits.changes,
     )
 
 

@@ -46,11 +46,13 @@ def annul_record(
     The record and its report files stay. Status, trend, site and evidence no longer use it, and the next run
     of its period appends a new record. If it seals a baseline, the next run seals the configured one again.
     If it seals forecasts, these count as not sealed, until `audit seal` seals them again.
+    If it approves limits, runs with these limits need another approval.
 
     Parameters
     ----------
     path : the configuration of the audit, a TOML file
-    number : the number of the record, of a run, a baseline or a seal of this audit, and not annulled yet
+    number : the number of the record, of a run, a baseline, a seal or an approval of this audit, and not
+        annulled yet
     reason : why it is annulled
     wait : seconds to wait for a run of the same audit
     command : the command line, for the record
@@ -92,8 +94,8 @@ def _check_number(history: History, plan: Plan, number: int) -> Record:
         )
     if record.kind not in ANNULLABLE:
         raise UsageError(
-            f"Only records of runs, baselines and seals can be annulled; record {number} is of kind "
-            f"{record.kind}. To fix: run the audit again for a period whose record was annulled by mistake."
+            f"Only records of runs, baselines, seals and approvals can be annulled; record {number} is of "
+            f"kind {record.kind}. To fix: run the audit again for a period whose record was annulled by mistake."
         )
     earlier = find_annulled(history.records(plan.name, kind="annulment")).get(number)
     if earlier is not None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from scorereport.audit.baseline_seal import BaselineInForce
     from scorereport.audit.plan import Plan
+    from scorereport.configuration.limit_changes import LimitProvenance
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import AuditStatus, Record
     from scorereport.history.chain_head import ChainHead
@@ -76,6 +77,7 @@ def render_audit_report(
     period: Period,
     records: Sequence[Record],
     baseline: BaselineInForce,
+    limits: LimitProvenance | None = None,
     *,
     as_of: datetime,
     last: ChainHead | None,
@@ -84,7 +86,8 @@ def render_audit_report(
 ) -> RenderedReport:
     """Evaluate the rows of a period, and render the report in all formats that the configuration names.
 
-    `records` are those of the audit so far, with that of the `baseline`.
+    `records` are those of the audit so far, with that of the `baseline`; `limits` is what is to be stated
+    about changes of the limits.
     """
     baseline = baseline.select(period)
     configuration = plan.configuration
@@ -109,6 +112,7 @@ def render_audit_report(
                 _compare_with_past(plan, snapshot, records, baseline, found, as_of, last),
                 seal_check=rows.seal_check,
             ),
+            limit_provenance=limits,
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)

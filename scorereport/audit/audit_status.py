@@ -6,7 +6,7 @@ results. Annulled records do not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,7 +45,8 @@ class AuditState:
     the period, or that of a failed run if it has none, or None. `status` is that of the record, or "not run".
     `age` is the time since the record was written, or since the period is due, in words; `days_late` counts
     the whole days since then if there is no record. `note` is a sentence on a later run that failed, or on
-    the last results if the period has none. `period` is None if nothing was recorded and nothing is due.
+    the last results if the period has none. `approval` is a sentence on limits that still need the approval
+    of a second person. `period` is None if nothing was recorded and nothing is due.
     """
 
     audit: str
@@ -56,6 +57,7 @@ class AuditState:
     age: str
     days_late: int = 0
     note: str = ""
+    approval: str = ""
 
     @property
     def is_good(self) -> bool:
@@ -64,12 +66,13 @@ class AuditState:
 
     def describe(self) -> str:
         """The state as one line of text."""
+        approval = f". {self.approval}" if self.approval else ""
         if self.period is None:
-            return f"{self.audit}: {self.status}"
+            return f"{self.audit}: {self.status}{approval}"
         age = f"due for {self.age}" if self.record is None else f"{self.age} ago"
         number = "" if self.record is None else f", record {self.record.id}"
         note = f". {self.note}" if self.note else ""
-        return f"{self.audit}: {self.status}, period {self.period.label}{number}, {age}{note}"
+        return f"{self.audit}: {self.status}, period {self.period.label}{number}, {age}{note}{approval}"
 
 
 def find_audit_state(
@@ -124,15 +127,19 @@ def format_age(age: timedelta) -> str:
 
 def read_audit_state(plan: Plan) -> AuditState:
     """Read the state of the audit of a plan from its history; "not run" if there is no history yet."""
+    from scorereport.audit.run_limits import describe_missing_approval, describe_new_limits
     from scorereport.history.store import open_history
 
     records: tuple[Record, ...] = ()
+    approval = describe_new_limits(plan)
     if plan.history_file is None or plan.history_file.exists():
         with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
             records = history.records(plan.name)
-    return find_audit_state(
+            approval = describe_missing_approval(plan, history, records)
+    state = find_audit_state(
         records, schedule=plan.schedule, window=plan.audit.window.period, now=plan.now, name=plan.name
     )
+    return replace(state, approval=approval)
 
 
 def _find_due(

@@ -35,6 +35,7 @@ _UNFILLED = (
     "drifts",
     "summary",
     "evidence",
+    "limit_changes",
     "annuls",
     "reason",
 )

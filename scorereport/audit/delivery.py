@@ -49,6 +49,8 @@ def send_notifications(
 ) -> list[str]:
     """Notify people by all channels of the configuration, if its `on` lists the status of the audit.
 
+    Alarms and changes of limits are sent whatever the status.
+
     Parameters
     ----------
     table
@@ -71,7 +73,7 @@ def send_notifications(
     list of str
         The problems, a sentence each.
     """
-    if str(record.status) not in table.on and not alarms:
+    if str(record.status) not in table.on and not alarms and not record.limit_changes:
         return []
     outcome = redact_all(summarize_outcome(record, files=files, alarms=alarms, site=table.site), redactor)
     message = Notification(outcome=outcome, files=files, folder=folder, variables=list_variables(outcome))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: Seconds to wait for another process that writes the file.
 _LOCK_SECONDS = 60
 #: The keys of an outcome that is read back; Python 3.11 does not tell them from those that may be missing.
-_REQUIRED = set(Outcome.__annotations__) - {"alarms"}
+_REQUIRED = set(Outcome.__annotations__) - {"alarms", "limit_changes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +130,9 @@ def open_digest(plan: Plan, channel: str) -> DigestFile:
 
 
 def is_delayed(table: NotifyTable, record: Record, alarms: Sequence[str]) -> bool:
-    """Whether an outcome waits for the digest: alarms on the history and failed runs never do."""
-    return table.digest == "daily" and not alarms and record.status is not AuditStatus.FAILED
+    """Whether an outcome waits for the digest: failed runs, alarms and changed limits never do."""
+    is_urgent = bool(alarms or record.limit_changes) or record.status is AuditStatus.FAILED
+    return table.digest == "daily" and not is_urgent
 
 
 def add_to_digests(plan: Plan, outcome: Outcome) -> None:

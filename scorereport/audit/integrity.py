@@ -16,6 +16,7 @@ from scorereport._utils.formatting import join_words
 from scorereport.audit.anchor_verification import verify_anchors
 from scorereport.audit.anchors import list_anchors
 from scorereport.audit.annulment_rules import check_annulled
+from scorereport.audit.approval_rules import LimitCheck
 from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.evidence_agreement import EvidenceCheck
@@ -38,10 +39,11 @@ from scorereport.audit.record_rules import (
 )
 from scorereport.audit.seal_rules import check_sealed_rows, check_seals
 from scorereport.audit.signed_history import list_trusted
+from scorereport.configuration.limit_changes import read_limits
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
-from scorereport.history.signature_check import SignatureCheck
+from scorereport.history.signature_check import SignatureCheck, find_authentic
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
 from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
     from scorereport.audit.evidence_agreement import ExpectedEvidence
     from scorereport.audit.plan import Plan
+    from scorereport.configuration.limit_changes import ConfiguredLimits
     from scorereport.history.audit_record import Record
     from scorereport.history.store import History
 
@@ -69,6 +72,8 @@ class RecordExaminer:
         self._by_hashes: dict[str, list[Record]] = defaultdict(list)
         self._past: dict[str, dict[bytes, int]] | None = None
         self._requests: dict[tuple[str, str], AuditRequest] = {}
+        self._limits: dict[str, ConfiguredLimits] = {}
+        self._is_complete = False
         self.findings: list[IntegrityFinding] = []
         self.notes: list[str] = []
 
@@ -79,7 +84,7 @@ class RecordExaminer:
 
     def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
         """Check the order of the records; `is_complete` if none is missing or changed."""
-        self._records = records
+        self._records, self._is_complete = records, is_complete
         for record in records:
             self._by_audit[record.audit].append(record)
             self._by_results[record.results_sha256].append(record)
@@ -116,6 +121,8 @@ class RecordExaminer:
     def read(self, sha256: str, content: bytes) -> Examined:
         """Check a document, whose hash was verified, against the records that name it."""
         findings, notes = [], []
+        if configured := self._by_configuration.get(sha256):
+            self._limits[sha256] = read_limits(content, configured[0].configuration)
         for record in self._by_configuration.get(sha256, ()):
             findings += _describe_claims(record, self._check_configuration(record, content))
         for record in self._by_hashes.get(sha256, ()):
@@ -128,6 +135,19 @@ class RecordExaminer:
             findings += _describe_claims(record, found.wrong)
             notes += [f"Record {record.id} {claim}." for claim in found.unconfirmed]
         return Examined(findings=tuple(findings), notes=tuple(notes))
+
+    def complete(self) -> None:
+        """Check what needs all records and configurations: changes of limits and their approvals."""
+        if not self._is_complete:
+            return
+        signed = [record for record in self._records if record.kind in ("approval", "key")]
+        check = LimitCheck(self._limits, find_authentic(signed, self._trusted), wrote_record)
+        check.check(self._records)
+        for record, claim in check.unapproved:
+            self.findings += _describe_claims(record, [claim], FindingKind.UNAPPROVED)
+        for record, claim in check.wrong:
+            self.findings += _describe_claims(record, [claim])
+        self.notes += check.notes
 
     def look(self, record: Record, path: Path) -> None:
         """Check a file, whose hash was verified, against its record; all documents were read before."""

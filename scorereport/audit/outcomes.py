@@ -55,6 +55,8 @@ def summarize_outcome(
     }
     if alarms:
         outcome["alarms"] = list(alarms)
+    if record.limit_changes:
+        outcome["limit_changes"] = [change.clause for change in record.limit_changes]
     outcome["text"] = describe_outcome(outcome)
     return outcome
 
@@ -94,6 +96,8 @@ def name_outcome(record: Record, alarms: Sequence[str] = ()) -> str:
     """Return the outcome in one line: audit, period, status, and the most important finding."""
     head = f"{record.audit} {record.period.label}: {record.status}"
     finding = "the history needs attention" if alarms else name_finding(record)
+    if record.limit_changes:
+        finding = "; ".join(filter(None, ("limits changed", finding)))
     return one_line(f"{head} - {finding}" if finding else head)
 
 

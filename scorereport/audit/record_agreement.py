@@ -171,7 +171,12 @@ def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[
         ours = getattr(record, name)
         if ours != theirs:
             yield f"`{name}` ({_format_short(ours)}, not {_format_short(theirs)})"
-    for name, theirs in {"judgements": report.judgements, "drifts": trend.drifts}.items():
+    limits = report.limit_provenance
+    for name, theirs in {
+        "judgements": report.judgements,
+        "drifts": trend.drifts,
+        "limit_changes": () if limits is None else limits.changes,
+    }.items():
         if repr(getattr(record, name)) != repr(theirs):  # NaN is not equal to itself
             yield f"`{name}`"
     if _describe_whole(record.snapshot) != _describe_whole(trend.snapshots[-1]):

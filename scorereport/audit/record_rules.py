@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from scorereport.audit.annulment_rules import check_annulment
+from scorereport.audit.approval_rules import check_approval_contents
 from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
 from scorereport.audit.event_rules import check_event
 from scorereport.audit.seal_rules import check_seal_contents, check_seal_fields, check_seal_request
@@ -44,7 +45,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 #: The fields that a run with a report fills in its record.
 _RESULTS = ("rows", "data_sha256", "results_sha256", "templates_sha256", "files", "snapshot")
 #: The fields that such a run may fill.
-_MORE_RESULTS = ("source", "source_sha256", "certificate", "judgements", "drifts")
+_MORE_RESULTS = ("source", "source_sha256", "certificate", "judgements", "drifts", "limit_changes")
 #: The start of an attachment in a PDF. Our PDFs are not encrypted and use no other compression.
 _ATTACHMENT = re.compile(rb"/Type\s*/EmbeddedFile\b[^\x00]{0,400}?>>\s*stream\r?\n")
 #: How many bytes are unpacked at a time.
@@ -132,22 +133,11 @@ def check_record_contents(record: Record) -> Iterator[str]:
     text = record.to_json()
     if json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) + "\n" != text:
         yield "is not written as runs write records"
-    if record.kind == "retention":
-        yield from _check_removal(record)
-    elif record.kind == "annulment":
-        yield from check_annulment(record)
-    elif record.kind == "baseline":
-        yield from check_baseline_contents(record)
-    elif record.kind == "key":
-        yield from check_event(record)
-    elif record.kind == "seal":
-        yield from check_seal_contents(record)
-    elif record.status is AuditStatus.FAILED:
-        yield from _check_failure(record)
-    else:
-        yield from _check_success(record)
+    yield from _CONTENT_RULES.get(record.kind, _check_run)(record)
     if record.annuls is not None and record.kind != "annulment":
         yield f"annuls record {record.annuls}, but it is not an annulment"
+    if record.approval is not None and record.kind != "approval":
+        yield "approves limits, but it is not an approval"
     yield from check_seal_fields(record)
     yield from _check_documents(record)
 
@@ -168,6 +158,10 @@ def _check_removal(record: Record) -> Iterator[str]:
         )
 
 
+def _check_run(record: Record) -> Iterator[str]:
+    return _check_failure(record) if record.status is AuditStatus.FAILED else _check_success(record)
+
+
 def _check_failure(record: Record) -> Iterator[str]:
     if found := _list_filled(record, (*_RESULTS, *_MORE_RESULTS)):
         yield f"has the status of a failed run, but has {_join_names(found)}"
@@ -184,6 +178,17 @@ def _check_success(record: Record) -> Iterator[str]:
     expected = find_exit_code(record.status)
     if record.exit_code != expected:
         yield f"has the exit code {record.exit_code}, but that of {record.status} is {int(expected)}"
+
+
+#: The rules of records that are not of runs, by their kind.
+_CONTENT_RULES = {
+    "retention": _check_removal,
+    "annulment": check_annulment,
+    "baseline": check_baseline_contents,
+    "approval": check_approval_contents,
+    "seal": check_seal_contents,
+    "key": check_event,
+}
 
 
 def _check_documents(record: Record) -> Iterator[str]:
@@ -203,6 +208,8 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     if record.kind in ("retention", "annulment", "key"):
         return
     yield from _check_period(record, request)
+    if record.kind == "approval":
+        return
     if record.kind == "baseline":
         if record.baseline is not None and record.baseline.source != request.baseline:
             yield f"seals {record.baseline.source}, but its configuration names {request.baseline or 'none'}"

@@ -39,6 +39,7 @@ from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
+from scorereport.audit.run_limits import trace_limits
 from scorereport.audit.signed_history import open_signed_history
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import LabelledPeriod, find_labelled
@@ -169,7 +170,7 @@ def _perform(run: AuditRun, *, again: bool, wait: float) -> RunResult:
             open_signed_history(plan) as history,
         ):
             check_chain_head(history)
-            _check_name_case(plan, history)
+            check_name_case(plan, history)
             unnoted = update_chain_head(plan, history)
             earlier = complete_earlier_run(plan, history)
             outcome = run.perform(history, again=again)
@@ -198,7 +199,7 @@ def _choose_period(plan: Plan, as_of: str | None, label: str | None) -> tuple[da
     return found.as_of, found.period
 
 
-def _check_name_case(plan: Plan, history: History) -> None:
+def check_name_case(plan: Plan, history: History) -> None:
     """Refuse a new audit whose name differs only in case from another audit of the history."""
     names = history.names()
     alike = [name for name in names if name.casefold() == plan.name.casefold()]
@@ -272,6 +273,8 @@ class AuditRun:
         return shown
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
+        records = history.records(self.plan.name)
+        limits = trace_limits(self.plan, history, records)
         baseline = ensure_baseline(
             self.plan, history, self.period, self.moment, started=self.started, command=self.command
         )
@@ -279,8 +282,9 @@ class AuditRun:
             self.plan,
             rows,
             self.period,
-            history.records(self.plan.name),
+            records if baseline.record is None else history.records(self.plan.name),  # it may be new
             baseline,
+            limits,
             as_of=self.moment,
             last=history.last(),
             time=self.started,

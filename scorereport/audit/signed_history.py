@@ -111,6 +111,6 @@ def _check_not_replaced(plan: Plan, history: History, key: SigningKey) -> None:
         if change.replaces == key.fingerprint:
             raise UsageError(
                 f"The key {key.fingerprint} must not sign any more: record {record.id} has replaced it "
-                f"({record.reason}). To fix: use the new key, or move the file of the replaced one to another "
-                "place and add a new key by `scorereport audit keys add`."
+                f"({record.reason}). To fix: use the new key, or move the file of the replaced one to "
+                "another place and add a new key by `scorereport audit keys add`."
             )

@@ -87,8 +87,9 @@ class Outcome(TypedDict):
     `subject` is the outcome in one line, `text` the whole message. `findings` are the three most important
     sentences of the summary, `link` is the page of the audit on the web site or the path of its report.
     `summary` is the first page of the report, None if there is no report. `record` is None for a failure that
-    could not be recorded, and so is `head`, which is an anchor of the history in a mail box. `alarms`
-    is present only if the history needs attention.
+        could not be recorded, and so is `head`, which is an anchor of the history in a mail box. `alarms`
+    is present only if the history needs attention, and `limit_changes` only if limits differ from those of
+    the audit before, a clause for each.
     """
 
     subject: str
@@ -108,6 +109,7 @@ class Outcome(TypedDict):
     head: OutcomeHead | None
     files: list[str]
     alarms: NotRequired[list[str]]
+    limit_changes: NotRequired[list[str]]
 
 
 class DailyDigest(TypedDict):

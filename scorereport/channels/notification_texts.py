@@ -24,6 +24,8 @@ def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
     if outcome["reason"]:
         yield outcome["reason"]
     yield from outcome.get("alarms", ())
+    if changes := outcome.get("limit_changes"):
+        yield "\n".join(["Limits changed since the audit before:", *(f"- {change}" for change in changes)])
     summary = outcome["summary"]
     if summary is not None:
         yield "\n".join([summary["verdict"], *summary["fitness"]])

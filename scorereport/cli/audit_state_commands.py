@@ -1,4 +1,4 @@
-"""Commands `scorereport audit status` and `audit annul`; `app` has all commands of audits."""
+"""Commands `scorereport audit status`, `annul` and `approve`; `app` has all commands of audits."""
 
 from __future__ import annotations
 
@@ -53,6 +53,41 @@ def annul(
             f"record {result.record.id}."
         )
         typer.echo(f"SHA-256 of the record: {result.record.sha256}")
+    for problem in result.problems:
+        print_problem(problem)
+
+
+@app.command()
+def approve(
+    config: Config = DEFAULT_CONFIG,
+    reason: Annotated[str, typer.Option(help="Why these limits are right; required.")] = "",
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a run of the same audit.")] = 3600.0,
+    as_json: AsJson = False,
+) -> None:
+    """Approve the limits of the audit as a second person: add a record that your key signs.
+
+    It prints the limits and what has changed; without --reason nothing else is done. With `approve_limits =
+    true` in the table [audit], a run needs such a record of another key than its own. To withdraw an
+    approval, annul its record.
+    """
+    from scorereport.audit.limit_approval import approve_limits, preview_limits
+    from scorereport.audit.plan import read_plan
+
+    if not reason.strip():
+        with errors_redacted(read_plan(config)):
+            for line in [] if as_json else preview_limits(config):
+                echo(line)
+        raise UsageError(
+            "`--reason` must say why these limits are approved. To fix: read the limits above, and give it."
+        )
+    command = shlex.join(["scorereport", "audit", "approve", str(config), "--reason", reason])
+    with errors_redacted(read_plan(config)):
+        result = approve_limits(config, reason=reason, wait=wait, command=command)
+    if as_json:
+        typer.echo(result.record.to_json(), nl=False)
+    else:
+        for line in result.describe():
+            echo(line)
     for problem in result.problems:
         print_problem(problem)
 
@@ -121,4 +156,5 @@ def _describe_state(state: AuditState) -> dict[str, Any]:
         "age": state.age,
         "days_late": state.days_late,
         "note": state.note,
+        "approval": state.approval,
     }

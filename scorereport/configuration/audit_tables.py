@@ -276,7 +276,7 @@ class NotifyTable:
         Help(
             '"none" (default): one notification for each run; "daily": one for all runs of a day, sent by '
             "`audit serve` at the end of the day, with the first run of a later day, or by `audit notify`. "
-            "Failed runs and alarms on the history are sent at once"
+            "Failed runs, alarms on the history and changes of limits are sent at once"
         ),
     ] = "none"
     site: Annotated[

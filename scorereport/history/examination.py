@@ -38,6 +38,9 @@ class Examiner(Protocol):
     def read(self, sha256: str, content: bytes) -> Examined:
         """Check a document against the records that name it."""
 
+    def complete(self) -> None:
+        """Check what needs all records and documents, once they were read."""
+
     def look(self, record: Record, path: Path) -> None:
         """Check a file of a record."""
 
@@ -82,6 +85,8 @@ class Examination:
         documents = [found[number] for number in range(len(self._rows))]
         self._add_findings(result for result in results if isinstance(result, Examined))
         self._add_findings(document.examined for document in documents)
+        if self._examiner is not None:
+            self._examiner.complete()
         return documents
 
     def _call(self, number: int) -> StoredDocument | Examined:

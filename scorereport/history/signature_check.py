@@ -66,6 +66,13 @@ class SignatureCheck:
         return f"{which} not signed: an earlier version wrote them. {first}."
 
 
+def find_authentic(records: Iterable[Record], trusted: Collection[str]) -> set[int]:
+    """Return the numbers of the records that a trusted key has signed; those of keys must be among them."""
+    ordered = sorted(records, key=lambda record: record.id)
+    refused = {record.id for record, _ in SignatureCheck(trusted).check(ordered)}
+    return {record.id for record in ordered if record.signature is not None and record.id not in refused}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyUse:
     """How many records a key has signed, and the first and the last of them."""

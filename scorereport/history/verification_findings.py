@@ -18,6 +18,7 @@ class FindingKind(StrEnum):
     UNKNOWN = "unknown"  # it belongs to no record
     CONTRADICTORY = "contradictory"  # a record that no run can have written
     FORGED = "forged"  # a record that no trusted key has signed
+    UNAPPROVED = "unapproved"  # a run with limits that no second person has approved
     DATABASE = "database"  # the database itself, not the rows in it
 
 

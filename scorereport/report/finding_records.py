@@ -29,6 +29,7 @@ class Consequence(IntEnum):
     INVERTED_RANKING = auto()
     WORSE_THAN_NO_MODEL = auto()
     ALARM = auto()
+    CHANGED_LIMITS = auto()
     TOO_FEW_CASES = auto()
     INFINITE_SCORE = auto()
     GROUPS_SERVED_WORSE = auto()

@@ -30,7 +30,7 @@ from scorereport.report.finding_records import (
     name_models,
     sort_findings,
 )
-from scorereport.report.limit_findings import find_limits
+from scorereport.report.limit_findings import find_changed_limits, find_limits
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.missing_outcome_findings import find_missing_outcomes
 from scorereport.report.recalibration_findings import RECALIBRATE, advise_models, find_recalibration
@@ -58,7 +58,10 @@ _MOST_NAMED = 3
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
     limits, trend, seal = find_limits(report.judgements), find_changes(report), find_seal_findings(report)
-    return sort_findings([*limits, *seal, *trend, *_find_in_evaluation(report.evaluation, report.judgements)])
+    changed = find_changed_limits(report.limit_provenance)
+    return sort_findings(
+        [*limits, *changed, *seal, *trend, *_find_in_evaluation(report.evaluation, report.judgements)]
+    )
 
 
 def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:

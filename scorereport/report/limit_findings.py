@@ -15,6 +15,7 @@ from scorereport.report.finding_records import DO_NOT_USE, MODELS, Consequence, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from scorereport.configuration.limit_changes import LimitProvenance
     from scorereport.configuration.limit_verdicts import Judgement
 
 #: Verdicts on limits that are findings, with their tone and consequence.
@@ -38,6 +39,7 @@ _SECTIONS = {
     MeasurePart.SCALE: "scale",
     MeasurePart.RETENTION: "retention",
 }
+_ACTION_ON_CHANGES = "Check that the change of limits is justified; no second person has approved it."
 _ACTION_ON_DATA = "Examine the data, whose limits are not met."
 #: Most limits that are named with their numbers; further ones are counted.
 _MOST_LIMITS = 1
@@ -72,6 +74,22 @@ def find_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
                     model=model,
                     action=action if model else _ACTION_ON_DATA,
                 )
+
+
+def find_changed_limits(provenance: LimitProvenance | None) -> Iterator[Finding]:
+    """State which limits differ from those of the audit before, and whether a second person approved them."""
+    if provenance is None or not provenance.changes:
+        return
+    approval = provenance.approval
+    approved = "" if approval is None else f" A second person approved them in record {approval.record}."
+    yield Finding(
+        text=f"{provenance.sentence}{approved}",
+        see="limit_changes",
+        tone="open",
+        consequence=Consequence.CHANGED_LIMITS,
+        action=_ACTION_ON_CHANGES if approval is None else "",
+        is_kept=True,
+    )
 
 
 def _find_section(judgement: Judgement) -> str:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from scorereport.configuration import Configuration
     from scorereport.configuration.configuration_source import ConfigurationSource
+    from scorereport.configuration.limit_changes import LimitProvenance
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
     from scorereport.reference.reference_documents import Study
@@ -164,6 +165,7 @@ def prepare_report(
     overridden: Collection[str] = (),
     selection: Selection | None = None,
     trend: Trend | None = None,
+    limit_provenance: LimitProvenance | None = None,
 ) -> Report:
     """Build a report with the provenance of this run, to be rendered with these templates."""
     return build_report(
@@ -174,6 +176,7 @@ def prepare_report(
         overridden=overridden,
         selection=selection,
         trend=trend,
+        limit_provenance=limit_provenance,
     )
 
 

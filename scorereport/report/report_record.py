@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.clock import read_time
 from scorereport._utils.representation import short_repr
 from scorereport.configuration import Configuration, check_configuration, parse_configuration
 from scorereport.configuration.judgement import judge
+from scorereport.configuration.limit_changes import LimitProvenance
 from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_worst_verdict
 from scorereport.configuration.section_choice import describe_options
 from scorereport.errors import DataError, UsageError
@@ -46,7 +47,8 @@ class Report:
 
     `overridden` names settings of the configuration that options replaced. `origin` is the provenance of
     results that were reported before, under another configuration. `selection` is the choice of the model
-    among checkpoints, if it is to be shown. `trend` compares an audit with earlier ones.
+    among checkpoints, if it is to be shown. `trend` compares an audit with earlier ones, `limit_provenance`
+    its limits with those of the audit before.
     """
 
     version: Literal[1] = VERSION
@@ -61,6 +63,9 @@ class Report:
     origin: Provenance | None = None
     selection: Selection | None = None
     trend: Trend | None = None
+    limit_provenance: LimitProvenance | None = None
+
+    OPTIONAL: ClassVar = ("limit_provenance",)
 
     __repr__ = short_repr
 
@@ -117,6 +122,7 @@ def build_report(
     overridden: Collection[str] = (),
     selection: Selection | None = None,
     trend: Trend | None = None,
+    limit_provenance: LimitProvenance | None = None,
 ) -> Report:
     """Judge an evaluation by the limits of a configuration, and return the report.
 
@@ -137,6 +143,7 @@ def build_report(
         overridden=tuple(sorted(configured.intersection(overridden))),
         selection=selection,
         trend=trend,
+        limit_provenance=limit_provenance,
     )
 
 

@@ -19,6 +19,7 @@ from scorereport._utils.version import package_version
 from scorereport.audit.site.audit_runs import SITE_FEED, link_to_file
 from scorereport.audit.site.entry_texts import status_sentence
 from scorereport.audit.site.site_files import FileState
+from scorereport.configuration.limit_changes import describe_changes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,7 +131,10 @@ def _summarise(run: RecordedRun) -> str:
     record = run.record
     if record.summary is None:
         return " ".join(filter(None, (status_sentence(record.status), record.reason)))
-    return " ".join((record.summary.verdict, *record.summary.findings[:_MOST_FINDINGS]))
+    findings, changed = record.summary.findings[:_MOST_FINDINGS], describe_changes(record.limit_changes)
+    is_stated = not changed or any(changed in finding for finding in findings)
+    limits = [] if is_stated else [f"Limits changed: {changed}."]
+    return " ".join((record.summary.verdict, *findings, *limits))
 
 
 def _describe_annulment(audit: AuditRuns, run: RecordedRun) -> FeedEntry:

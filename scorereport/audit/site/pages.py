@@ -19,6 +19,7 @@ from scorereport.audit.site.entry_texts import (
 )
 from scorereport.audit.site.evidence_charts import align_sequences
 from scorereport.audit.site.evidence_texts import describe_audit_evidence, explain_sequences
+from scorereport.audit.site.limit_events import describe_limit_events
 from scorereport.audit.site.measure_series import (
     choose_site_format,
     collect_runs,
@@ -148,7 +149,7 @@ def describe_audit(
     charts = _describe_charts(series, audit, copies)
     evidence = _describe_evidence(audit, copies)
     (entry,) = build_board([audit])
-    tables = describe_tables(audit, series, copies)
+    tables, limit_events = describe_tables(audit, series, copies), describe_limit_events(audit)
     return {
         "title": audit.name,
         "site": facts.title,
@@ -160,17 +161,21 @@ def describe_audit(
         "level": format_level(get_snapshot(audit.measured[-1]).level) if audit.measured else "",
         "sequences": explain_sequences(audit.evidence),
         "failures": len(audit.failed),
+        "limit_events": limit_events,
         "table": tables,
         "filters": list_filters(
             [(row["key"], row["status"], row["needs_attention"]) for row in tables["rows"]]
         ),
-        "contents": _list_contents(evidence, charts),
+        "contents": _list_contents(evidence, charts, has_limit_events=bool(limit_events)),
     }
 
 
-def _list_contents(evidence: dict[str, Any] | None, charts: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+def _list_contents(
+    evidence: dict[str, Any] | None, charts: Sequence[dict[str, Any]], *, has_limit_events: bool
+) -> list[dict[str, str]]:
     named = [("evidence", "Evidence")] if evidence is not None else []
     named += [(chart["id"], chart["label"]) for chart in charts]
+    named += [("limits", "Changes of limits")] if has_limit_events else []
     return [
         {"id": name, "number": str(number), "title": title}
         for number, (name, title) in enumerate([*named, ("runs", "All audits")], 1)

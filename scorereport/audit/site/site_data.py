@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_counted, format_time
 from scorereport.audit.audit_status import NOT_RUN
 from scorereport.audit.site.audit_runs import get_snapshot
+from scorereport.audit.site.limit_events import list_limit_events
 from scorereport.audit.site.measure_series import collect_runs
 from scorereport.audit.site.site_files import FileState
 from scorereport.history.verification_findings import Verification
@@ -120,6 +121,7 @@ def _describe_entry(entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]
         "measured": [run.record.id for run in measured],
         "series": [_describe_series(one) for one in collect_runs(measured)],
         "runs": [_describe_run(run, copies[run.record.id]) for run in entry.audit.runs],
+        "limits": list_limit_events(entry.audit),
         "annulments": [_describe_annulment(run) for run in entry.audit.annulments],
         "evidence": _describe_evidence(entry.audit.evidence),
     }

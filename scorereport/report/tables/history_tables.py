@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
@@ -76,23 +77,35 @@ def _count_rows(record: Record) -> int:
 
 def describe_record_status(record: Record, annulment: Record | None = None) -> str:
     """Return the status of a record; if it failed or is annulled, with the beginning of the reason."""
-    if record.kind == "retention":
-        return f"{format_counted(len(record.removed), 'file')} removed"
-    if record.kind == "annulment":
-        return f"annuls record {record.annuls}: {_shorten(record.reason)}"
-    if record.kind == "key":
-        return f"key added: {_shorten(record.reason)}"
     if annulment is not None:
         return f"annulled: {_shorten(annulment.reason)}"
-    if record.baseline is not None:
-        return f"baseline sealed: {_shorten(record.baseline.source)}"
-    if record.seal is not None:
-        return f"forecasts sealed: {_shorten(join_words(list(record.seal.forecasts)))}"
+    if record.kind in _EVENTS:
+        return _EVENTS[record.kind](record)
     return f"{record.status}: {_shorten(record.reason)}" if record.reason else str(record.status)
 
 
 def _shorten(reason: str) -> str:
     return f"{reason[:_LONGEST_REASON]}{'…' if len(reason) > _LONGEST_REASON else ''}"
+
+
+def _name_baseline(record: Record) -> str:
+    return f"baseline sealed: {_shorten('' if record.baseline is None else record.baseline.source)}"
+
+
+def _name_sealed_forecasts(record: Record) -> str:
+    forecasts = () if record.seal is None else record.seal.forecasts
+    return f"forecasts sealed: {_shorten(join_words(list(forecasts)))}"
+
+
+#: The status of records that are not of runs, by their kind.
+_EVENTS: dict[str, Callable[[Record], str]] = {
+    "retention": lambda record: f"{format_counted(len(record.removed), 'file')} removed",
+    "annulment": lambda record: f"annuls record {record.annuls}: {_shorten(record.reason)}",
+    "baseline": _name_baseline,
+    "seal": _name_sealed_forecasts,
+    "approval": lambda record: f"limits approved: {_shorten(record.reason)}",
+    "key": lambda record: f"key added: {_shorten(record.reason)}",
+}
 
 
 def _count_limits(record: Record) -> str:
@@ -171,6 +184,7 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     yield from _describe_annulment(record, annulment)
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
     yield from _describe_event(record)
+    yield from _describe_limit_changes(record)
     if record.source:
         yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
@@ -204,6 +218,13 @@ def _describe_evidence(record: Record) -> Iterator[str]:
         if found.hypothesis != "difference":
             yield describe_recorded(found)
     yield from record.evidence.notes
+
+
+def _describe_limit_changes(record: Record) -> Iterator[str]:
+    if record.approval is not None:
+        yield f"Approves the limits with the SHA-256 {record.approval.limits_sha256}"
+    before = "before" if record.approval is not None else "of the audit before"
+    yield from (f"Limit changed against those {before}: {change.clause}" for change in record.limit_changes)
 
 
 def _describe_annulment(record: Record, annulment: Record | None) -> Iterator[str]:

@@ -26,6 +26,7 @@ from scorereport.report.verdict_labels import VERDICT_LABELS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from scorereport.configuration.limit_changes import LimitProvenance
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
@@ -261,6 +262,22 @@ def _count_hidden(hidden: int) -> str:
         return ""
     are = "is" if hidden == 1 else "are"
     return f"; {format_counted(hidden, 'more verdict')} on groups {are} in the results document"
+
+
+def limit_change_table(provenance: LimitProvenance) -> Table | None:
+    """Table of the limits that differ from those of the audit before; None if there are none."""
+    if not provenance.changes:
+        return None
+    return Table(
+        caption=f"Limits that differ from those of the audit of {provenance.since} (record "
+        f"{provenance.record})",
+        heads=("limit", "before", "now", "effect"),
+        rows=tuple(
+            (change.key, change.before or "none", change.after or "none", change.effect or "")
+            for change in provenance.changes
+        ),
+        n_labels=4,
+    )
 
 
 def explain_verdicts(judgements: Sequence[Judgement]) -> str:
