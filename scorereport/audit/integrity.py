@@ -38,6 +38,7 @@ from scorereport.audit.signed_history import list_trusted
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
+from scorereport.history.database_roles import describe_roles
 from scorereport.history.signature_check import SignatureCheck, describe_unsigned
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
@@ -209,7 +210,9 @@ def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verificati
             is_here=is_here,
             examiner=RecordExaminer(list_trusted(plan)),
         )
-    found = replace(found, findings=(*found.findings, *_find_missing_markers(plan, marker, markers)))
+        roles = tuple(describe_roles(history))
+    findings = (*found.findings, *_find_missing_markers(plan, marker, markers))
+    found = replace(found, findings=findings, notes=(*found.notes, *roles))
     if not elsewhere:
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."

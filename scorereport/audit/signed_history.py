@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.history.database_roles import check_writer
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
 from scorereport.history.store import open_history
 from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
@@ -24,6 +25,7 @@ _FIRST_USE = "made or first used here"
 def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]:
     """Open the history of an audit; records that are appended to it are signed by the key of the plan."""
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
+        check_writer(history)
         history.key = ensure_signing_key(plan)
         _check_not_replaced(history, history.key)
         yield history
