@@ -62,6 +62,7 @@ def complete_record(
         drifts=() if trend is None else trend.drifts,
         summary=summarize_report(rendered.report).to_texts(),
         evidence=rendered.evidence,
+        seal_check=rows.seal_check,
     )
 
 

@@ -48,11 +48,12 @@ def annul_record(
 
     The record and its report files stay. Status, trend, site and evidence no longer use it, and the next run
     of its period appends a new record. If it seals a baseline, the next run seals the configured one again.
+    If it seals forecasts, these count as not sealed, until `audit seal` seals them again.
 
     Parameters
     ----------
     path : the configuration of the audit, a TOML file
-    number : the number of the record; it must be of a run or a baseline of this audit, and not annulled yet
+    number : the number of the record, of a run, a baseline or a seal of this audit, and not annulled yet
     reason : why it is annulled
     wait : seconds to wait for a run of the same audit
     command : the command line, for the record
@@ -107,7 +108,7 @@ def _check_number(history: History, plan: Plan, number: int) -> Record:
         )
     if record.kind not in ANNULLABLE:
         raise UsageError(
-            f"Only records of runs and of baselines can be annulled; record {number} is of kind "
+            f"Only records of runs, baselines and seals can be annulled; record {number} is of kind "
             f"{record.kind}. To fix: run the audit again for a period whose record was annulled by mistake."
         )
     earlier = find_annulled(history.records(plan.name, kind="annulment")).get(number)

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
 
 #: Kinds of records that can be annulled.
-ANNULLABLE = ("audit", "baseline")
+ANNULLABLE = ("audit", "baseline", "seal")
 #: The fields of other records that an annulment leaves empty.
 _EMPTY = (
     *("rows", "source", "data_sha256", "source_sha256", "results_sha256", "templates_sha256", "certificate"),
-    *("files", "removed", "judgements", "snapshot", "drifts", "summary", "evidence", "baseline"),
+    *("files", "removed", "judgements", "snapshot", "drifts", "summary", "evidence", "baseline", "seal"),
+    "seal_check",
 )
 
 
@@ -62,7 +63,9 @@ def find_objection(annulment: Record, annulled: Record | None, *, is_complete: b
     if annulled.audit != annulment.audit:
         return f"annuls record {number}, which is of another audit, {annulled.audit}"
     if annulled.kind not in ANNULLABLE:
-        return f"annuls record {number}, which is not of a run or a baseline but of kind {annulled.kind}"
+        return (
+            f"annuls record {number}, which is not of a run, a baseline or a seal but of kind {annulled.kind}"
+        )
     if annulled.period != annulment.period:
         return f"annuls record {number}, which is of another period, {annulled.period.label}"
     return ""

@@ -105,7 +105,10 @@ def render_audit_report(
                 classes=configuration.evaluation.given.get("classes"),
                 normalize=configuration.evaluation.given.get("normalize", False),
             ),
-            trend=_compare_with_past(plan, snapshot, records, baseline, found, as_of, last),
+            trend=replace(
+                _compare_with_past(plan, snapshot, records, baseline, found, as_of, last),
+                seal_check=rows.seal_check,
+            ),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)

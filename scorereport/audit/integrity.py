@@ -34,6 +34,7 @@ from scorereport.audit.record_rules import (
     find_times_backwards,
     read_audit_request,
 )
+from scorereport.audit.seal_rules import check_sealed_rows, check_seals
 from scorereport.audit.signed_history import list_trusted
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
@@ -64,6 +65,7 @@ class RecordExaminer:
         self._by_audit: dict[str, list[Record]] = defaultdict(list)
         self._by_results: dict[str, list[Record]] = defaultdict(list)
         self._by_configuration: dict[str, list[Record]] = defaultdict(list)
+        self._by_hashes: dict[str, list[Record]] = defaultdict(list)
         self._past: dict[str, dict[bytes, int]] | None = None
         self._requests: dict[tuple[str, str], AuditRequest] = {}
         self.findings: list[IntegrityFinding] = []
@@ -76,11 +78,14 @@ class RecordExaminer:
             self._by_audit[record.audit].append(record)
             self._by_results[record.results_sha256].append(record)
             self._by_configuration[record.configuration_sha256].append(record)
+            if record.seal is not None:
+                self._by_hashes[record.seal.hashes_sha256].append(record)
         for record, claim in (
             *check_run_times(records, now),
             *(check_attempts(records) if is_complete else ()),
             *check_annulled(records, is_complete=is_complete),
             *(check_baselines(records) if is_complete else ()),
+            *(check_seals(records) if is_complete else ()),
         ):
             self.findings += _describe_claims(record, [claim])
         self._check_signatures()
@@ -107,6 +112,8 @@ class RecordExaminer:
         findings, notes = [], []
         for record in self._by_configuration.get(sha256, ()):
             findings += _describe_claims(record, self._check_configuration(record, content))
+        for record in self._by_hashes.get(sha256, ()):
+            findings += _describe_claims(record, check_sealed_rows(record, content))
         sharing = self._by_results.get(sha256, [])
         for record in sharing[1:]:  # documents of two runs differ: each names the record before its own
             findings += _describe_claims(record, [f"has the results document of record {sharing[0].id}"])

@@ -176,6 +176,8 @@ def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[
             yield f"`{name}`"
     if _describe_whole(record.snapshot) != _describe_whole(trend.snapshots[-1]):
         yield "`snapshot`"
+    if record.seal_check != trend.seal_check:
+        yield "`seal_check`"
 
 
 def _format_short(value: Any) -> str:

@@ -23,6 +23,7 @@ from zoneinfo import ZoneInfo
 
 from scorereport.audit.annulment_rules import check_annulment
 from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
+from scorereport.audit.seal_rules import check_seal_contents, check_seal_fields, check_seal_request
 from scorereport.configuration.audit_tables import AuditTable, OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
 from scorereport.configuration.periods import find_period, is_ahead
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from scorereport.history.trend.drift_records import Trend
     from scorereport.report.report_record import Report
 
 
@@ -61,6 +63,8 @@ class AuditRequest:
     states_hashes: bool
     zone: str = "UTC"
     baseline: str = ""
+    seal_key: tuple[str, ...] = ()
+    seal_plan: str = ""
 
 
 def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
@@ -77,7 +81,16 @@ def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
         formats=tuple(map(str, formats)),
         states_hashes=not report.get("templates") and "provenance" not in report.get("omit", ()),
         baseline=read_baseline_name(_find_table(audit, "baseline")),
+        seal_key=_read_texts(_find_table(audit, "seal"), "key"),
+        seal_plan=str(_find_table(audit, "seal").get("plan", "")),
     )
+
+
+def _read_texts(table: dict[str, Any], key: str) -> tuple[str, ...]:
+    found = table.get(key, [])
+    if not isinstance(found, list):
+        raise ValueError(f"`{key}` is not a list")
+    return tuple(map(str, found))
 
 
 def _find_table(table: dict[str, Any], name: str) -> dict[str, Any]:
@@ -88,14 +101,22 @@ def _find_table(table: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def find_status(report: Report) -> AuditStatus:
-    """Return the status of an audit; a drift that is not small turns `done` and `pass` into `warn`."""
+    """Return the status of an audit.
+
+    A drift that is not small, and forecasts that are not as they were sealed, turn `done` and `pass` into
+    `warn`.
+    """
     certificate, trend = report.certificate, report.trend
     if certificate is not None and certificate.verdict == "failed":
         return AuditStatus.UNCERTIFIED
     verdict = report.verdict
-    if verdict in (None, LimitVerdict.PASS) and trend is not None and trend.is_alarming:
+    if verdict in (None, LimitVerdict.PASS) and trend is not None and _needs_attention(trend):
         return AuditStatus.WARN
     return AuditStatus.DONE if verdict is None else AuditStatus(verdict)
+
+
+def _needs_attention(trend: Trend) -> bool:
+    return trend.is_alarming or (trend.seal_check is not None and trend.seal_check.is_broken)
 
 
 def find_exit_code(status: AuditStatus) -> ExitCode:
@@ -116,12 +137,15 @@ def check_record_contents(record: Record) -> Iterator[str]:
         yield from check_annulment(record)
     elif record.kind == "baseline":
         yield from check_baseline_contents(record)
+    elif record.kind == "seal":
+        yield from check_seal_contents(record)
     elif record.status is AuditStatus.FAILED:
         yield from _check_failure(record)
     else:
         yield from _check_success(record)
     if record.annuls is not None and record.kind != "annulment":
         yield f"annuls record {record.annuls}, but it is not an annulment"
+    yield from check_seal_fields(record)
     yield from _check_documents(record)
 
 
@@ -162,9 +186,11 @@ def _check_success(record: Record) -> Iterator[str]:
 def _check_documents(record: Record) -> Iterator[str]:
     if not record.configuration_sha256:
         yield "names no configuration"
-    needed = {key for key in (record.results_sha256, record.configuration_sha256) if key}
+    hashes = "" if record.seal is None else record.seal.hashes_sha256
+    needed = {key for key in (record.results_sha256, record.configuration_sha256, hashes) if key}
     if tuple(sorted(needed)) != record.documents:
-        yield "does not name exactly its results and its configuration as documents"
+        what = "its results and its configuration" if not hashes else "its configuration and its row hashes"
+        yield f"does not name exactly {what} as documents"
 
 
 def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]:
@@ -177,6 +203,9 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     if record.kind == "baseline":
         if record.baseline is not None and record.baseline.source != request.baseline:
             yield f"seals {record.baseline.source}, but its configuration names {request.baseline or 'none'}"
+        return
+    if record.kind == "seal":
+        yield from check_seal_request(record, request.seal_key, request.seal_plan)
         return
     if record.status is not AuditStatus.FAILED:
         yield from _check_files(record, request.formats)

@@ -31,14 +31,13 @@ from scorereport.audit.after_run import (
     notify_by_plan,
 )
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
+from scorereport.audit.audit_rows import load_audit_rows
 from scorereport.audit.baseline_seal import ensure_baseline
 from scorereport.audit.begun_record import begin_record
 from scorereport.audit.delivery import open_pending_notification
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.report_folder import find_report_files, open_report_folder
-from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
-from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.audit.signed_history import open_signed_history
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import LabelledPeriod, find_labelled
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
 
     from filelock import BaseFileLock
 
+    from scorereport.audit.rows.loaded_rows import LoadedRows
     from scorereport.audit.rows.source_reference import SourceReference
     from scorereport.history.store import History
 
@@ -238,7 +238,7 @@ class AuditRun:
         formats = tuple(f".{form}" for form in audit.output.formats)
         report_work(evaluates=True, certifies=audit.certify != "off", formats=formats, is_filed=True)
         report_stage(Stage.READING)
-        rows = self._load_rows()
+        rows = load_audit_rows(self.plan, history, self.period, self.final_by or self.moment)
         try:
             return self._find_or_record(history, rows, again=again)
         finally:
@@ -267,20 +267,6 @@ class AuditRun:
             record = replace(self._begin_record(), reason=str(shown), exit_code=shown.exit_code)
             notify_by_plan(self.plan, record)
         return shown
-
-    def _load_rows(self) -> LoadedRows | SourceReference:
-        plan = self.plan
-        return load_rows(
-            plan.audit.source,
-            plan.audit.window,
-            self.period,
-            plan.configuration.evaluation.columns,
-            folder=plan.path.parent,
-            zone=plan.zone,
-            expand=plan.expand,
-            work=plan.configuration.work,
-            maturity=find_maturity(plan.audit.outcomes.mature_after, self.final_by or self.moment),
-        )
 
     def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
         baseline = ensure_baseline(
@@ -372,7 +358,10 @@ class AuditRun:
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
         is_same_age = last.snapshot is not None and last.snapshot.immature == rows.immature
-        return last if present and recorded == present and is_same_age else None
+        is_same = (
+            is_same_age and last.seal_check == rows.seal_check
+        )  # rows without an outcome are sealed, too
+        return last if present and recorded == present and is_same else None
 
     def _find_same_moment(self, history: History) -> Record | None:
         """Return the valid record of a run at the same moment, if only one is wanted: of another machine."""

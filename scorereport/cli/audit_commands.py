@@ -131,6 +131,7 @@ def _print_result(outcome: RunResult) -> None:
     """Print the result of a run on standard output; a failure also as one line on standard error."""
     from scorereport.cli.terminal import print_summary
     from scorereport.history.audit_record import AuditStatus
+    from scorereport.history.seal_sentences import describe_seal_check
 
     record = outcome.record
     existing = "" if outcome.is_new else " (existing record; --again adds a new one)"
@@ -143,6 +144,8 @@ def _print_result(outcome: RunResult) -> None:
         print_summary(record.summary or _summarize_record(record), record.judgements, sys.stdout)
     if record.certificate:
         echo(f"R certificate: {record.certificate}.")
+    if record.seal_check is not None:
+        echo(describe_seal_check(record.seal_check))
     if record.status is AuditStatus.FAILED:
         print_problem(format_exit_message(record.reason, record.exit_code))
 

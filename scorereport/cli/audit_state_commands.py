@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scorereport.cli.audit_commands import DEFAULT_CONFIG, AsJson, Config, errors_redacted
-from scorereport.cli.audit_service_commands import app
+from scorereport.cli.audit_seal_commands import app
 from scorereport.cli.command_output import echo, print_problem
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 

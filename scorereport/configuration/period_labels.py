@@ -46,10 +46,10 @@ class LabelledPeriod:
     as_of: datetime
 
 
-def find_labelled(window: str, label: str, zone: ZoneInfo) -> LabelledPeriod:
-    """Find the period with a label; refuse one that is not over, or not a period of the window.
+def find_labelled(window: str, label: str, zone: ZoneInfo, *, must_be_over: bool = True) -> LabelledPeriod:
+    """Find the period with a label; refuse one that is not a period of the window, or not over.
 
-    A rolling window is also named by its last day or hour.
+    A rolling window is also named by its last day or hour. Without `must_be_over`, the period may lie ahead.
 
     >>> from zoneinfo import ZoneInfo
     >>> found = find_labelled("previous calendar month", "2026-06", ZoneInfo("Europe/Berlin"))
@@ -67,7 +67,8 @@ def find_labelled(window: str, label: str, zone: ZoneInfo) -> LabelledPeriod:
             f"{_describe_expected(plain)}; got {label!r}, which is none. The period that ends there is "
             f"{period.label}."
         )
-    _check_over(period, as_of, zone, is_open=plain == "all")
+    if must_be_over:
+        _check_over(period, as_of, zone, is_open=plain == "all")
     return LabelledPeriod(period=period, as_of=as_of)
 
 

@@ -12,9 +12,9 @@ from scorereport._utils import json_documents
 from scorereport.configuration.limit_changes import LimitChange
 from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period
-from scorereport.history.seal_records import ForecastSeal, SealCheck
 from scorereport.history.trend.drift_records import Drift, Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence, SealedBaseline
+from scorereport.history.trend.seal_records import ForecastSeal, SealCheck
 from scorereport.results.summary_texts import SummaryTexts
 
 RECORD_VERSION: Literal[1] = 1

@@ -172,8 +172,9 @@ def _list_members(
     yield "records.jsonl", "".join(bodies).encode()
     yield "numbers.csv", render_numbers(bodies).encode()
     configurations = {record.configuration_sha256 for record in records}
+    hashes = {record.seal.hashes_sha256 for record in records if record.seal is not None}
     for sha256 in sorted({name for record in records for name in record.documents}):
-        ending = "toml" if sha256 in configurations else "json"
+        ending = "toml" if sha256 in configurations else "bin" if sha256 in hashes else "json"
         yield f"documents/{sha256}.{ending}", history.document(sha256)
     left_out = []
     for name, place in sorted(_find_reports(records, find_folder).items()):

@@ -35,6 +35,7 @@ from scorereport.report.miscalibration_patterns import adjusted_p_value, format_
 from scorereport.report.missing_outcome_findings import find_missing_outcomes
 from scorereport.report.recalibration_findings import RECALIBRATE, advise_models, find_recalibration
 from scorereport.report.reference_findings import find_reference_changes
+from scorereport.report.seal_content import find_seal_findings
 from scorereport.report.tables.table import area_text, percent_interval_text, score_label, skill_text
 from scorereport.results.model_records import ModelResult
 from scorereport.scores.registry import inside_sentence
@@ -56,8 +57,8 @@ _MOST_NAMED = 3
 
 def list_report_findings(report: Report) -> list[Finding]:
     """Return all findings of a report, those with the gravest consequence first."""
-    limits, trend = find_limits(report.judgements), find_changes(report)
-    return sort_findings([*limits, *trend, *_find_in_evaluation(report.evaluation, report.judgements)])
+    limits, trend, seal = find_limits(report.judgements), find_changes(report), find_seal_findings(report)
+    return sort_findings([*limits, *seal, *trend, *_find_in_evaluation(report.evaluation, report.judgements)])
 
 
 def list_evaluation_findings(evaluation: Evaluation) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from scorereport.configuration.limit_verdicts import (
 )
 from scorereport.report.finding_records import Finding, choose_findings, list_actions
 from scorereport.report.findings import describe_method_line, list_report_findings
+from scorereport.report.seal_content import NOT_SEALED, describe_seal_state
 from scorereport.report.verdict_labels import VERDICT_LABELS
 from scorereport.results.summary_texts import SummaryTexts
 
@@ -204,6 +205,8 @@ def _list_missing(report: Report) -> Iterator[str]:
         yield f"Not examined: {'; '.join(unexamined)}."
     if _is_unverified(report.certificate):
         yield "Not verified: the numbers were not recomputed by another implementation."
+    if describe_seal_state(report) == NOT_SEALED:
+        yield NOT_SEALED
     unstated = _find_unstated(report.configuration)
     if unstated:
         yield f"Not stated: {join_words(unstated)}."

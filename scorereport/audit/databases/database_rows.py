@@ -23,7 +23,7 @@ from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from zoneinfo import ZoneInfo
@@ -84,11 +84,12 @@ def infer_column(values: list[Any]) -> pd.Series[Any]:
     return column if None in items else column.infer_objects()
 
 
-def sort_by_content(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows by their contents alone: a database guarantees no order."""
+def sort_by_content(frame: pd.DataFrame, last: Collection[str] = ()) -> pd.DataFrame:
+    """Sort rows by their contents alone: a database guarantees no order. Columns in `last` come last."""
     if frame.empty:
         return frame
-    keys = [_rank_values(frame[name]) for name in sorted(frame.columns, reverse=True)]
+    names = sorted(frame.columns, key=lambda name: (name in last, name), reverse=True)
+    keys = [_rank_values(frame[name]) for name in names]
     return frame.iloc[np.lexsort(keys)].reset_index(drop=True)
 
 
@@ -116,11 +117,17 @@ class SourceDatabase:
         """The name of the source in records and messages."""
         return f"table {self.table} on {self.kind}" if self.table else f"query on {self.kind}"
 
-    def read_rows(self, columns: Sequence[str], column: str, period: Period) -> pd.DataFrame:
-        """Read columns of the query or the table; of a table only the rows of the period, by `column`."""
+    def read_rows(
+        self, columns: Sequence[str], column: str, period: Period, more: Sequence[str] = ()
+    ) -> pd.DataFrame:
+        """Read columns of the query or the table; of a table only the rows of the period, by `column`.
+
+        Rows are in the order of the `columns`, and where these are equal in that of `more` columns.
+        """
+        names = [*columns, *more]
         with self._connect() as connection:
-            statement = self._build_statement(connection, columns, column, period)
-            return sort_by_content(fetch_rows(connection, statement, columns, f"The {self.source}"))
+            statement = self._build_statement(connection, names, column, period)
+            return sort_by_content(fetch_rows(connection, statement, names, f"The {self.source}"), more)
 
     def read_batches(
         self, columns: Sequence[str], column: str, period: Period, rows: int

@@ -12,6 +12,7 @@ from scorereport.audit.databases.database_rows import find_source_database
 from scorereport.audit.rows.mature_rows import Maturity
 from scorereport.audit.rows.period_rows import check_period_rows, find_kept_times, without_format
 from scorereport.audit.rows.period_window import choose_period_rows, remove_immature
+from scorereport.audit.rows.row_hash_collector import HashedColumns, RowHashCollector
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.audit.rows.source_reference import (
     RowSelection,
@@ -19,20 +20,30 @@ from scorereport.audit.rows.source_reference import (
     SourceReference,
     copy_database_rows,
     copy_file_rows,
+    use_decimal_points,
 )
-from scorereport.audit.rows.source_rows import read_source_database, read_source_file
+from scorereport.audit.rows.source_rows import (
+    hash_while_unchanged,
+    open_batches,
+    read_source_database,
+    read_source_file,
+)
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.roles import Roles, columns_of_models
 from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS, describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
+from scorereport.history.row_hashes import RowHashes
+from scorereport.history.trend.seal_records import SealCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
+    from scorereport.audit.rows.period_window import PeriodRows
+    from scorereport.audit.rows.source_rows import SourceRows
     from scorereport.configuration.audit_tables import SourceTable, WindowTable
     from scorereport.configuration.periods import Period
     from scorereport.data.roles import Columns
@@ -47,7 +58,8 @@ class LoadedRows:
     """The rows of an audit in memory, their source, and the hash of the source if it is a file.
 
     `times` are the local times of the rows, if there is a column of times for the window. All outcomes are
-    final by `maturity`, if it is given.
+    final by `maturity`, if it is given. `hashes` are those of all rows of the period, if its forecasts were
+    sealed, and `seal_check` what became of the sealed rows.
     """
 
     predictions: Predictions | ClassPredictions
@@ -55,6 +67,8 @@ class LoadedRows:
     source_sha256: str
     times: NDArray[np.datetime64] | None = field(default=None, repr=False)
     maturity: Maturity | None = None
+    hashes: RowHashes | None = field(default=None, repr=False)
+    seal_check: SealCheck | None = None
 
     @property
     def data_sha256(self) -> str:
@@ -85,6 +99,7 @@ def load_rows(
     expand: Callable[[str, str], str],
     work: Arguments | None = None,
     maturity: Maturity | None = None,
+    hashed: HashedColumns | None = None,
 ) -> LoadedRows | SourceReference:
     """Load the rows of a period into memory, or return a reference to them if they need not fit into memory.
 
@@ -98,24 +113,32 @@ def load_rows(
     expand : replaces environment variables in a text; its result is secret
     work : the engine, its memory limit and its temporary folder, as arguments of `evaluate`
     maturity : the age at which outcomes are final, as of the moment of the audit; by default any
+    hashed : the columns by which all rows of the period are hashed, also those that are not evaluated
     """
     _check_source(source)
-    roles, work = _find_roles(columns), work or {}
+    roles, work = find_roles(columns), work or {}
     drop = columns.get("missing") == "drop"
     choice = RowSelection(
-        column=window.column, period=period, zone=zone, roles=roles, drop=drop, maturity=maturity
+        column=window.column,
+        period=period,
+        zone=zone,
+        roles=roles,
+        drop=drop,
+        maturity=maturity,
+        hashed=hashed,
     )
+    more = () if hashed is None else hashed.names
     if source.file:
         path = find_source_file(source.file, period, folder, newest=source.newest, table=source.table)
         if _find_engine(path, source.table, columns, work) != MEMORY:
             return _reference_file(path, source.table, choice, columns, work)
-        read = read_source_file(path, source.table, window, roles, CsvFormat.of(columns))
+        read = read_source_file(path, source.table, window, roles, CsvFormat.of(columns), more)
     else:
         database = find_source_database(source, folder=folder, zone=zone, expand=expand)
         if work.get("engine", AUTO) not in (AUTO, MEMORY):
             copy = copy_database_rows(database, choice, work.get("temporary_folder"))
             return _reference_copy(copy, database.source, "", columns, work)
-        read = read_source_database(database, window, period, roles)
+        read = read_source_database(database, window, period, roles, more)
     is_time = window.column == roles.time
     with read.name_rows():
         chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
@@ -128,7 +151,27 @@ def load_rows(
         source_sha256=read.sha256,
         times=find_kept_times(predictions, chosen),
         maturity=maturity,
+        hashes=None if hashed is None else _hash_chosen(hashed, read, chosen),
     )
+
+
+def _hash_chosen(hashed: HashedColumns, read: SourceRows, chosen: PeriodRows) -> RowHashes:
+    """Hash the rows of a period as they were read."""
+    collector = RowHashCollector(hashed)
+    collector.add({name: read.frame[name].iloc[chosen.rows] for name in hashed.names})
+    return collector.finish()
+
+
+def _hash_file_rows(
+    path: Path, table: str, hashed: HashedColumns, csv_format: CsvFormat, sha256: str
+) -> RowHashes:
+    """Hash all rows of a file that is not copied, which must still have its hash."""
+    collector, names = RowHashCollector(hashed), list(dict.fromkeys(hashed.names))
+    with hash_while_unchanged(path, sha256), open_batches(path, table, names, csv_format) as batches:
+        numbers = hashed.forecasts if csv_format.decimal == "," else ()
+        for batch in use_decimal_points(batches, numbers):
+            collector.add_table(batch)
+    return collector.finish()
 
 
 def _reference_file(
@@ -141,12 +184,16 @@ def _reference_file(
             path, table, choice, work.get("temporary_folder"), CsvFormat.of(columns)
         )
         return _reference_copy(copy, name, sha256, columns, work)
+    sha256 = hash_file(path)
     return SourceReference(
         path=path,
         arguments={**columns, **work, **({"table": table} if table else {})},
         engine=_find_engine(path, table, columns, work),
         source=name,
-        source_sha256=hash_file(path),
+        source_sha256=sha256,
+        hashes=None
+        if choice.hashed is None
+        else _hash_file_rows(path, table, choice.hashed, CsvFormat.of(columns), sha256),
     )
 
 
@@ -161,6 +208,7 @@ def _reference_copy(
         source=source,
         source_sha256=sha256,
         copy=copy,
+        hashes=copy.hashes,
     )
 
 
@@ -171,7 +219,7 @@ def _find_engine(path: Path, table: str, columns: Columns, work: Arguments) -> s
         return engine
     if columns.get("classes") is not None or not path.exists():  # the reader raises the error
         return MEMORY
-    roles = _find_roles(columns)
+    roles = find_roles(columns)
     used = len(roles.numbers) + len(roles.labels)
     limit = work.get("memory_limit")
     return choose_engine(
@@ -196,7 +244,7 @@ def _check_source(source: SourceTable) -> None:
         )
 
 
-def _find_roles(columns: Columns) -> Roles:
+def find_roles(columns: Columns) -> Roles:
     """Return the columns that are needed, by role."""
     classes = columns.get("classes")
     labels = None if classes is None else tuple(map(str, classes))

@@ -108,6 +108,7 @@ class RowSpool:
     If the column is also that of `evaluation.time`, its local times are written. With `keeps_rows`, a column
     has the positions of the rows in the source. Rows that are too young for a final outcome and, with `drop`,
     rows without an outcome are written to a file of their own, `UNKNOWN_FILE`, without the outcomes.
+    `collect` is given all rows of the period, as they were read, in tables of Arrow.
     """
 
     source: str
@@ -122,6 +123,7 @@ class RowSpool:
     counts_others: bool = True
     keeps_rows: bool = False
     find_edges: Callable[[], NDArray[np.datetime64]] | None = None
+    collect: Callable[[Any], None] | None = None
     _read: int = 0
     _written: int = 0
     _missing: _RuleViolations = field(default_factory=_RuleViolations)
@@ -149,6 +151,7 @@ class RowSpool:
         self._read += len(batch)
         if not self.column:
             self._written += len(batch)
+            self._pass_on(batch)
             nothing = np.zeros(len(batch), dtype=np.bool_)
             return batch, self._mark_young(batch, nothing).filter(self._lack_outcome(batch))
         values = batch.column(self.column).to_pandas()
@@ -158,12 +161,17 @@ class RowSpool:
         self._missing.add(is_missing, np.full(len(times), np.nan), before)
         self._edges = _extend_edges(self._edges, times[~np.isnat(times)])
         is_in = is_in_period(times, self.period)
+        self._pass_on(batch.filter(is_in))
         is_young = self._find_young(times, is_in)
         is_old = is_in & ~is_young
         self._written += int(is_old.sum())
         rows = self._with_rows(self._with_times(batch, times), before)
         is_unknown = is_young | (is_old & self._lack_outcome(batch))
         return rows.filter(is_old), self._mark_young(rows, is_young).filter(is_unknown)
+
+    def _pass_on(self, rows: pa.Table) -> None:
+        if self.collect is not None and len(rows):
+            self.collect(rows)
 
     def _lack_outcome(self, batch: pa.Table) -> NDArray[np.bool_]:
         """Which rows have no outcome; such rows are refused later unless they are dropped."""

@@ -24,6 +24,7 @@ from scorereport.audit.rows.period_rows import (
     extend_row_flow,
 )
 from scorereport.audit.rows.period_window import local_times
+from scorereport.audit.rows.row_hash_collector import HashedColumns, RowHashCollector
 from scorereport.audit.rows.source_rows import hash_while_unchanged, list_label_columns, open_batches
 from scorereport.audit.rows.unknown_rows import read_unknown_rows
 from scorereport.configuration.periods import Period
@@ -34,6 +35,8 @@ from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.arguments import Arguments
 from scorereport.evaluation.missing_outcome_bounds import bound_batches
 from scorereport.evaluation.notes import describe_unbounded
+from scorereport.history.row_hashes import RowHashes
+from scorereport.history.trend.seal_records import SealCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +58,8 @@ if TYPE_CHECKING:
 class RowSelection:
     """Which rows of a source an audit uses: those of a period, by a column of times if there is one.
 
-    With `maturity`, only rows that are old enough for a final outcome are used.
+    With `maturity`, only rows that are old enough for a final outcome are used. All rows of the period are
+    hashed by the columns in `hashed`, if it is given.
     """
 
     column: str
@@ -64,11 +68,18 @@ class RowSelection:
     roles: Roles
     drop: bool = False
     maturity: Maturity | None = None
+    hashed: HashedColumns | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that are needed and are not numeric."""
+        more = () if self.hashed is None else self.hashed.names
+        return list_label_columns(self.roles, self.column, more)
 
     @property
     def columns(self) -> list[str]:
         """The columns that are needed."""
-        return [*self.roles.numbers, *list_label_columns(self.roles, self.column)]
+        return [*self.roles.numbers, *self.labels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,6 +90,7 @@ class SourceCopy:
     choice: RowSelection
     spooled: SpoolCounts
     order: str
+    hashes: RowHashes | None = field(default=None, repr=False)
     #: Names rows by their positions in the source as people find them there, if the copy keeps these.
     name_rows: Callable[[], AbstractContextManager[None]] | None = field(default=None, repr=False)
 
@@ -148,7 +160,7 @@ def copy_file_rows(
             open_batches(path, table, choice.columns, csv_format) as batches,
         ):
             numbers = choice.roles.numbers if csv_format and csv_format.decimal == "," else []
-            rows = _use_points(batches, numbers)
+            rows = use_decimal_points(batches, numbers)
             copy = _copy_batches(
                 rows, choice, temporary_folder, name, "in the order of the file", keeps_rows=is_named
             )
@@ -160,7 +172,7 @@ def copy_file_rows(
     return copy, sha256
 
 
-def _use_points(batches: Iterable[pa.Table], numbers: Sequence[str]) -> Iterator[pa.Table]:
+def use_decimal_points(batches: Iterable[pa.Table], numbers: Sequence[str]) -> Iterator[pa.Table]:
     """Write the decimal commas of numbers as points; the copy has no format of its own."""
     before = 0
     for batch in batches:
@@ -177,7 +189,7 @@ def copy_database_rows(
 ) -> SourceCopy:
     """Copy rows of a table or a query: a connection does not last as long as the evaluation."""
     roles, column, table = choice.roles, choice.column, database.table
-    batches = read_batches(database, roles.numbers, list_label_columns(roles, column), column, choice.period)
+    batches = read_batches(database, roles.numbers, choice.labels, column, choice.period)
     options: dict[str, Any] = {}
     if table:
         options = {"counts_others": False, "find_edges": partial(_find_time_range, database, table, choice)}
@@ -202,6 +214,7 @@ def _copy_batches(
     **options: Any,
 ) -> SourceCopy:
     folder = _make_folder(temporary_folder)
+    collector = None if choice.hashed is None else RowHashCollector(choice.hashed)
     try:
         spool = RowSpool(
             source=source,
@@ -213,9 +226,12 @@ def _copy_batches(
             is_time=choice.column == choice.roles.time,
             drop=choice.drop,
             maturity=choice.maturity,
+            collect=None if collector is None else collector.add_table,
             **options,
         )
-        return SourceCopy(folder=folder, choice=choice, spooled=spool.fill(batches), order=order)
+        spooled = spool.fill(batches)
+        hashes = None if collector is None else collector.finish()
+        return SourceCopy(folder=folder, choice=choice, spooled=spooled, order=order, hashes=hashes)
     except BaseException:
         folder.close()
         raise
@@ -236,7 +252,8 @@ class SourceReference:
     """The path of the rows of an audit, their source, and the hash of the source if it is a file.
 
     `arguments` are those of `evaluate` beside its settings; `engine` is the engine that evaluates the rows.
-    `copy` holds the copied rows, if they were copied; `close` removes it.
+    `copy` holds the copied rows, if they were copied; `close` removes it. `hashes` are those of all rows
+    of the period, if its forecasts were sealed, and `seal_check` what became of the sealed rows.
     """
 
     path: Path
@@ -245,6 +262,8 @@ class SourceReference:
     source: str
     source_sha256: str = ""
     copy: SourceCopy | None = field(default=None, repr=False)
+    hashes: RowHashes | None = field(default=None, repr=False)
+    seal_check: SealCheck | None = None
 
     @property
     def data_sha256(self) -> str:

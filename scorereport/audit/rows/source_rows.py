@@ -49,10 +49,15 @@ class SourceRows(NamedTuple):
 
 
 def read_source_file(
-    path: Path, table: str, window: WindowTable, roles: Roles, csv_format: CsvFormat | None = None
+    path: Path,
+    table: str,
+    window: WindowTable,
+    roles: Roles,
+    csv_format: CsvFormat | None = None,
+    more: Sequence[str] = (),
 ) -> SourceRows:
-    """Read a file, a folder of files, or a table of a database in a file."""
-    labels = list_label_columns(roles, window.column)
+    """Read a file, a folder of files, or a table of a database in a file, with `more` columns of labels."""
+    labels = list_label_columns(roles, window.column, more)
     name_rows = partial(rows_named, path, table or None, csv_format)
     with hash_while_unchanged(path) as sha256, name_rows():
         frame = read_columns(path, roles.numbers, labels, table or None, csv_format).to_pandas()
@@ -87,11 +92,12 @@ def hash_while_unchanged(path: Path, known: str = "") -> Iterator[str]:
 
 
 def read_source_database(
-    database: SourceDatabase, window: WindowTable, period: Period, roles: Roles
+    database: SourceDatabase, window: WindowTable, period: Period, roles: Roles, more: Sequence[str] = ()
 ) -> SourceRows:
-    """Read the query or the table of a database."""
+    """Read the query or the table of a database, with `more` columns, which do not change the order."""
     columns = [*roles.numbers, *list_label_columns(roles, window.column)]
-    table, frame = database.table, database.read_rows(columns, window.column, period)
+    table = database.table
+    frame = database.read_rows(columns, window.column, period, [name for name in more if name not in columns])
     if frame.empty and not (window.column and period.start):
         raise DataError(f"The {database.source} gave no rows.")
     return SourceRows(
@@ -103,10 +109,10 @@ def read_source_database(
     )
 
 
-def list_label_columns(roles: Roles, column: str) -> list[str]:
-    """List the columns that are not numeric, with that of the window unless it has another role."""
-    extra = [column] if column and column not in (*roles.numbers, *roles.labels) else []
-    return [*roles.labels, *extra]
+def list_label_columns(roles: Roles, column: str, more: Sequence[str] = ()) -> list[str]:
+    """List the columns that are not numeric, with that of the window and `more`, each once."""
+    extra = [name for name in (column, *more) if name and name not in (*roles.numbers, *roles.labels)]
+    return [*roles.labels, *dict.fromkeys(extra)]
 
 
 @contextmanager

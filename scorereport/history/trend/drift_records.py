@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from scorereport.configuration.periods import Period
 from scorereport.history.trend.evidence_records import GroupShares, TrendEvidence
+from scorereport.history.trend.seal_records import SealCheck
 
 #: Word for a difference that hardly matters.
 SMALL_DRIFT = "small"
@@ -124,8 +125,9 @@ class Trend:
     `reference` are the period labels of the reference audits, `alpha` is the probability of any false alarm
     in `looks` audits in a row. `audit` is the name of the audit, and `as_of` the moment that its period was
     counted from, with days of `time_zone`. `evidence` is that of all audits so far; documents of version 0.1
-    have none. When the audit was made, the history ended with the record `last_id`, whose hash is
-    `last_sha256`: a filed report that states this hash fixes all records before it.
+    have none. `seal_check` compares the rows with sealed forecasts, if there are any. When the audit was
+    made, the history ended with the record `last_id`, whose hash is `last_sha256`: a filed report that states
+    this hash fixes all records before it.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -138,10 +140,11 @@ class Trend:
     as_of: str = ""
     time_zone: str = ""
     evidence: TrendEvidence | None = None
+    seal_check: SealCheck | None = None
     last_id: int = 0
     last_sha256: str = ""
 
-    OPTIONAL: ClassVar = ("evidence",)
+    OPTIONAL: ClassVar = ("evidence", "seal_check")
 
     @property
     def period(self) -> Period:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_time
 from scorereport.report.document_context import describe_certificate
+from scorereport.report.seal_content import describe_seal_state
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
 
@@ -89,6 +90,7 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
         "Rendered with": join_software(report.provenance.software),
         "Machine": report.provenance.machine,
         **_describe_audit(report.trend),
+        "Sealed forecasts": describe_seal_state(report),
     }
     return SectionContent(
         content={

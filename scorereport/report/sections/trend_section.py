@@ -16,6 +16,7 @@ from scorereport.plots.trend_plot import (
     plot_trend,
 )
 from scorereport.report.evidence_content import describe_trend_evidence, draw_evidence, explain_sequences
+from scorereport.report.seal_content import describe_seal_part, seal_table
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.evidence_tables import evidence_table
@@ -42,11 +43,15 @@ def describe_trend_section(report: Report) -> SectionContent | None:
         return None
     level = format_level(trend.snapshots[-1].level)
     evidence = trend.evidence
-    return SectionContent(
-        parts=_list_test_parts(report, trend, level)
+    compared = (
+        _list_test_parts(report, trend, level)
         if evidence is None
-        else _list_evidence_parts(report, trend, evidence, level),
+        else _list_evidence_parts(report, trend, evidence, level)
+    )
+    return SectionContent(
+        parts=compared | collect_parts(seal=table_part(seal_table(report))),
         content={
+            "seal": describe_seal_part(report),
             **_describe(trend, kind=report.evaluation.kind),
             "evidence": {} if evidence is None else describe_trend_evidence(evidence),
             "is_closed": report.evaluation.settings.engine != "memory",

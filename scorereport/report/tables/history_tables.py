@@ -19,6 +19,7 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
+from scorereport.history.seal_sentences import describe_record_seal
 from scorereport.history.trend.drift_sentences import describe_drift_numbers
 from scorereport.history.trend.evidence_sentences import describe_recorded
 from scorereport.history.valid_records import find_annulled
@@ -68,6 +69,8 @@ def _list_audit(record: Record, annulment: Record | None) -> tuple[str, ...]:
 
 
 def _count_rows(record: Record) -> int:
+    if record.seal is not None:
+        return record.seal.rows
     return record.rows if record.baseline is None else record.baseline.rows
 
 
@@ -81,6 +84,8 @@ def describe_record_status(record: Record, annulment: Record | None = None) -> s
         return f"annulled: {_shorten(annulment.reason)}"
     if record.baseline is not None:
         return f"baseline sealed: {_shorten(record.baseline.source)}"
+    if record.seal is not None:
+        return f"forecasts sealed: {_shorten(join_words(list(record.seal.forecasts)))}"
     return f"{record.status}: {_shorten(record.reason)}" if record.reason else str(record.status)
 
 
@@ -169,6 +174,7 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
         yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
         yield f"R certificate: {record.certificate}"
+    yield from describe_record_seal(record)
     for judgement in record.judgements:
         if judgement.verdict is not LimitVerdict.PASS:
             yield f"{judgement.verdict.capitalize()}. {judgement.sentence}"
@@ -228,6 +234,7 @@ def _describe_hashes(record: Record) -> Iterator[str]:
         "Configuration": record.configuration_sha256,
         "Templates": record.templates_sha256,
         "Results": record.results_sha256,
+        "Row hashes": "" if record.seal is None else record.seal.hashes_sha256,
         **{file.name: file.sha256 for file in record.files},
         **{f"{file.name} (removed)": file.sha256 for file in record.removed},
     }

@@ -33,6 +33,7 @@ class SealCheck:
     a row counts. `sealed` rows are `unchanged`, `changed` or `missing`; `late` rows were not sealed. `first`
     and `last` are the times of the seals. `outcomes` is the number of sealed rows whose outcome was known.
     `changes` are sentences on what else has changed since the first seal: configuration and analysis plan.
+    `unsealed` are columns of forecasts that were evaluated, but not sealed.
     """
 
     seals: tuple[str, ...]
@@ -45,3 +46,9 @@ class SealCheck:
     last: str
     outcomes: int = 0
     changes: tuple[str, ...] = ()
+    unsealed: tuple[str, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the evaluated forecasts are not those that were sealed; late rows alone do not count."""
+        return bool(self.changed or self.missing or self.unsealed)

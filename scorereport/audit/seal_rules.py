@@ -1,0 +1,147 @@
+"""Rules that records of sealed forecasts follow, and audits of sealed periods."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from scorereport.history.audit_record import AuditStatus
+from scorereport.history.forecast_seals import count_known, list_sealed
+from scorereport.history.row_hashes import read_hashes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.configuration.periods import Period
+    from scorereport.history.audit_record import Record
+    from scorereport.history.trend.seal_records import ForecastSeal, SealCheck
+
+#: The fields of other records that a seal leaves empty.
+_EMPTY = (
+    *("rows", "data_sha256", "results_sha256", "templates_sha256", "certificate", "files", "removed"),
+    *("judgements", "snapshot", "drifts", "summary", "evidence", "annuls", "baseline", "reason"),
+)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def check_seal_contents(record: Record) -> Iterator[str]:
+    """Check the record of a seal by itself; yield what is wrong as ends of sentences about it."""
+    if found := [name for name in _EMPTY if getattr(record, name)]:
+        yield f"seals forecasts, but has {', '.join(found)}"
+    if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
+        yield (
+            f"seals forecasts, but its status is {record.status} with exit code {record.exit_code}, not done "
+            "with 0"
+        )
+    if not record.source:
+        yield "seals forecasts, but names no source"
+    if record.seal is None:
+        yield "seals forecasts, but has no seal"
+    else:
+        yield from _check_seal(record.seal)
+
+
+def _check_seal(seal: ForecastSeal) -> Iterator[str]:
+    if seal.rows < 1 or not seal.keys or not seal.forecasts:
+        yield "seals no rows, or names no columns of keys or forecasts"
+    if not all(map(_SHA256.fullmatch, (seal.merkle_root, seal.hashes_sha256))):
+        yield "seals forecasts, but its Merkle root and the hash of its row hashes are not both SHA-256"
+    if seal.outcomes is not None and not 0 <= seal.outcomes <= seal.rows:
+        yield f"seals {seal.rows} rows, of which {seal.outcomes} cannot have had an outcome"
+    if bool(seal.plan) != bool(_SHA256.fullmatch(seal.plan_sha256)):
+        yield "does not name both an analysis plan and its hash"
+
+
+def check_seal_fields(record: Record) -> Iterator[str]:
+    """Check that only records of seals have one, and that only audits compare rows with them."""
+    if record.seal is not None and record.kind != "seal":
+        yield f"is of kind {record.kind}, but seals forecasts"
+    if record.seal_check is None:
+        return
+    if record.kind != "audit" or record.status is AuditStatus.FAILED:
+        yield "compares rows with sealed forecasts, but is not an audit with results"
+    yield from _check_counts(record.seal_check, record.rows)
+
+
+def _check_counts(check: SealCheck, evaluated: int) -> Iterator[str]:
+    parts = (check.unchanged, check.changed, check.missing)
+    if check.sealed != sum(parts) or min(*parts, check.late) < 0 or not check.sealed:
+        yield (
+            f"counts {check.sealed} sealed rows, but {check.unchanged} unchanged, {check.changed} changed "
+            f"and {check.missing} missing ones"
+        )
+    present = check.unchanged + check.changed + check.late
+    if present < evaluated:
+        yield f"evaluates {evaluated} rows, but compares only {present} with sealed forecasts"
+
+
+def check_seal_request(record: Record, key: tuple[str, ...], plan: str) -> Iterator[str]:
+    """Check a seal against the configuration that its record names."""
+    seal = record.seal
+    if seal is not None and seal.keys != key:
+        named = ", ".join(key) or "none"
+        yield f"seals rows by {', '.join(seal.keys)}, but the key of its configuration is {named}"
+    if seal is not None and seal.plan != plan:
+        yield f"seals the plan {seal.plan or 'none'}, but its configuration names {plan or 'none'}"
+
+
+def check_sealed_rows(record: Record, document: bytes) -> Iterator[str]:
+    """Check a seal against the document of its row hashes: the number of rows, and the Merkle root."""
+    if record.seal is None:
+        return
+    try:
+        rows = read_hashes(document)
+    except ValueError as error:
+        yield f"seals forecasts by a document that cannot be used: {error}"
+        return
+    if len(rows) != record.seal.rows:
+        yield f"seals {record.seal.rows} rows, but its document has the hashes of {len(rows)}"
+    if rows.merkle_root != record.seal.merkle_root:
+        yield f"has the Merkle root {record.seal.merkle_root}, but that of its rows is {rows.merkle_root}"
+
+
+def check_seals(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
+    """Find audits that do not compare their rows with exactly the seals that were valid before them.
+
+    `records` are all of the history, in order.
+    """
+    valid: dict[tuple[str, Period], list[Record]] = {}
+    for record in records:
+        key = (record.audit, record.period)
+        seals = valid.get(key, [])
+        if record.kind == "seal" and record.seal is not None:
+            yield from ((record, claim) for claim in _check_same_columns(record.seal, seals))
+            valid[key] = [*seals, record]
+        elif record.kind == "annulment" and seals:
+            valid[key] = [seal for seal in seals if seal.id != record.annuls]
+        elif record.kind == "audit" and record.status is not AuditStatus.FAILED:
+            yield from ((record, claim) for claim in _check_named(record.seal_check, seals))
+
+
+def _check_same_columns(seal: ForecastSeal, earlier: Sequence[Record]) -> Iterator[str]:
+    for record, other in zip(earlier, list_sealed(earlier), strict=True):
+        if (seal.keys, seal.forecasts) != (other.keys, other.forecasts):
+            yield f"seals other columns of this period than record {record.id}, which is valid"
+            return
+
+
+def _check_named(check: SealCheck | None, seals: Sequence[Record]) -> Iterator[str]:
+    """Check what an audit says about the seals of its period."""
+    if check is None:
+        if seals:
+            numbers = ", ".join(str(seal.id) for seal in seals)
+            yield f"is of a period that record {numbers} seals, but does not compare its rows with the seal"
+        return
+    if check.seals != tuple(seal.sha256 for seal in seals):
+        numbers = ", ".join(str(seal.id) for seal in seals) or "none"
+        yield f"compares its rows with other seals than those that were valid before it: {numbers}"
+        return
+    expected = {
+        "sealed": sum(seal.rows for seal in list_sealed(seals)),
+        "first": seals[0].finished,
+        "last": seals[-1].finished,
+        "outcomes": count_known(seals),
+    }
+    for name, value in expected.items():
+        if getattr(check, name) != value:
+            yield f"states {getattr(check, name)} as `{name}` of the seals of its period, but it is {value}"

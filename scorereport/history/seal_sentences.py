@@ -1,0 +1,110 @@
+"""Sentences on sealed forecasts, for reports, records and the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import conjugate, format_count, format_counted, format_time, join_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.history.audit_record import Record
+    from scorereport.history.trend.seal_records import ForecastSeal, SealCheck
+
+#: What a report says of forecasts that were not sealed, if rows have a key by which they could be.
+NOT_SEALED = "These forecasts were not sealed before outcomes were known."
+
+
+def describe_seal_check(check: SealCheck) -> str:
+    """State when the forecasts of a period were sealed, whether outcomes were known, and what became of them.
+
+    >>> from scorereport.history.trend.seal_records import SealCheck
+    >>> at = "2026-07-01T08:00:00+00:00"
+    >>> counts = {"sealed": 9, "unchanged": 9, "changed": 0, "missing": 0, "late": 0}
+    >>> describe_seal_check(SealCheck(seals=("",), first=at, last=at, **counts))
+    'Sealed on 2026-07-01 08:00 UTC, before outcomes were known: all 9 sealed forecasts are unchanged.'
+    """
+    return f"{_describe_time(check)}: {_describe_counts(check)}."
+
+
+def _describe_time(check: SealCheck) -> str:
+    first, last = format_time(check.first), format_time(check.last)
+    when = f"on {first}" if first == last else f"from {first} to {last}"
+    if not check.outcomes:
+        return f"Sealed {when}, before outcomes were known"
+    known = f"{format_count(check.outcomes)} of {format_counted(check.sealed, 'outcome')}"
+    return (
+        f"Sealed {when}, when {known} {'was' if check.outcomes == 1 else 'were'} in the source already, so "
+        "not before outcomes were known"
+    )
+
+
+def _describe_counts(check: SealCheck) -> str:
+    sealed = format_counted(check.sealed, "sealed forecast")
+    late = (
+        f", and {format_counted(check.late, 'row')} {conjugate(check.late, 'are')} late" if check.late else ""
+    )
+    if check.unchanged == check.sealed:
+        which = f"the {sealed} is" if check.sealed == 1 else f"all {sealed} are"
+        return f"{which} unchanged{late}"
+    parts = {"unchanged": check.unchanged, "changed": check.changed, "missing": check.missing}
+    named = join_words([f"{format_count(n)} {conjugate(n, 'are')} {what}" for what, n in parts.items() if n])
+    return f"of {sealed}, {named}{late}"
+
+
+def describe_broken(check: SealCheck) -> Iterator[str]:
+    """Yield what is not as it was sealed, in sentences."""
+    if check.changed or check.missing:
+        broken = {"changed": check.changed, "missing": check.missing}
+        named = join_words(
+            [f"{format_count(n)} {conjugate(n, 'are')} {what}" for what, n in broken.items() if n]
+        )
+        sealed = format_counted(check.sealed, "sealed row")
+        yield f"The audit did not evaluate exactly the sealed forecasts: of {sealed}, {named}."
+    if check.unsealed:
+        names = join_words(list(check.unsealed))
+        yield f"The forecasts of {names} were evaluated, but not sealed before outcomes were known."
+
+
+def describe_unproven(check: SealCheck) -> Iterator[str]:
+    """Yield sentences on rows that were not sealed, or not before their outcomes were in the source."""
+    if check.outcomes:
+        was, whose = ("was", "its outcome was") if check.outcomes == 1 else ("were", "their outcomes were")
+        yield f"{format_counted(check.outcomes, 'row')} {was} sealed when {whose} in the source already."
+    if check.late:
+        yield (
+            f"{format_counted(check.late, 'row')} of the period {conjugate(check.late, 'are')} late: "
+            f"{'it was' if check.late == 1 else 'they were'} not sealed before outcomes were known."
+        )
+
+
+def describe_seal(seal: ForecastSeal) -> Iterator[str]:
+    """Yield a seal as lines of text: its rows, its outcomes, its columns and its hashes."""
+    columns, keys = join_words(list(seal.forecasts)), join_words(list(seal.keys))
+    yield f"Seals the forecasts {columns} of {format_counted(seal.rows, 'row')}, by {keys}"
+    yield describe_known(seal)
+    if seal.plan:
+        yield f"Analysis plan {seal.plan}: SHA-256 {seal.plan_sha256}"
+    yield f"Merkle root {seal.merkle_root}"
+
+
+def describe_known(seal: ForecastSeal) -> str:
+    """State how many outcomes were known when rows were sealed."""
+    if seal.outcomes is None:
+        return "The source had no column of outcomes."
+    if not seal.outcomes:
+        return f"None of {format_counted(seal.rows, 'outcome')} was in the source."
+    known = f"{format_count(seal.outcomes)} of {format_counted(seal.rows, 'outcome')}"
+    return f"{known} {'was' if seal.outcomes == 1 else 'were'} in the source already."
+
+
+def describe_record_seal(record: Record) -> Iterator[str]:
+    """Yield what a record says about sealed forecasts: of a seal, or of an audit."""
+    if record.seal is not None:
+        yield from describe_seal(record.seal)
+    if record.seal_check is not None:
+        yield describe_seal_check(record.seal_check)
+        yield from describe_broken(record.seal_check)
+        yield from describe_unproven(record.seal_check)
+        yield from (f"Since the seal: {change}" for change in record.seal_check.changes)
