@@ -165,12 +165,15 @@ def test_outcomes_of_a_day_are_one_message_the_worst_first(tmp_path: Path) -> No
     assert digest["subject"] == "Audits of 2026-11-15: 1 fail, 1 warn"
     assert (digest["digest"], digest["status"], digest["exit_code"]) == ("2026-11-15", "fail", 1)
     assert [outcome["audit"] for outcome in digest["outcomes"]] == ["cards", "loans"]
+    hashes = [outcome["record"]["sha256"] for outcome in digest["outcomes"]]
     assert digest["text"] == (
         "2 audit runs of 2026-11-15: cards and loans.\n\n"
         "cards 2026-10: fail - One limit of three is breached.\n"
-        "- Finding 1 of cards.\n- Finding 2 of cards.\n- Finding 3 of cards.\n\n"
+        "- Finding 1 of cards.\n- Finding 2 of cards.\n- Finding 3 of cards.\n"
+        f"Record 17, SHA-256 {hashes[0]}\n\n"
         "loans 2026-10: warn - One limit of three is breached.\n"
         "- Finding 1 of loans.\n- Finding 2 of loans.\n- Finding 3 of loans.\n"
+        f"Record 17, SHA-256 {hashes[1]}\n"
     )
     assert not has_due_digest(cards, TODAY)
     assert send_digests(cards, TODAY).counts == {}

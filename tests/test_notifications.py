@@ -151,6 +151,7 @@ def test_an_outcome_is_plain_json() -> None:
         "judgements": ["The Brier score is too high."],
         "drifts": ["The score has risen."],
         "record": {"id": 17, "sha256": record.sha256},
+        "head": {"id": 17, "sha256": record.sha256, "key": ""},
         "files": ["/srv/reports/2026-10.pdf"],
     }
 

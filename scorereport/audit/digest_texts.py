@@ -54,4 +54,6 @@ def _describe_entry(outcome: Outcome) -> str:
     lines = [f"{outcome['audit']} {outcome['period']['label']}: {result}"]
     lines += [f"- {finding}" for finding in outcome["findings"]]
     lines += [f"Report: {outcome['link']}"] if outcome["link"] else []
+    record = outcome["record"]
+    lines += [f"Record {record['id']}, SHA-256 {record['sha256']}"] if record is not None else []
     return "\n".join(lines)

@@ -13,6 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_words
+from scorereport.audit.anchor_verification import verify_anchors
+from scorereport.audit.anchors import list_anchors
 from scorereport.audit.annulment_rules import check_annulled
 from scorereport.audit.baseline_rules import check_baselines
 from scorereport.audit.delivery import open_pending_notification
@@ -70,6 +72,11 @@ class RecordExaminer:
         self._requests: dict[tuple[str, str], AuditRequest] = {}
         self.findings: list[IntegrityFinding] = []
         self.notes: list[str] = []
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The intact records."""
+        return self._records
 
     def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
         """Check the order of the records; `is_complete` if none is missing or changed."""
@@ -190,13 +197,17 @@ def _index_past(records: Sequence[Record]) -> dict[str, dict[bytes, int]]:
     return past
 
 
-def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
-    """Verify the whole history, and all files of this folder.
+def verify_audit_history(
+    plan: Plan, *, heads: Sequence[str] = (), anchors: Sequence[Path] = ()
+) -> Verification:
+    """Verify the whole history, all files of this folder, its anchors, and `anchors` kept elsewhere.
 
     A history on a server may be shared by others who keep their files elsewhere; a note names their audits.
     """
-    if plan.history_file is not None and not plan.history_file.exists() and plan.chain_head.exists():
-        return _report_missing_history(plan)
+    is_missing = plan.history_file is not None and not plan.history_file.exists()
+    if is_missing and (plan.chain_head.exists() or anchors or list_anchors(plan)):
+        found = _report_missing_history(plan)
+        return _add_anchors(found, verify_anchors(plan, (), lambda _: None, anchors))
     elsewhere: set[str] = set()
     markers: set[str] = set()
     marker = plan.marker
@@ -209,14 +220,16 @@ def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verificati
             elsewhere.add(record.audit)
         return here
 
+    examiner = RecordExaminer(list_trusted(plan))
     with open_unchecked(plan.database_url, head=plan.chain_head) as history:
         found = verify_history(
             history,
             find_folder=lambda record: plan.resolve(record.folder),
             heads=heads,
             is_here=is_here,
-            examiner=RecordExaminer(list_trusted(plan)),
+            examiner=examiner,
         )
+        found = _add_anchors(found, verify_anchors(plan, examiner.records, history.find_hash, anchors))
         roles = tuple(describe_roles(history))
     findings = (*found.findings, *_find_missing_markers(plan, marker, markers))
     found = replace(found, findings=findings, notes=(*found.notes, *roles))
@@ -224,6 +237,17 @@ def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verificati
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."
     return replace(found, notes=(*found.notes, note))
+
+
+def _add_anchors(found: Verification, anchors: Verification | None) -> Verification:
+    if anchors is None:
+        return found
+    return replace(
+        found,
+        findings=(*found.findings, *anchors.findings),
+        warnings=(*found.warnings, *anchors.warnings),
+        notes=(*found.notes, *anchors.notes),
+    )
 
 
 def _find_missing_markers(plan: Plan, marker: str, markers: set[str]) -> Iterator[IntegrityFinding]:
@@ -249,7 +273,10 @@ def _find_missing_markers(plan: Plan, marker: str, markers: set[str]) -> Iterato
 
 def _report_missing_history(plan: Plan) -> Verification:
     """Return the finding that the history file is missing though its chain head file exists."""
-    sentence = f"The history {plan.history_file} is missing, though the file {plan.chain_head.name} exists."
+    trace = (
+        f"the file {plan.chain_head.name} exists" if plan.chain_head.exists() else "there are anchors of it"
+    )
+    sentence = f"The history {plan.history_file} is missing, though {trace}."
     finding = IntegrityFinding(kind=FindingKind.UNREADABLE, subject=str(plan.history_file), sentence=sentence)
     return Verification(records=0, files=0, head=CHAIN_START, findings=(finding,))
 

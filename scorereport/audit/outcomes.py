@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from scorereport.channels.notification import Outcome, OutcomeSummary
+    from scorereport.channels.notification import Outcome, OutcomeHead, OutcomeSummary
     from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.evidence_records import Evidence
@@ -50,12 +50,20 @@ def summarize_outcome(
         "judgements": _list_open_limits(record),
         "drifts": _list_drifts(record),
         "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
+        "head": _find_head(record),
         "files": [str(file) for file in files],
     }
     if alarms:
         outcome["alarms"] = list(alarms)
     outcome["text"] = describe_outcome(outcome)
     return outcome
+
+
+def _find_head(record: Record) -> OutcomeHead | None:
+    if not record.id:
+        return None
+    key = "" if record.signature is None else record.signature.fingerprint
+    return {"id": record.id, "sha256": record.sha256, "key": key}
 
 
 def list_findings(record: Record) -> list[str]:

@@ -132,6 +132,12 @@ class Plan:
         return (Path(folder) if folder else Path.home() / ".config") / "scorereport" / _KEY_FILE
 
     @property
+    def anchors(self) -> Path | None:
+        """The folder of the anchors; None if records are not anchored."""
+        folder = self.audit.anchors.folder
+        return (self.path.parent / Path(folder).expanduser()).resolve() if folder else None
+
+    @property
     def home(self) -> Path:
         """The file with the marker of this folder.
 
@@ -255,6 +261,6 @@ def _selects_period(query: str) -> bool:
 
 def _list_texts(audit: AuditTable) -> Iterator[str]:
     """List the texts of the configuration that may name environment variables."""
-    yield from (audit.source.database, audit.history.database)
+    yield from (audit.source.database, audit.history.database, audit.anchors.time_stamp)
     for value in audit.notify.channels.values():
         yield from list_texts(value)

@@ -30,6 +30,7 @@ from scorereport.audit.after_run import (
     finalize_files,
     notify_by_plan,
 )
+from scorereport.audit.anchors import anchor_again
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
 from scorereport.audit.audit_rows import load_audit_rows
 from scorereport.audit.baseline_seal import ensure_baseline
@@ -172,6 +173,8 @@ def _perform(run: AuditRun, *, again: bool, wait: float) -> RunResult:
             unnoted = update_chain_head(plan, history)
             earlier = complete_earlier_run(plan, history)
             outcome = run.perform(history, again=again)
+            if not outcome.is_new:
+                history.problems += anchor_again(plan, history)
             alarms = (*unnoted, *history.problems)
             later = complete_run(plan, history, outcome.record, alarms) if outcome.is_new else []
             alarms = (*unnoted, *history.problems)  # again: the steps after a run append records as well

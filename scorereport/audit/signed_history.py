@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from scorereport.audit.anchors import anchor_record, check_anchored
 from scorereport.errors import UsageError
 from scorereport.history.database_roles import check_writer
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
@@ -23,11 +25,16 @@ _FIRST_USE = "made or first used here"
 
 @contextmanager
 def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]:
-    """Open the history of an audit; records that are appended to it are signed by the key of the plan."""
+    """Open the history of an audit; records that are appended to it are signed by the key of the plan.
+
+    They are anchored as well. A history that its anchors prove to be an older copy is refused.
+    """
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
         check_writer(history)
-        history.key = ensure_signing_key(plan)
-        _check_not_replaced(history, history.key)
+        history.key = key = ensure_signing_key(plan)
+        _check_not_replaced(history, key)
+        check_anchored(plan, history, list_trusted(plan))
+        history.after_append = partial(anchor_record, plan, key=key)
         yield history
 
 

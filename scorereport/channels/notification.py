@@ -62,6 +62,14 @@ class OutcomeRecord(TypedDict):
     sha256: str
 
 
+class OutcomeHead(TypedDict):
+    """The chain head after an audit, which `audit verify --head` accepts, and the fingerprint of its key."""
+
+    id: int
+    sha256: str
+    key: str
+
+
 class OutcomeSummary(TypedDict):
     """The first page of the report in sentences."""
 
@@ -79,7 +87,8 @@ class Outcome(TypedDict):
     `subject` is the outcome in one line, `text` the whole message. `findings` are the three most important
     sentences of the summary, `link` is the page of the audit on the web site or the path of its report.
     `summary` is the first page of the report, None if there is no report. `record` is None for a failure that
-    could not be recorded; `alarms` is present only if the history needs attention.
+    could not be recorded, and so is `head`, which is an anchor of the history in a mail box. `alarms`
+    is present only if the history needs attention.
     """
 
     subject: str
@@ -96,6 +105,7 @@ class Outcome(TypedDict):
     judgements: list[str]
     drifts: list[str]
     record: OutcomeRecord | None
+    head: OutcomeHead | None
     files: list[str]
     alarms: NotRequired[list[str]]
 

@@ -34,10 +34,21 @@ def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
         yield from _list_rest(summary)
     if outcome["files"]:
         yield "\n".join(["Files:", *outcome["files"]])
-    if outcome["record"] is None:
-        yield "There is no record of this run."
-    else:
-        yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
+    yield describe_head(outcome) or "There is no record of this run."
+
+
+def describe_head(outcome: Outcome) -> str:
+    """State the record and its hash, and how they are checked later; "" if there is no record."""
+    record, head = outcome["record"], outcome.get("head")  # earlier versions wrote digests without `head`
+    if record is None:
+        return ""
+    stated = f"Record {record['id']}, SHA-256 {record['sha256']}"
+    if head is None or not head["key"]:
+        return f"{stated}."
+    return (
+        f"{stated}, signed by the key {head['key']}.\n"
+        f"To check later that the history has it: scorereport audit verify --head {head['sha256']}"
+    )
 
 
 def _list_findings(outcome: Outcome) -> Iterator[str]:

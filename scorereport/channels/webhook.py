@@ -45,7 +45,8 @@ class WebhookTable:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def _find_problems(webhook: WebhookTable) -> Iterator[Problem]:
+def find_address_problems(webhook: WebhookTable) -> Iterator[Problem]:
+    """Find what is wrong with an address and its headers: the keys, and a rule for each."""
     is_plain = not find_variables(webhook.url)
     if find_literal_secret(webhook.url) or (is_plain and _SECRET_PLACE.search(webhook.url)):
         yield ("url",), SECRET_REFUSED
@@ -77,36 +78,47 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def post_body(url: str, headers: dict[str, str], body: bytes) -> tuple[str, bool]:
-    """Post the body; return the problem, empty if there is none, and whether another attempt may help."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAnswer:
+    """The answer of a server, or the problem, and whether another attempt may help."""
+
+    content: bytes = b""
+    problem: str = ""
+    may_try_again: bool = False
+
+
+def post_body(url: str, headers: dict[str, str], body: bytes, *, limit: int = 0) -> ServerAnswer:
+    """Post the body; return the answer if it has at most `limit` bytes, without `limit` an empty one."""
     import ssl
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
 
     for _ in range(_MAX_REDIRECTS + 1):
         try:
-            _open_connection(url, headers, body)
-            return "", False
+            content = _open_connection(url, headers, body, limit + 1 if limit else 0)
+            too_long = f"the server answered with more than {limit} bytes."
+            return ServerAnswer(problem=too_long) if len(content) > limit else ServerAnswer(content=content)
         except HTTPError as error:
             error.close()
             target = urljoin(url, error.headers.get("Location") or "")
             if error.code not in _REDIRECT_CODES:
-                return (
-                    f"the server answered {_describe_status_code(error.code)}.",
-                    error.code >= 500 or error.code == 429,
+                return ServerAnswer(
+                    problem=f"the server answered {_describe_status_code(error.code)}.",
+                    may_try_again=error.code >= 500 or error.code == 429,
                 )
             if not is_same_server(url, target):
-                return "the server redirects to another server, which is not followed.", False
+                return ServerAnswer(problem="the server redirects to another server, which is not followed.")
             url = target
         except URLError as error:
             reason = error.reason if isinstance(error.reason, BaseException) else error
-            return describe_channel_error(reason), not isinstance(reason, ssl.SSLCertVerificationError)
+            may_try_again = not isinstance(reason, ssl.SSLCertVerificationError)
+            return ServerAnswer(problem=describe_channel_error(reason), may_try_again=may_try_again)
         except (OSError, HTTPException) as error:
-            return describe_channel_error(error), True
-    return "the server redirects too often.", False
+            return ServerAnswer(problem=describe_channel_error(error), may_try_again=True)
+    return ServerAnswer(problem="the server redirects too often.")
 
 
-def _open_connection(url: str, headers: dict[str, str], body: bytes) -> None:
+def _open_connection(url: str, headers: dict[str, str], body: bytes, size: int) -> bytes:
     import ssl
     from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
@@ -120,8 +132,8 @@ def _open_connection(url: str, headers: dict[str, str], body: bytes) -> None:
     secure = [HTTPSHandler(context=ssl.create_default_context())] if is_encrypted else []
     opener = build_opener(NotFollowing, *secure)
     request = Request(url, data=body, headers=headers, method="POST")
-    with opener.open(request, timeout=notification.SILENCE_LIMIT):
-        pass
+    with opener.open(request, timeout=notification.SILENCE_LIMIT) as response:
+        return bytes(response.read(size)) if size else b""
 
 
 def is_same_server(url: str, target: str) -> bool:
@@ -142,20 +154,26 @@ def _describe_status_code(code: int) -> str:
 
 def call_webhook(table: WebhookTable, message: Notification, reader: SecretReader) -> list[str]:
     """Post the outcome to an address and return problems; retry if the server is unreachable or busy."""
-    url = _check_url(reader.read_secret(table.url, "url"))
-    if not _is_encrypted(url, table):
-        raise UsageError(f"`{reader.table}.url` {_NOT_ENCRYPTED}")
+    url = check_address(reader.read_secret(table.url, "url"), table, f"{reader.table}.url")
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "scorereport"}
     for name, value in table.headers.items():
         key = f"headers.{name}"
         headers[name] = _check_header(reader.read_secret(value, key), name, f"{reader.table}.{key}")
-    problem = ""
+    answer = ServerAnswer()
     for pause in (0.0, *notification.RETRY_PAUSES):
         time.sleep(pause)
-        problem, may_try_again = post_body(url, headers, message.body)
-        if not (problem and may_try_again):
+        answer = post_body(url, headers, message.body)
+        if not answer.may_try_again:
             break
-    return [problem] if problem else []
+    return [answer.problem] if answer.problem else []
+
+
+def check_address(url: str, table: WebhookTable, key: str) -> str:
+    """Return an address with its secrets if it may be called; an error names its key and never shows it."""
+    checked = _check_url(url)
+    if not _is_encrypted(checked, table):
+        raise UsageError(f"`{key}` {_NOT_ENCRYPTED}")
+    return checked
 
 
 def _check_url(url: str) -> str:
@@ -188,7 +206,7 @@ CHANNEL = Channel(
         "contains a secret, the address must begin with `https://`, except for localhost"
     ),
     table=WebhookTable,
-    find_problems=_find_problems,
+    find_problems=find_address_problems,
     send=call_webhook,
     rank=2,
 )

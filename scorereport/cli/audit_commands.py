@@ -83,6 +83,8 @@ def run(  # noqa: PLR0913, PLR0917  # each argument is an option
     If the history has a record of the same period, data and configuration, show it and change nothing. With
     --from and --to, all periods between are audited, one after the other.
     """
+    from scorereport.audit.anchors import describe_anchor
+    from scorereport.audit.plan import read_plan
     from scorereport.audit.run import run_audit
     from scorereport.cli.backfill_output import check_choice, run_and_print
     from scorereport.cli.progress_display import show_progress
@@ -108,7 +110,7 @@ def run(  # noqa: PLR0913, PLR0917  # each argument is an option
     if as_json:
         typer.echo(outcome.record.to_json(), nl=False)
     else:
-        _print_result(outcome)
+        _print_result(outcome, describe_anchor(read_plan(config), outcome.record))
     for problem in outcome.problems:
         print_problem(problem)
     if outcome.failure and (debug or "--debug" in sys.argv[1:]):
@@ -127,7 +129,7 @@ def _summarize_record(record: Record) -> SummaryTexts:
     return SummaryTexts(verdict=f"{verdict}.", findings=(*open_limits, *drifts))
 
 
-def _print_result(outcome: RunResult) -> None:
+def _print_result(outcome: RunResult, anchored: str) -> None:
     """Print the result of a run on standard output; a failure also as one line on standard error."""
     from scorereport.cli.terminal import print_summary
     from scorereport.history.audit_record import AuditStatus
@@ -137,6 +139,8 @@ def _print_result(outcome: RunResult) -> None:
     existing = "" if outcome.is_new else " (existing record; --again adds a new one)"
     echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{existing}")
     typer.echo(f"SHA-256 of the record: {record.sha256}")
+    if anchored:
+        echo(anchored)
     for file in outcome.files:
         was = "" if outcome.is_new else " was"
         echo(f"{file}{was} written." if file.exists() else f"{file} does not exist.")
@@ -194,11 +198,13 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one record: verdicts, numbers, drift, hashes."""
+    from scorereport.audit.anchors import describe_anchor
     from scorereport.audit.plan import read_plan
     from scorereport.cli.terminal import print_record
     from scorereport.history.valid_records import find_annulled
 
-    with open_existing(read_plan(config)) as opened:
+    plan = read_plan(config)
+    with open_existing(plan) as opened:
         record = opened.get(number)
         if results and not record.results_sha256:
             raise UsageError(f"Record {number} has no results: its status is {record.status}.")
@@ -208,6 +214,8 @@ def show(
         typer.echo(document or record.to_json(), nl=False)
     else:
         print_record(record, annulment=annulled.get(record.id))
+        if anchored := describe_anchor(plan, record):
+            echo(anchored)
 
 
 @app.command()
@@ -217,12 +225,16 @@ def verify(
         list[str] | None,
         typer.Option(help="Hash of a record, kept elsewhere, that must be in the chain; repeat for more."),
     ] = None,
+    anchor: Annotated[
+        list[Path] | None,
+        typer.Option(help="Attestation or time stamp of a record, kept elsewhere; repeat for more."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that no record and no file was changed, removed, inserted or moved.
 
-    The exit code is 1 if one was, or if a record cannot have been written by a run. It is 3 if the chain head
-    file lacks records.
+    Anchors are checked offline. The exit code is 1 if something was changed, or if a record cannot have been
+    written by a run. It is 3 if the chain head file or the anchors lack records.
     """
     from scorereport._utils import json_documents
     from scorereport._utils.formatting import format_counted
@@ -231,7 +243,7 @@ def verify(
 
     plan = read_plan(config)
     with errors_redacted(plan):
-        found = verify_audit_history(plan, heads=head or ())
+        found = verify_audit_history(plan, heads=head or (), anchors=anchor or ())
     if as_json:
         typer.echo(json_documents.dump(_redact_findings(found, plan)), nl=False)
     else:
@@ -264,6 +276,7 @@ def export(
     ] = False,
 ) -> None:
     """Write the history to a file: the records, their numbers as a table, or everything as an archive."""
+    from scorereport.audit.anchors import list_anchors
     from scorereport.audit.plan import read_plan
     from scorereport.history.export import export_history
 
@@ -274,6 +287,7 @@ def export(
             output,
             find_folder=lambda record: plan.resolve(record.folder),
             audit=None if every else plan.name,
+            anchors=list_anchors(plan),
         )
     echo(f"{written} written.")
 

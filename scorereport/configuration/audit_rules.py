@@ -10,6 +10,7 @@ from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.redaction import SECRET_REFUSED, find_literal_secret
 from scorereport.channels import CHANNELS
 from scorereport.channels.notification import FORMATS
+from scorereport.channels.webhook import WebhookTable, find_address_problems
 from scorereport.configuration.audit_tables import (
     CATCH_UP,
     CERTIFY,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scorereport.configuration.audit_tables import BaselineTable, NotifyTable, SourceTable
+    from scorereport.configuration.integrity_tables import AnchorsTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -73,6 +75,7 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from _check_source(table.source)
     yield from _check_maturity(table)
     yield from _check_baseline(table.baseline)
+    yield from _check_anchors(table.anchors)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
 
@@ -152,6 +155,22 @@ def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
         yield f"`audit.baseline` must have only one of `file`, `period` and `audits`; got {named}."
     if any(sign in baseline.file for sign in "{}*?[]"):
         yield f"`audit.baseline.file` must be the name of one file; got {baseline.file!r}."
+
+
+def _check_anchors(anchors: AnchorsTable) -> Iterator[str]:
+    """Check that stamps have a folder and certificates to check them by; the address follows webhooks."""
+    for key in ("time_stamp", "authority"):
+        if getattr(anchors, key) and not anchors.folder:
+            yield f"`audit.anchors.{key}` needs `audit.anchors.folder`, in which anchors are kept."
+    if not anchors.time_stamp:
+        return
+    if not anchors.authority:
+        yield (
+            "`audit.anchors.time_stamp` needs `audit.anchors.authority`, a .pem file with the certificates "
+            "of the time-stamp authority."
+        )
+    for _, rule in find_address_problems(WebhookTable(url=anchors.time_stamp)):
+        yield f"`audit.anchors.time_stamp` {rule}"
 
 
 def _check_source(source: SourceTable) -> Iterator[str]:

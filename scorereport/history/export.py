@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.files import open_beside, write_text
 from scorereport.errors import UsageError
+from scorereport.history.archive_readme import describe_archive
+from scorereport.history.attestations import ATTESTATION_ENDING, name_anchor
 from scorereport.history.audit_record import read_audit_record
 from scorereport.history.filed_reports import find_filed_path, is_below, list_filed_reports
+from scorereport.history.time_stamps import STAMP_ENDING
 from scorereport.history.valid_records import find_annulled
 
 if TYPE_CHECKING:
@@ -36,46 +39,6 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _ARCHIVE_TIME = (1980, 1, 1, 0, 0, 0)
 #: The status of rows whose record is annulled.
 _ANNULLED = "annulled"
-_README = """\
-A history of audits, written by scorereport
-===========================================
-
-records.jsonl   the records of the audits, one on each line, the oldest first
-numbers.csv     their numbers as a table; a text that a spreadsheet would take for a formula, because it
-                begins with = + - or @, has an apostrophe before it; the status "annulled" means that a later
-                record annuls the run
-documents/      documents that the history stores with its records: results (.json) and configurations
-                (.toml), each named by its SHA-256
-reports/        the files of the reports, under the names in the records
-
-A SHA-256 is a fingerprint of a file or a text: a change of a single character changes it. Every record
-contains the fingerprint of the record before it, under the name "previous"; the first one contains 64 zeros.
-A record therefore cannot be changed, removed, inserted or moved without changing all records after it.
-
-You can check this without scorereport, with a shell and the program sha256sum:
-
-    expected={beginning}
-    while IFS= read -r line; do
-        case "$line" in
-            *"\\"previous\\":\\"$expected\\""*) ;;
-            *) echo "This record does not link to the one before: $line" ;;
-        esac
-        expected=$(printf '%s\\n' "$line" | sha256sum | cut -d ' ' -f 1)
-    done < records.jsonl
-    echo "$expected"
-
-If only one fingerprint is printed, the chain is complete. It is the fingerprint of the last record: compare
-it with one that you have kept elsewhere, because rewriting the whole chain changes it.
-{part}
-The fingerprints of the documents are their names, and those of the reports are in the records, under "files":
-
-    sha256sum documents/* reports/*/*
-{left_out}"""
-_PARTIAL_NOTE = """
-This archive has the records of one audit, {audit}. The history has records of other audits between them;
-there the check above prints the record after the gap. Each record can be found in the whole history by its
-fingerprint.
-"""
 
 
 def export_history(
@@ -84,13 +47,15 @@ def export_history(
     *,
     find_folder: Callable[[Record], Path],
     audit: str | None = None,
+    anchors: Sequence[Path] = (),
 ) -> Path:
     """Write a history to a file, completely or not at all, in the format of the file name's ending.
 
     `.jsonl` has the records, one on each line: exactly the bytes that are hashed. `.csv` has a row for each
     number, and one without a number for an audit that has none; text that a spreadsheet would take for a
     formula gets an apostrophe before it. `.zip` has both, the documents, the files of the reports that are as
-    recorded, and instructions to check the chain by hand; the same history gives the same bytes.
+    recorded, the anchors of the records, and instructions to check all that by hand; the same history gives
+    the same bytes.
     """
     target = Path(path)
     ending = target.suffix.lower()
@@ -101,7 +66,8 @@ def export_history(
     bodies = history.bodies(audit)
     try:
         if ending == ".zip":
-            return _write_archive(target, history, bodies, find_folder, audit)
+            members = _list_members(history, bodies, find_folder, audit, anchors)
+            return _write_archive(target, members)
         return write_text(target, "".join(bodies) if ending == ".jsonl" else render_numbers(bodies))
     except OSError as error:
         raise UsageError(f"The history cannot be exported to {path}: {error.strerror or error}.") from error
@@ -144,19 +110,13 @@ def _escape_formula(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
 
 
-def _write_archive(
-    target: Path,
-    history: History,
-    bodies: Sequence[str],
-    find_folder: Callable[[Record], Path],
-    audit: str | None,
-) -> Path:
+def _write_archive(target: Path, members: Iterator[tuple[str, bytes]]) -> Path:
     """Write file by file, because all reports together may be large; rename to the target at the end."""
     unfinished = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
         with open_beside(unfinished, target) as file:
             with zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-                for name, content in _list_members(history, bodies, find_folder, audit):
+                for name, content in members:
                     _add_member(archive, name, content)
             file.flush()
             os.fsync(file.fileno())
@@ -166,7 +126,11 @@ def _write_archive(
 
 
 def _list_members(
-    history: History, bodies: Sequence[str], find_folder: Callable[[Record], Path], audit: str | None
+    history: History,
+    bodies: Sequence[str],
+    find_folder: Callable[[Record], Path],
+    audit: str | None,
+    anchors: Sequence[Path],
 ) -> Iterator[tuple[str, bytes]]:
     records = [read_audit_record(body, "A record of the history") for body in bodies]
     yield "records.jsonl", "".join(bodies).encode()
@@ -182,27 +146,30 @@ def _list_members(
             left_out.append(name)
         else:
             yield f"reports/{name}", place.read_bytes()
-    yield "README.txt", _describe_archive(left_out, audit).encode()
+    chosen = _choose_anchors(records, anchors)
+    for path in chosen:
+        yield f"anchors/{path.name}", path.read_bytes()
+    has_signatures = any(record.signature is not None for record in records)
+    readme = describe_archive(
+        left_out, audit, has_signatures=has_signatures, anchors=[path.name for path in chosen]
+    )
+    yield "README.txt", readme.encode()
+
+
+def _choose_anchors(records: Sequence[Record], anchors: Sequence[Path]) -> list[Path]:
+    """Choose the anchors of the records by their names, in the order of the records."""
+    by_name = {path.name: path for path in anchors if path.is_file()}
+    names = (
+        f"{name_anchor(record.id, record.sha256)}{ending}"
+        for record in records
+        for ending in (ATTESTATION_ENDING, STAMP_ENDING)
+    )
+    return [by_name[name] for name in names if name in by_name]
 
 
 def _find_reports(records: Sequence[Record], find_folder: Callable[[Record], Path]) -> dict[str, Path | None]:
     filings = list_filed_reports(records, find_folder)
     return {filing.file.name: find_filed_path(filing) for filing in filings if is_below(filing.file.name)}
-
-
-def _describe_archive(left_out: Sequence[str], audit: str | None) -> str:
-    from scorereport.history.audit_record import CHAIN_START
-
-    listed = "".join(f"    {name}\n" for name in left_out)
-    why = (
-        "\nNot in this archive, because the files have expired and were removed, are kept on another machine "
-        "that shares the history, or are not as recorded:\n\n"
-    )
-    return _README.format(
-        beginning=CHAIN_START,
-        part="" if audit is None else _PARTIAL_NOTE.format(audit=audit),
-        left_out=f"{why}{listed}" if left_out else "",
-    )
 
 
 def _add_member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -47,7 +47,7 @@ from scorereport.history.record_rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from sqlalchemy import URL, Connection
@@ -189,7 +189,8 @@ def open_unchecked(url: str | URL, *, head: Path | None = None) -> History:
 class History(HistoryDatabase):
     """Append-only chain of audit records, each linked to the one before by its hash.
 
-    Records are signed by `key`, if there is one.
+    Records are signed by `key`, if there is one. `after_append` is called with each new record, and returns
+    problems.
     `problems` are sentences on what went wrong besides the records: a chain head file that could not be
     written.
     """
@@ -198,6 +199,7 @@ class History(HistoryDatabase):
         super().__init__(address)
         self.head = head
         self.key: SigningKey | None = None
+        self.after_append: Callable[[Record], list[str]] = lambda _: []
         self.problems: list[str] = []
 
     def append(self, record: Record, documents: Mapping[str, bytes] | None = None) -> Record:
@@ -211,6 +213,7 @@ class History(HistoryDatabase):
         with hold_chain_head(self.head) as lock_error:
             placed = self._store(record, contents)
             self._advance_head(placed, lock_error)
+        self._add_problems(self.after_append(placed))
         return placed
 
     def _store(self, record: Record, contents: Mapping[str, bytes]) -> Record:
@@ -254,7 +257,10 @@ class History(HistoryDatabase):
         else:
             head = ChainHead(id=record.id, sha256=record.sha256)
             problem = advance_chain_head(self.head, head, self.find_hash, list_missed)
-        self.problems = list(dict.fromkeys([*self.problems, *filter(None, [problem])]))
+        self._add_problems(filter(None, [problem]))
+
+    def _add_problems(self, problems: Iterable[str]) -> None:
+        self.problems = list(dict.fromkeys([*self.problems, *problems]))
 
     def note(self, record: Record) -> None:
         """Write a verified record to the chain head file, though the file lacks records before it."""

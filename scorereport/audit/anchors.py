@@ -1,0 +1,220 @@
+"""Anchors of an audit: each new record is attested and time-stamped in a folder outside of the history.
+
+A failure to anchor never fails a run: it is a problem of the run, and the anchor of a later record covers all
+records before it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from scorereport._utils.files import make_folder, write_bytes
+from scorereport._utils.formatting import format_plain
+from scorereport.audit.record_rules import CLOCK_SKEW
+from scorereport.channels.webhook import ServerAnswer, WebhookTable, check_address, post_body
+from scorereport.errors import ScoreReportError, UsageError
+from scorereport.history.anchor_check import find_untrusted
+from scorereport.history.attestations import ATTESTATION_ENDING, attest_record, name_anchor, read_attestation
+from scorereport.history.time_stamps import (
+    MAX_STAMP_BYTES,
+    NOT_INSTALLED,
+    QUERY_HEADERS,
+    STAMP_ENDING,
+    StampError,
+    build_stamp_query,
+    can_check_stamps,
+    describe_stamp,
+    open_stamp_check,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from scorereport.audit.plan import Plan
+    from scorereport.history.attestations import Attestation
+    from scorereport.history.audit_record import Record
+    from scorereport.history.signing_keys import SigningKey
+    from scorereport.history.store import History
+    from scorereport.history.time_stamps import StampCheck
+
+#: How long an authority may take for a stamp, in seconds.
+STAMP_SECONDS = 30.0
+_URL_KEY = "audit.anchors.time_stamp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorFiles:
+    """The files of the anchor of a record: its attestation and its stamp, which may not exist."""
+
+    attestation: Path
+    stamp: Path
+
+
+def find_anchor_files(plan: Plan, record: Record) -> AnchorFiles | None:
+    """Return the files of the anchor of a record; None if the configuration names no folder of anchors."""
+    if plan.anchors is None:
+        return None
+    name = name_anchor(record.id, record.sha256)
+    return AnchorFiles(
+        attestation=plan.anchors / f"{name}{ATTESTATION_ENDING}", stamp=plan.anchors / f"{name}{STAMP_ENDING}"
+    )
+
+
+def anchor_record(plan: Plan, record: Record, key: SigningKey) -> list[str]:
+    """Write the attestation and the stamp of a record if they do not exist; return problems."""
+    files = find_anchor_files(plan, record)
+    if files is None:
+        return []
+    problems = []
+    try:
+        make_folder(files.attestation.parent)
+        if not files.attestation.exists():
+            write_bytes(files.attestation, attest_record(record, key))
+    except OSError as error:
+        reason = error.strerror or error
+        problems.append(f"The attestation {files.attestation} could not be written: {reason}.")
+    if plan.audit.anchors.time_stamp and not problems:
+        problems += _stamp_record(plan, record, files.stamp)
+    return problems
+
+
+def anchor_again(plan: Plan, history: History) -> list[str]:
+    """Anchor the last record that the key of this run signed, if its anchor is not complete."""
+    key = history.key
+    if plan.anchors is None or key is None:
+        return []
+    last = history.records(plan.name, last=1)
+    signature = last[0].signature if last else None
+    is_own = signature is not None and signature.fingerprint == key.fingerprint
+    return anchor_record(plan, last[0], key) if is_own else []
+
+
+def _stamp_record(plan: Plan, record: Record, path: Path) -> list[str]:
+    if path.exists():
+        return []
+    try:
+        content = _request_stamp(plan, record)
+        write_bytes(path, content)
+    except (StampError, ScoreReportError) as error:
+        return [plan.redactor.redact(f"Record {record.id} was not time-stamped: {error}.").replace("..", ".")]
+    except OSError as error:
+        return [f"The time stamp {path} could not be written: {error.strerror or error}."]
+    return []
+
+
+def _request_stamp(plan: Plan, record: Record) -> bytes:
+    """Return the answer of the authority, checked as `verify` checks it."""
+    check, address = open_plan_check(plan), plan.audit.anchors.time_stamp
+    url = check_address(plan.expand(address, _URL_KEY).strip(), WebhookTable(url=address), _URL_KEY)
+    query = build_stamp_query(record.sha256)
+    answer = _post_in_time(url, query.content)
+    if answer.problem:
+        raise StampError(f"`{_URL_KEY}`: {plan.redactor.adding(url).redact(answer.problem)}")
+    try:
+        stamp = check.check(answer.content, record.sha256, query.nonce)
+    except StampError as error:
+        raise StampError(f"the answer {error}") from error
+    ended = datetime.fromisoformat(record.finished)
+    if stamp.time < ended - CLOCK_SKEW:
+        raise StampError(f"the stamp is of {stamp.describe()}, before the record ended at {record.finished}")
+    return answer.content
+
+
+def open_plan_check(plan: Plan) -> StampCheck:
+    """Open the trusted certificates of the configuration; a `StampError` says why that failed."""
+    if not can_check_stamps():
+        raise StampError(f"this {NOT_INSTALLED}")
+    if not plan.audit.anchors.authority:
+        raise StampError("`audit.anchors.authority` names no certificates of a time-stamp authority")
+    try:
+        return open_stamp_check(plan.path.parent / plan.audit.anchors.authority)
+    except StampError as error:
+        raise StampError(f"`audit.anchors.authority`: {error}") from error
+
+
+def _post_in_time(url: str, query: bytes) -> ServerAnswer:
+    """Post a request; in a thread, because a server may answer endlessly."""
+    answers: list[ServerAnswer] = []
+
+    def work() -> None:
+        headers = {**QUERY_HEADERS, "User-Agent": "scorereport"}
+        answers.append(post_body(url, headers, query, limit=MAX_STAMP_BYTES))
+
+    thread = Thread(target=work, daemon=True, name="scorereport-time-stamp")
+    thread.start()
+    thread.join(STAMP_SECONDS)
+    too_long = f"this took longer than {format_plain(STAMP_SECONDS)} seconds and was given up."
+    return answers[0] if answers else ServerAnswer(problem=too_long)
+
+
+def describe_anchor(plan: Plan, record: Record) -> str:
+    """Describe the anchor of a record for the terminal; "" if it has none."""
+    files = find_anchor_files(plan, record)
+    if files is None or not files.attestation.exists():
+        return ""
+    stamped = ""
+    with suppress(OSError, StampError, ImportError):
+        stamped = f", time-stamped {describe_stamp(files.stamp.read_bytes()).describe()}"
+    return f"Anchored: {files.attestation}{stamped}"
+
+
+def list_anchors(plan: Plan) -> list[Path]:
+    """List the files of the folder of anchors; not those that a run is about to write."""
+    if plan.anchors is None or not plan.anchors.is_dir():
+        return []
+    return sorted(path for path in plan.anchors.iterdir() if not path.name.startswith("."))
+
+
+def check_anchored(plan: Plan, history: History, trusted: Collection[str]) -> None:
+    """Refuse a history that lacks a record which an attestation by a trusted key names.
+
+    Appending to it would hide that it was restored to an older copy. Files whose names agree with the history
+    are left to `verify`, and so are those that no trusted key signed: anyone can put them there.
+    """
+    files = [path for path in list_anchors(plan) if path.name.endswith(ATTESTATION_ENDING)]
+    if not files:
+        return
+    known = {f"{name_anchor(row.id, row.sha256)}{ATTESTATION_ENDING}" for row in history.summaries()}
+    replaced = find_replaced(history.records(kind="key"))
+    for path in files:
+        if path.name in known:
+            continue
+        found = _read_trusted(path, trusted, replaced)
+        if found is not None and history.find_hash(found.record) != found.sha256:
+            _refuse(history, path, found)
+
+
+def _read_trusted(path: Path, trusted: Collection[str], replaced: dict[str, int]) -> Attestation | None:
+    with suppress(OSError, ValueError):
+        found = read_attestation(path.read_bytes())
+        return None if find_untrusted(found, trusted, replaced) else found
+    return None
+
+
+def _refuse(history: History, path: Path, found: Attestation) -> None:
+    last, stored = history.last(), history.find_hash(found.record)
+    if stored is not None:
+        instead = f"in the history this record has the hash {stored}"
+    else:
+        instead = "the history has no records" if last is None else f"the history ends with record {last.id}"
+    raise UsageError(
+        f"The history {history.name} was restored to an older copy or rewritten: the anchor {path}, signed "
+        f"by a trusted key, names record {found.record} ({found.audit} {found.period}, ended at "
+        f"{found.finished}) with the hash {found.sha256}, but {instead}. Nothing was recorded. To fix: "
+        "restore the newest copy of the database. If the history was started again on purpose, or this is "
+        f"another history, use another `audit.anchors.folder` than {path.parent}."
+    )
+
+
+def find_replaced(records: Sequence[Record]) -> dict[str, int]:
+    """Return the fingerprints of keys that were replaced, with the number of the record that did so."""
+    found: dict[str, int] = {}
+    for record in records:
+        if record.key is not None and record.key.replaces:
+            found.setdefault(record.key.replaces, record.id)
+    return found
