@@ -64,9 +64,10 @@ class AnchorCheck:
     attested: set[int] = field(default_factory=set)
     stamped: dict[int, TimeStamp] = field(default_factory=dict)
     _records: dict[int, Record] = field(default_factory=dict)
+    _known: dict[str, tuple[int, str]] = field(default_factory=dict)
     _lost: dict[int, tuple[Path, Attestation]] = field(default_factory=dict)
     _rewritten: dict[int, tuple[Path, Attestation]] = field(default_factory=dict)
-    _lost_stamps: dict[int, TimeStamp] = field(default_factory=dict)
+    _lost_stamps: dict[str, TimeStamp] = field(default_factory=dict)
 
     def check(self, files: Sequence[Path]) -> None:
         """Check all attestations, then all stamps; then name records that are missing or were rewritten."""
@@ -74,6 +75,8 @@ class AnchorCheck:
         for path in files:
             if path.name.endswith(ATTESTATION_ENDING):
                 self._check_attestation(path)
+        for each in self._list_known():
+            self._known |= {name_anchor(*each): each, each[1]: each}
         for path in files:
             if path.name.endswith(STAMP_ENDING):
                 self._check_stamp(path)
@@ -139,27 +142,25 @@ class AnchorCheck:
         except StampError as error:
             self._add(FindingKind.FORGED, path, str(error))
             return
-        if number in self._lost:
-            self._lost_stamps[number] = stamp
-        if record := self._records.get(number):
+        record = self._records.get(number)
+        if record is None or record.sha256 != sha256:
+            self._lost_stamps[sha256] = stamp
+        else:
             self._compare_time(path, record, stamp)
 
     def _find_stamped(self, path: Path, content: bytes) -> tuple[int, str]:
         """Return the record that a stamp is of: by its name, or by its hash if its name is another one."""
-        known = {record.id: record.sha256 for record in self._records.values()}
-        known |= {number: found.sha256 for number, (_, found) in (self._lost | self._rewritten).items()}
-        if _NAME.fullmatch(path.name.removesuffix(STAMP_ENDING)):
-            chosen = [
-                (number, sha256)
-                for number, sha256 in known.items()
-                if f"{name_anchor(number, sha256)}{STAMP_ENDING}" == path.name
-            ]
-        else:
-            stamped = read_stamped_hash(content)
-            chosen = [(number, sha256) for number, sha256 in known.items() if sha256 == stamped]
-        if not chosen:
+        name = path.name.removesuffix(STAMP_ENDING)
+        key = name if _NAME.fullmatch(name) else read_stamped_hash(content)
+        if key not in self._known:
             raise StampError("is of a record that neither the history nor an attestation has")
-        return chosen[0]
+        return self._known[key]
+
+    def _list_known(self) -> Iterator[tuple[int, str]]:
+        """List the records of the history, and those that only attestations have, with their hashes."""
+        yield from ((record.id, record.sha256) for record in self._records.values())
+        for _, found in (*self._lost.values(), *self._rewritten.values()):
+            yield found.record, found.sha256
 
     def _compare_time(self, path: Path, record: Record, stamp: TimeStamp) -> None:
         ended = _read_time(record.finished)
@@ -217,7 +218,7 @@ class AnchorCheck:
         )
 
     def _describe_anchored(self, path: Path, found: Attestation) -> str:
-        stamp = self._lost_stamps.get(found.record)
+        stamp = self._lost_stamps.get(found.sha256)
         stamped = f", time-stamped {stamp.describe()}" if stamp is not None else ""
         return (
             f"{found.audit} {found.period}, which ended at {found.finished} and is attested by {path} with "
