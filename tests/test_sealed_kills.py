@@ -66,7 +66,7 @@ def list_files(records):
 
 @pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kills", [3, 50])
-def test_kills_at_random_moments_harm_nothing(stamping, tmp_path, kills, record_property):
+def test_kills_at_random_moments_harm_nothing(stamping, tmp_path, kills):
     config = stamping()
     (seen,) = run_forked(["kill_at_random", config, kills, 11])
     expected = [name_record(action, PERIOD) for action in ("seal", "run")]
@@ -87,7 +87,7 @@ def test_kills_at_random_moments_harm_nothing(stamping, tmp_path, kills, record_
             assert after["exit"] == 0, after["warnings"]
             assert len(expected) in after["anchored"]
             assert len(expected) in after["stamped"]
-    record_property("kills", {" ".join(map(str, key)): count for key, count in counts.items()})
+    sys.stdout.write(f"(command, killed, records added, exit code of verify): {counts}\n")
     assert sum(step["killed"] for step in seen) >= kills
     assert not list(tmp_path.rglob(".staging"))
     if kills > 10:  # moments before and after the record were tried, of both commands
