@@ -537,6 +537,30 @@ def _load(pem):
     return [certificates.Certificate.load(der) for _, _, der in reader.unarmor(pem, multiple=True)]
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="the program openssl is not installed")
+def test_a_stamp_of_openssl_is_accepted(authority, tmp_path):
+    """Another implementation of an authority: requests are read, and answers are accepted."""
+    form = Encoding.PEM
+    private = authority.key.private_bytes(form, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "key.pem").write_bytes(private)
+    (tmp_path / "tsa.crt").write_bytes(authority.certificate.public_bytes(form))
+    (tmp_path / "serial").write_text("01\n")
+    (tmp_path / "tsa.cnf").write_text(
+        "[tsa]\nserial = serial\nsigner_cert = tsa.crt\nsigner_key = key.pem\nsigner_digest = sha256\n"
+        "default_policy = 1.2.3.4.1\ndigests = sha256, sha512\n"
+    )
+    query = time_stamps.build_stamp_query("ab" * 32)
+    (tmp_path / "query").write_bytes(query.content)
+    words = "openssl ts -reply -config tsa.cnf -section tsa -queryfile query -out answer"
+    subprocess.run(words.split(), cwd=tmp_path, check=True, capture_output=True)
+    check = StampCheck(tuple(_load(authority.pem)))
+    answer = (tmp_path / "answer").read_bytes()
+    stamp = check.check(answer, "ab" * 32, query.nonce)
+    assert stamp.authority == "Test time stamps"
+    with pytest.raises(StampError, match="its nonce differs"):
+        check.check(answer, "ab" * 32, query.nonce + 1)
+
+
 @pytest.mark.parametrize("is_root", [False, True])
 def test_a_certificate_for_other_purposes_makes_no_stamps(is_root):
     other = make_authority(usage=x509.ExtendedKeyUsageOID.SERVER_AUTH)
@@ -713,6 +737,31 @@ def test_secrets_of_an_address_are_shown_nowhere(unstamped, server, monkeypatch,
     assert secret not in problem + "".join(capfd.readouterr())
 
 
+def test_an_unexpected_error_does_not_fail_a_run(unstamped, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr(anchors, "build_stamp_query", fail)
+    result = run(unstamped, MONTHS[1])
+    assert (result.record.id, str(result.record.status)) == (2, "done")
+    assert result.problems == ("Record 2 could not be anchored: RuntimeError: no such thing.",)
+
+
+def test_a_record_that_the_key_did_not_sign_is_not_attested_later(unstamped, monkeypatch):
+    for path in kept(unstamped):
+        path.unlink()
+    plan = read_plan(unstamped)
+    with open_history(plan.database_url) as history:
+        history.key = read_key(unstamped)
+        forged = replace(history.get(1), started="2026-11-01T00:00:00+00:00")
+        monkeypatch.setattr(history, "records", lambda *_, **__: (forged,))
+        assert anchors.anchor_again(plan, history) == []
+        assert kept(unstamped) == []
+        monkeypatch.undo()
+        assert anchors.anchor_again(plan, history) == []
+    assert len(kept(unstamped)) == 1
+
+
 # ---- Runs that do not end ----
 
 
@@ -740,7 +789,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem(place, tmp_path):
     (tmp_path / "kept").write_text("a file")
     config = configure(place, notify={"on": ["fail"], "command": ["cp", "/dev/stdin", "sent.json"]})
     result = run(config, MONTHS[0])
-    assert "could not be written" in result.problems[0]
+    assert "could not be written to" in result.problems[0]
     sent = json.loads((place / "sent.json").read_text())
     assert any("could not be written" in alarm for alarm in sent["alarms"])
     assert verify(config).warnings

@@ -337,7 +337,7 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
 
 
 @pytest.mark.sweep(after=1)
-@pytest.mark.parametrize("place", ["open_history", "check_chain_head", "complete_run"])
+@pytest.mark.parametrize("place", ["open_signed_history", "check_chain_head", "complete_run"])
 def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypatch, call, place):
     config, read = heard
     monkeypatch.setenv("TOKEN", "hunter22")

@@ -34,6 +34,8 @@ from scorereport.errors import ExitCode, UsageError
 from scorereport.history import verification
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.record_rows import describe_columns
+from scorereport.history.record_signature import sign_record
+from scorereport.history.signing_keys import read_signing_key
 from scorereport.history.store import open_history
 from scorereport.history.trend.evidence_records import GroupShares
 from scorereport.history.trend.snapshot import list_numbers
@@ -134,8 +136,8 @@ def begin_forgery(config, *, as_of=NOVEMBER) -> Forgery:
 
 
 def insert(config, forgery) -> Record:
-    """Add a record as anyone can who may insert rows: hashes are correct, triggers are active."""
-    record = forgery.record
+    """Add a record as anyone can who may insert rows and has the key: it is signed, triggers are active."""
+    record = sign_record(forgery.record, read_signing_key(read_plan(config).signing_key))
     row = {**describe_columns(record), "sha256": record.sha256, "body": record.to_json()}
     with closing(sqlite3.connect(read_plan(config).history_file)) as connection, connection:
         for key, content in forgery.documents.items():
@@ -680,8 +682,9 @@ def test_a_time_that_runs_backwards_between_machines_is_a_note(changes):
     examiner = examine(make_record(1), make_record(2, **BACK, **changes), make_record(3))
     assert examiner.findings == []
     assert examiner.notes == [
+        "No record is signed: an earlier version wrote them.",
         "Record 2 ended at 2026-01-01T00:00:00+00:00, before record 1 of another machine, which ended at "
-        "2026-01-28T00:01:00+00:00: their clocks differ."
+        "2026-01-28T00:01:00+00:00: their clocks differ.",
     ]
 
 

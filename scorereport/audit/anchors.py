@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from scorereport._utils.files import make_folder, write_bytes
 from scorereport._utils.formatting import format_plain
 from scorereport.audit.record_rules import CLOCK_SKEW
+from scorereport.channels.notification import describe_channel_error
 from scorereport.channels.webhook import ServerAnswer, WebhookTable, check_address, post_body
 from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.anchor_check import find_untrusted
 from scorereport.history.attestations import ATTESTATION_ENDING, attest_record, name_anchor, read_attestation
+from scorereport.history.record_signature import has_valid_signature
 from scorereport.history.time_stamps import (
     MAX_STAMP_BYTES,
     NOT_INSTALLED,
@@ -70,17 +72,26 @@ def anchor_record(plan: Plan, record: Record, key: SigningKey) -> list[str]:
     files = find_anchor_files(plan, record)
     if files is None:
         return []
-    problems = []
     try:
-        make_folder(files.attestation.parent)
-        if not files.attestation.exists():
-            write_bytes(files.attestation, attest_record(record, key))
+        _attest(record, key, files.attestation)
+        if plan.audit.anchors.time_stamp and not files.stamp.exists():
+            write_bytes(files.stamp, _request_stamp(plan, record))
+    except (StampError, ScoreReportError) as error:
+        reason = f"Record {record.id} was not time-stamped: {error}"
     except OSError as error:
-        reason = error.strerror or error
-        problems.append(f"The attestation {files.attestation} could not be written: {reason}.")
-    if plan.audit.anchors.time_stamp and not problems:
-        problems += _stamp_record(plan, record, files.stamp)
-    return problems
+        reason = f"The anchor of record {record.id} could not be written to {plan.anchors}: "
+        reason += str(error.strerror or error)
+    except Exception as error:  # the record is stored: no error may say otherwise
+        reason = f"Record {record.id} could not be anchored: {describe_channel_error(error)}"
+    else:
+        return []
+    return [f"{plan.redactor.redact(reason).rstrip('.')}."]
+
+
+def _attest(record: Record, key: SigningKey, path: Path) -> None:
+    make_folder(path.parent)
+    if not path.exists():
+        write_bytes(path, attest_record(record, key))
 
 
 def anchor_again(plan: Plan, history: History) -> list[str]:
@@ -88,23 +99,15 @@ def anchor_again(plan: Plan, history: History) -> list[str]:
     key = history.key
     if plan.anchors is None or key is None:
         return []
-    last = history.records(plan.name, last=1)
-    signature = last[0].signature if last else None
+    own = [each for each in history.records(plan.name, last=1) if _is_signed_by(each, key)]
+    return [problem for record in own for problem in anchor_record(plan, record, key)]
+
+
+def _is_signed_by(record: Record, key: SigningKey) -> bool:
+    """Whether this key signed a record; others who share the history may write records as well."""
+    signature = record.signature
     is_own = signature is not None and signature.fingerprint == key.fingerprint
-    return anchor_record(plan, last[0], key) if is_own else []
-
-
-def _stamp_record(plan: Plan, record: Record, path: Path) -> list[str]:
-    if path.exists():
-        return []
-    try:
-        content = _request_stamp(plan, record)
-        write_bytes(path, content)
-    except (StampError, ScoreReportError) as error:
-        return [plan.redactor.redact(f"Record {record.id} was not time-stamped: {error}.").replace("..", ".")]
-    except OSError as error:
-        return [f"The time stamp {path} could not be written: {error.strerror or error}."]
-    return []
+    return is_own and has_valid_signature(record)
 
 
 def _request_stamp(plan: Plan, record: Record) -> bytes:
@@ -132,7 +135,7 @@ def open_plan_check(plan: Plan) -> StampCheck:
     if not plan.audit.anchors.authority:
         raise StampError("`audit.anchors.authority` names no certificates of a time-stamp authority")
     try:
-        return open_stamp_check(plan.path.parent / plan.audit.anchors.authority)
+        return open_stamp_check(plan.path.parent / Path(plan.audit.anchors.authority).expanduser())
     except StampError as error:
         raise StampError(f"`audit.anchors.authority`: {error}") from error
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport._utils.formatting import one_line
 from scorereport.audit.annulment_rules import ANNULLABLE
-from scorereport.audit.begun_record import begin_record
+from scorereport.audit.begun_record import begin_record, check_reason
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.history.store import History
-
-_LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +56,7 @@ def annul_record(
     command : the command line, for the record
     """
     plan = read_plan(path)
-    text = check_reason(plan.redactor.redact(reason))
+    text = check_reason(plan.redactor.redact(reason), "the record is annulled")
     started = read_clock()
     with (
         hold_audit_lock(plan, wait=wait),
@@ -83,19 +80,6 @@ def annul_record(
     return AnnulmentResult(
         record=appended, annulled=annulled, problems=tuple(map(plan.redactor.redact, problems))
     )
-
-
-def check_reason(reason: str) -> str:
-    """Return the reason in one line; refuse one that is empty or very long."""
-    text = one_line(reason).strip()
-    if not text:
-        raise UsageError("`reason` must say why the record is annulled; got nothing.")
-    if len(text) > _LONGEST_REASON:
-        raise UsageError(
-            f"`reason` must have at most {_LONGEST_REASON} characters; got {len(text)}. To fix: name a "
-            "document that says more."
-        )
-    return text
 
 
 def _check_number(history: History, plan: Plan, number: int) -> Record:

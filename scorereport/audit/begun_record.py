@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.errors import ExitCode
+from scorereport._utils.formatting import one_line
+from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.report.provenance import list_software, name_machine
 
@@ -13,6 +14,22 @@ if TYPE_CHECKING:
 
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
+
+
+_LONGEST_REASON = 2_000
+
+
+def check_reason(reason: str, what: str) -> str:
+    """Return the reason for `what` happens in one line; refuse one that is empty or very long."""
+    text = one_line(reason).strip()
+    if not text:
+        raise UsageError(f"`reason` must say why {what}; got nothing.")
+    if len(text) > _LONGEST_REASON:
+        raise UsageError(
+            f"`reason` must have at most {_LONGEST_REASON} characters; got {len(text)}. To fix: name a "
+            "document that says more."
+        )
+    return text
 
 
 def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:

@@ -42,7 +42,7 @@ from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
 from scorereport.history.database_roles import describe_roles
-from scorereport.history.signature_check import SignatureCheck, describe_unsigned
+from scorereport.history.signature_check import SignatureCheck
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
 from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
@@ -156,7 +156,7 @@ class RecordExaminer:
         check = SignatureCheck(self._trusted)
         for record, claim in check.check(self._records):
             self.findings += _describe_claims(record, [claim], FindingKind.FORGED)
-        self.notes += filter(None, [describe_unsigned(check.unsigned)])
+        self.notes += filter(None, [check.describe_unsigned()])
 
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):

@@ -119,10 +119,6 @@ class Plan:
             return self.history_file.with_name(f"trusted-keys-{self.history_file.name}")
         return self._name_beside_server("trusted-keys", self._server)
 
-    def describe_trusted(self) -> str:
-        """Name the place that lists the trusted keys."""
-        return "`audit.signing.trusted`" if self.audit.signing.trusted else f"the file {self.trusted_keys}"
-
     @property
     def signing_key(self) -> Path:
         """The file of the private key that signs records."""

@@ -23,6 +23,7 @@ from zoneinfo import ZoneInfo
 
 from scorereport.audit.annulment_rules import check_annulment
 from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
+from scorereport.audit.event_rules import check_event
 from scorereport.audit.seal_rules import check_seal_contents, check_seal_fields, check_seal_request
 from scorereport.configuration.audit_tables import AuditTable, OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
@@ -137,6 +138,8 @@ def check_record_contents(record: Record) -> Iterator[str]:
         yield from check_annulment(record)
     elif record.kind == "baseline":
         yield from check_baseline_contents(record)
+    elif record.kind == "key":
+        yield from check_event(record)
     elif record.kind == "seal":
         yield from check_seal_contents(record)
     elif record.status is AuditStatus.FAILED:
@@ -197,7 +200,7 @@ def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]
     """Check a record against the configuration that it names; yield ends of sentences about it."""
     if record.audit != request.name:
         yield f"is of the audit {record.audit}, but its configuration is of {request.name}"
-    if record.kind in ("retention", "annulment"):
+    if record.kind in ("retention", "annulment", "key"):
         return
     yield from _check_period(record, request)
     if record.kind == "baseline":

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from scorereport.audit.anchors import anchor_record, check_anchored
 from scorereport.errors import UsageError
 from scorereport.history.database_roles import check_writer
+from scorereport.history.record_signature import has_valid_signature
+from scorereport.history.signature_check import find_key_uses
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
 from scorereport.history.store import open_history
 from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import KeyChange, Record
     from scorereport.history.signing_keys import SigningKey
     from scorereport.history.store import History
 
@@ -31,11 +34,16 @@ def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]
     """
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
         check_writer(history)
-        history.key = key = ensure_signing_key(plan)
-        _check_not_replaced(history, key)
-        check_anchored(plan, history, list_trusted(plan))
-        history.after_append = partial(anchor_record, plan, key=key)
+        use_signing_key(plan, history, ensure_signing_key(plan, history))
         yield history
+
+
+def use_signing_key(plan: Plan, history: History, key: SigningKey) -> None:
+    """Let a key sign and anchor the records that are appended; refuse a replaced key, and an older copy."""
+    _check_not_replaced(plan, history, key)
+    check_anchored(plan, history, list_trusted(plan))
+    history.key = key
+    history.after_append = partial(anchor_record, plan, key=key)
 
 
 def list_trusted(plan: Plan) -> Collection[str]:
@@ -43,23 +51,31 @@ def list_trusted(plan: Plan) -> Collection[str]:
     return plan.audit.signing.trusted or tuple(read_trusted_keys(plan.trusted_keys))
 
 
-def ensure_signing_key(plan: Plan) -> SigningKey:
-    """Return the key of the plan; make it on first use, and trust it if no key is trusted yet."""
+def ensure_signing_key(plan: Plan, history: History) -> SigningKey:
+    """Return the key of the plan; make it on first use, and trust it if it is the first one.
+
+    A further key needs `audit keys add`, so that no key joins a history without a record of it.
+    """
     trusted = list_trusted(plan)
-    key = open_signing_key(plan, create=not trusted)
+    known = trusted or [use.fingerprint for use in find_key_uses(history.bodies())]
+    key = open_signing_key(plan, create=not known)
+    if known and key.fingerprint not in known:
+        raise UsageError(_describe_unknown_key(plan, key))
     if not trusted:
         add_trusted_key(plan.trusted_keys, key.fingerprint, _FIRST_USE)
-    elif key.fingerprint not in trusted:
-        fix = (
-            f"add its fingerprint {key.fingerprint} to `audit.signing.trusted`"
-            if plan.audit.signing.trusted
-            else f'run `scorereport audit keys add {plan.path} --reason "..."`, which records this'
-        )
-        raise UsageError(
-            f"The key {plan.signing_key} is not one that signs records of this history: "
-            f"{plan.describe_trusted()} does not list it. Nothing was recorded. To fix: {fix}."
-        )
     return key
+
+
+def _describe_unknown_key(plan: Plan, key: SigningKey) -> str:
+    fix = (
+        f"add its fingerprint {key.fingerprint} to `audit.signing.trusted`"
+        if plan.audit.signing.trusted
+        else f'run `scorereport audit keys add {plan.path} --reason "..."`, which records this'
+    )
+    return (
+        f"The key {plan.signing_key} is not one that signs records of this history, which has others. "
+        f"Nothing was recorded. To fix: {fix}."
+    )
 
 
 def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
@@ -72,18 +88,31 @@ def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
     if create:
         return create_signing_key(path)
     raise UsageError(
-        f"The key {path}, which signs records, is missing, though {plan.describe_trusted()} lists keys. "
+        f"The key {path}, which signs records, is missing, though this history is signed. "
         "Nothing was recorded. To fix: restore the file from a copy. If the key is lost, or this is another "
         f'machine or person, run `scorereport audit keys add {plan.path} --reason "..."`, which makes a new '
         "key and records this; `--replaces FINGERPRINT` names a lost key."
     )
 
 
-def _check_not_replaced(history: History, key: SigningKey) -> None:
+def list_key_changes(history: History, trusted: Collection[str]) -> list[tuple[Record, KeyChange]]:
+    """List the records of changed keys that a trusted key has signed: others may be forged."""
+    return [
+        (record, record.key)
+        for record in history.records(kind="key")
+        if record.key is not None
+        and record.signature is not None
+        and record.signature.fingerprint in trusted
+        and has_valid_signature(record)
+    ]
+
+
+def _check_not_replaced(plan: Plan, history: History, key: SigningKey) -> None:
     """Refuse a key that another one has replaced."""
-    for record in history.records(kind="key"):
-        if record.key is not None and record.key.replaces == key.fingerprint:
+    for record, change in list_key_changes(history, list_trusted(plan)):
+        if change.replaces == key.fingerprint:
             raise UsageError(
                 f"The key {key.fingerprint} must not sign any more: record {record.id} has replaced it "
-                f"({record.reason}). To fix: use the new key."
+                f"({record.reason}). To fix: use the new key, or move the file of the replaced one to another "
+                "place and add a new key by `scorereport audit keys add`."
             )

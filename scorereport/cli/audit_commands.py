@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorereport._utils.exits import format_exit_message, redact_error
-from scorereport.cli.command_output import echo, find_record_code, name_run_command, print_problem
+from scorereport.cli.command_output import (
+    echo,
+    find_record_code,
+    name_run_command,
+    new_key_announced,
+    print_problem,
+)
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -103,7 +109,7 @@ def run(  # noqa: PLR0913, PLR0917  # each argument is an option
     if once and again:
         raise UsageError("`--once` and `--again` exclude each other; give one of them.")
     command = name_run_command(config, as_of, period)
-    with show_progress(quiet=quiet):
+    with new_key_announced(config), show_progress(quiet=quiet):
         outcome = run_audit(
             config, as_of=as_of, period=period, again=again, once=once, wait=wait, command=command
         )

@@ -13,6 +13,7 @@ import typer
 from scorereport.cli.audit_commands import DEFAULT_CONFIG, AsJson, Config, errors_redacted
 from scorereport.cli.audit_seal_commands import app
 from scorereport.cli.command_output import echo, print_problem
+from scorereport.cli.key_commands import keys_app
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from scorereport.audit.audit_status import AuditState
 
 __all__ = ["app"]
+
+app.add_typer(keys_app, name="keys")
 
 
 @app.command()

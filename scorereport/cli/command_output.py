@@ -1,9 +1,10 @@
-"""Output of commands: text without control characters, and the exit code that follows from a verdict."""
+"""Output of commands: text without control characters, exit codes of verdicts, and a new key."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from scorereport._utils.formatting import visible, visible_lines
 from scorereport.errors import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from scorereport.history.audit_record import Record
@@ -81,6 +83,20 @@ def _print_verdicts(report: Report, *, with_summary: bool) -> None:
 def _lacks_certificate(certificate: Certificate | None) -> bool:
     """Whether a certificate was asked for and nothing could be compared."""
     return certificate is not None and certificate.verdict == "not certified"
+
+
+@contextmanager
+def new_key_announced(config: Path) -> Iterator[None]:
+    """Print a line on standard error if the key that signs records was made in the block."""
+    from scorereport.audit.plan import read_plan
+
+    path = read_plan(config).signing_key
+    was_there = path.exists()
+    try:
+        yield
+    finally:
+        if not was_there and path.exists():
+            echo(f"A key that signs records was made: {path}. Keep a copy of it in a safe place.", err=True)
 
 
 def echo(text: str, *, err: bool = False) -> None:

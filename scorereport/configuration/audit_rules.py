@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scorereport.configuration.audit_tables import BaselineTable, NotifyTable, SourceTable
-    from scorereport.configuration.integrity_tables import AnchorsTable
+    from scorereport.configuration.integrity_tables import AnchorsTable, SealTable
 
 #: Names that are valid file names on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: Names that no folder may have on Windows, with or without an ending.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10))}
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 #: Checks of single values, by key.
 _CHECKS: dict[str, Callable[[Any, str], object]] = {
@@ -72,9 +74,11 @@ def find_broken_audit(table: AuditTable) -> Iterator[str]:
     yield from find_failure(_check_site, table.notify.site, "audit.notify.site")
     yield from _check_cron(table)
     yield from _check_lists(table)
+    yield from _check_fingerprints(table.signing.trusted)
     yield from _check_source(table.source)
     yield from _check_maturity(table)
     yield from _check_baseline(table.baseline)
+    yield from _check_seal(table.seal)
     yield from _check_anchors(table.anchors)
     yield from _check_secrets(table)
     yield from _check_channels(table.notify)
@@ -147,6 +151,15 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
         yield '`audit.output.formats` must name a format of the report, such as "pdf"; got an empty list.'
 
 
+def _check_fingerprints(trusted: tuple[str, ...]) -> Iterator[str]:
+    for fingerprint in trusted:
+        if not _FINGERPRINT.fullmatch(fingerprint):
+            yield (
+                "`audit.signing.trusted` must list fingerprints of keys, 64 characters 0-9 and a-f each, as "
+                f"`scorereport audit keys list` shows them; got {fingerprint!r}."
+            )
+
+
 def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
     """Check that a baseline is defined in one way, and that its file is a single one."""
     used = [key for key in ("file", "period", "audits") if getattr(baseline, key)]
@@ -155,6 +168,16 @@ def _check_baseline(baseline: BaselineTable) -> Iterator[str]:
         yield f"`audit.baseline` must have only one of `file`, `period` and `audits`; got {named}."
     if any(sign in baseline.file for sign in "{}*?[]"):
         yield f"`audit.baseline.file` must be the name of one file; got {baseline.file!r}."
+
+
+def _check_seal(seal: SealTable) -> Iterator[str]:
+    """Check that the key columns have names and differ, and that an analysis plan has rows to belong to."""
+    if not all(name.strip() for name in seal.key):
+        yield "`audit.seal.key` must name columns; got an empty text."
+    if len(set(seal.key)) < len(seal.key):
+        yield f"`audit.seal.key` must differ; got {', '.join(map(repr, seal.key))}."
+    if seal.plan and not seal.key:
+        yield "`audit.seal.plan` needs `audit.seal.key`, the columns that identify a row."
 
 
 def _check_anchors(anchors: AnchorsTable) -> Iterator[str]:

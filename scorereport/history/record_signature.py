@@ -36,8 +36,6 @@ def has_valid_signature(record: Record) -> bool:
     if signature is None:
         return False
     end = f"{_BEGINNING}{json_documents.dump(signature)[1:-1]}}}\n"
-    if not text.endswith(end):
-        return False
     return is_signed(
         f"{text.removesuffix(end)}}}\n".encode(),
         RECORD_TYPE,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from scorereport.history.audit_record import RecordSignature
 from scorereport.history.record_signature import has_valid_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.history.audit_record import Record
 
@@ -53,12 +55,46 @@ class SignatureCheck:
             return f"is signed by the key {fingerprint}, which record {number} has replaced"
         return ""
 
+    def describe_unsigned(self) -> str:
+        """Describe the records before the first signed one; "" if there are none."""
+        if not self.unsigned:
+            return ""
+        if not self._first:
+            return "No record is signed: an earlier version wrote them."
+        which = "Record 1 is" if self.unsigned == 1 else f"Records 1 to {self.unsigned} are"
+        first = f"Record {self._first}, the first signed one, contains the hash of the last of them"
+        return f"{which} not signed: an earlier version wrote them. {first}."
 
-def describe_unsigned(count: int) -> str:
-    """Describe records before the first signed one; "" if there are none."""
-    if not count:
-        return ""
-    which = "Record 1 is" if count == 1 else f"Records 1 to {count} are"
-    return (
-        f"{which} not signed: a version that does not sign wrote them. The first signed record confirms them."
-    )
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyUse:
+    """How many records a key has signed, and the first and the last of them."""
+
+    fingerprint: str
+    records: int = 0
+    first: int = 0
+    last: int = 0
+
+
+def find_key_uses(bodies: Iterable[str]) -> list[KeyUse]:
+    """Find the keys that have signed records, in the order of their first record; signatures are not checked.
+
+    `bodies` are the texts of all records, in order. Only the signature is read: a history may be long.
+    """
+    found: dict[str, KeyUse] = {}
+    for number, fingerprint in filter(None, map(_read_signer, bodies)):
+        use = found.get(fingerprint, KeyUse(fingerprint=fingerprint))
+        first = use.first or number
+        found[fingerprint] = replace(use, records=use.records + 1, first=first, last=number)
+    return list(found.values())
+
+
+def _read_signer(body: str) -> tuple[int, str] | None:
+    """Read the number of a record and the fingerprint of its key; None if it is unsigned or damaged."""
+    try:
+        stored = json.loads(body)
+        found = stored["signature"]
+        signature = RecordSignature(public_key=found["public_key"], value=found["value"])
+        return int(stored["id"]), signature.fingerprint
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None

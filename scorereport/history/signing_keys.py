@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,21 +91,29 @@ def create_signing_key(path: Path) -> SigningKey:
 
     private = Ed25519PrivateKey.generate()
     content = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         make_folder(path.parent)
-        _write_whole(unfinished, content)
-        os.link(unfinished, path)  # another process may have made the key meanwhile: then it counts
-    except FileExistsError:
-        return read_signing_key(path)
+        is_new = _write_once(path, content)
     except OSError as error:
         raise UsageError(
             f"The key that signs records cannot be written to {path}: {error.strerror or error}. To fix: "
             "name a file that can be written in `audit.signing.key`."
         ) from error
+    return _open_key(private) if is_new else read_signing_key(path)
+
+
+def _write_once(path: Path, content: bytes) -> bool:
+    """Write a file completely or not at all; return False if another process wrote it first."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _write_whole(unfinished, content)
+        os.link(unfinished, path)
+    except FileExistsError:
+        return False
     finally:
-        unfinished.unlink(missing_ok=True)
-    return _open_key(private)
+        with suppress(OSError):
+            unfinished.unlink()
+    return True
 
 
 def _write_whole(path: Path, content: bytes) -> None:

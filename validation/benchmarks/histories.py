@@ -41,6 +41,8 @@ file = "rows.csv"
 [audit.window]
 column = "day"
 period = "previous calendar day"
+[audit.signing]
+key = "key.pem"
 [audit.output]
 formats = ["json"]
 """

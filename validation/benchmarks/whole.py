@@ -50,6 +50,8 @@ certify = "{certify}"
 [audit.source]
 file = "rows.csv"
 
+[audit.signing]
+key = "key.pem"
 [audit.output]
 formats = ["pdf"]
 """

@@ -151,6 +151,7 @@ def main() -> int:
     parser.add_argument("--figures", type=Path)
     given = parser.parse_args()
     os.environ.setdefault("MPLBACKEND", "agg")
+    os.environ.setdefault("XDG_CONFIG_HOME", str(Path(".config").resolve()))  # for the keys of audits
     os.environ.pop("COLUMNS", None)  # pages show whole lines, whatever the terminal of their reader
     sys.path.pop(0)  # the folder of this script, whose modules a page must not find
     problems = run_page(given.page, given.figures)

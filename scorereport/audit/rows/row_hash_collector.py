@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +43,16 @@ _Columns = Mapping[str, "pd.Series[Any]"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashedColumns:
-    """What is hashed of the rows of an audit in a period: the key columns, and the columns of forecasts."""
+    """What is hashed of the rows of an audit in a period: the key columns, and the columns of forecasts.
+
+    `zone` is the time zone of the audit, in which keys that are times with a zone are written.
+    """
 
     audit: str
     period: str
     keys: tuple[str, ...]
     forecasts: tuple[str, ...]
+    zone: ZoneInfo
 
     @property
     def names(self) -> list[str]:
@@ -68,7 +73,7 @@ class RowHashCollector:
 
     def add(self, rows: _Columns) -> None:
         """Hash rows, given by their columns."""
-        keys = _join_keys([_list_texts(rows[name]) for name in self.columns.keys])
+        keys = _join_keys([_list_texts(rows[name], self.columns.zone) for name in self.columns.keys])
         forecasts = [_read_leniently(wrap_column(rows[name]), name) for name in self.columns.forecasts]
         self._parts.append(_hash(self.columns, keys, forecasts))
 
@@ -100,7 +105,7 @@ class SealCollector:
 
     def add(self, rows: _Columns) -> None:
         """Hash rows, given by their columns."""
-        texts = [_list_texts(rows[name]) for name in self.columns.keys]
+        texts = [_list_texts(rows[name], self.columns.zone) for name in self.columns.keys]
         self._count += len(texts[0])
         if self._count > MOST_ROWS:
             raise DataError(
@@ -167,10 +172,12 @@ def _join_keys(texts: Sequence[Sequence[str]]) -> list[bytes]:
     return packed[0] if len(packed) == 1 else list(map(b"".join, zip(*packed, strict=True)))
 
 
-def _list_texts(column: pd.Series[Any]) -> list[str]:
+def _list_texts(column: pd.Series[Any], zone: ZoneInfo) -> list[str]:
     """Return the values of a key column as trimmed texts, "" for missing ones; 1.0 becomes 1."""
     if column.dtype.kind in "iu":
         return list(map(str, column.tolist()))
+    if column.dtype.kind == "M" and column.dt.tz is not None:  # readers differ in the zone that they choose
+        column = column.dt.tz_convert(zone)
     values = column.astype(object).where(column.notna(), "").tolist()
     return list(map(label_text, values))
 

@@ -80,6 +80,8 @@ def describe_record_status(record: Record, annulment: Record | None = None) -> s
         return f"{format_counted(len(record.removed), 'file')} removed"
     if record.kind == "annulment":
         return f"annuls record {record.annuls}: {_shorten(record.reason)}"
+    if record.kind == "key":
+        return f"key added: {_shorten(record.reason)}"
     if annulment is not None:
         return f"annulled: {_shorten(annulment.reason)}"
     if record.baseline is not None:
@@ -168,8 +170,7 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
     yield from _describe_annulment(record, annulment)
     yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
-    if record.baseline is not None:
-        yield from describe_baseline(record.baseline)
+    yield from _describe_event(record)
     if record.source:
         yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
@@ -184,6 +185,15 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
         if drift.has_drifted:
             yield f"{name}. {drift.sentence}"
     yield from _describe_hashes(record)
+
+
+def _describe_event(record: Record) -> Iterator[str]:
+    """Yield the contents of a record that is not of a run: a baseline, or a change of keys."""
+    if record.baseline is not None:
+        yield from describe_baseline(record.baseline)
+    if record.key is not None:
+        instead = f" in place of {record.key.replaces}" if record.key.replaces else ""
+        yield f"Key added: {record.key.fingerprint}{instead}"
 
 
 def _describe_evidence(record: Record) -> Iterator[str]:
@@ -229,6 +239,7 @@ def _describe_hashes(record: Record) -> Iterator[str]:
     hashes = {
         "This record": record.sha256,
         "Record before": record.previous,
+        "Key that signed this record": "" if record.signature is None else record.signature.fingerprint,
         "Data": record.data_sha256,
         "Source file": record.source_sha256,
         "Configuration": record.configuration_sha256,
