@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,17 +85,25 @@ def kill_at(config: str, as_of: str, place: str) -> dict:
 
 def run_until(place: str, config: str, as_of: str) -> None:
     """Run an audit that is killed just before a function is called."""
+    replace_by_kill(place)
+    run_audit(config, as_of=as_of)
+
+
+def replace_by_kill(place: str, call: int = 1) -> None:
+    """Kill this process just before a call of a function: the first one, or a later one."""
     module, _, name = place.partition(":")
     owner = import_module(module)
     *path, last = name.split(".")
     for part in path:
         owner = getattr(owner, part)
+    original, calls = getattr(owner, last), count(1)
 
-    def die(*_arguments, **_options):
-        os.kill(os.getpid(), signal.SIGKILL)
+    def die(*arguments, **options):
+        if next(calls) == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments, **options)
 
     setattr(owner, last, die)
-    run_audit(config, as_of=as_of)
 
 
 def run_and_record(config: str, as_of: str, file: Path) -> None:

@@ -167,6 +167,17 @@ def find_programs() -> Path:
     raise StartError("the programs of the server are not installed (apt-get install postgresql)")
 
 
+def run_script(url: str, script: Path, **variables: str) -> subprocess.CompletedProcess:
+    """Run a script by psql as the role of an address, with variables of psql."""
+    words = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
+    return subprocess.run(
+        [find_programs() / "psql", "-X", "-q", "-d", url, *words, "-f", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def _find_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -444,7 +444,7 @@ def test_tampering_in_postgresql_is_named(postgres_url, place):
     assert [finding.sentence for finding in verification.findings] == [
         "Columns of record 2 were changed, its text was not: `status` ('fail', not 'pass').",
         "Record 4 was changed: its text does not have the hash that is stored with it.",
-        "The trigger `audits_not_changed` in the database was changed.",
+        "The trigger `audits_not_changed` in the database is disabled.",
         "The trigger `documents_not_emptied` is missing in the database.",
         "The table `audits` in the database was changed.",
     ]

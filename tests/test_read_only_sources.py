@@ -7,7 +7,6 @@ import re
 import secrets
 import socket
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -17,7 +16,7 @@ import pandas as pd
 import psycopg
 import pytest
 import sqlalchemy as sa
-from postgres_tools import USER, find_programs
+from postgres_tools import USER, run_script
 
 import scorereport as sr
 from scorereport._utils.documentation import DocumentationPage, cite_page
@@ -299,16 +298,6 @@ FORBIDDEN_TO_READERS = [
 ]
 
 
-def run_script(url, **variables):
-    words = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
-    return subprocess.run(
-        [find_programs() / "psql", "-X", "-q", "-d", url, *words, "-f", SCRIPT],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_the_role_of_the_documentation_reads_its_schema_and_nothing_else(postgres_url, postgres_server):
     role = f"Auditor-{secrets.token_hex(4)}"
     with psycopg.connect(postgres_url, autocommit=True) as server:
@@ -316,7 +305,7 @@ def test_the_role_of_the_documentation_reads_its_schema_and_nothing_else(postgre
         server.execute("create schema other; create table other.hidden as select 1 as y, 0.5 as m")
         server.execute("insert into risk.scored values (0, 0.25), (1, 0.75)")
         for _ in range(2):  # what is there already is set anew
-            done = run_script(postgres_url, reader=role, schema="risk", owner=USER)
+            done = run_script(postgres_url, SCRIPT, reader=role, schema="risk", owner=USER)
             assert (done.returncode, done.stderr) == (0, "")
         server.execute("create view risk.later as select * from risk.scored")
         server.execute(f"alter role \"{role}\" password '{postgres_server.password}'")

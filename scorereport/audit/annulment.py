@@ -95,7 +95,8 @@ def _check_number(history: History, plan: Plan, number: int) -> Record:
     if record.kind not in ANNULLABLE:
         raise UsageError(
             f"Only records of runs, baselines, seals and approvals can be annulled; record {number} is of "
-            f"kind {record.kind}. To fix: run the audit again for a period whose record was annulled by mistake."
+            f"kind {record.kind}. To fix: run the audit again for a period whose record was annulled by "
+            "mistake."
         )
     earlier = find_annulled(history.records(plan.name, kind="annulment")).get(number)
     if earlier is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport._utils.formatting import conjugate, format_count, format_counted
+from scorereport.audit.anchors import anchor_again
 from scorereport.audit.audit_rows import hash_plan_file, name_hashed_columns
 from scorereport.audit.begun_record import begin_record
 from scorereport.audit.integrity import update_chain_head
@@ -76,6 +77,8 @@ def seal_forecasts(
         check_chain_head(history)
         problems = update_chain_head(plan, history)
         result = sealing.seal(history)
+        if not result.is_new:  # the sealing that appended it may have been killed before it was anchored
+            history.problems += anchor_again(plan, history)
         problems = [*problems, *history.problems]
     return replace(result, problems=tuple(map(plan.redactor.redact, problems)))
 

@@ -43,6 +43,7 @@ from scorereport.configuration.limit_changes import read_limits
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
+from scorereport.history.database_roles import describe_roles
 from scorereport.history.signature_check import SignatureCheck, find_authentic
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
@@ -249,7 +250,9 @@ def verify_audit_history(
             examiner=examiner,
         )
         found = _add_anchors(found, verify_anchors(plan, examiner.records, history.find_hash, anchors))
-    found = replace(found, findings=(*found.findings, *_find_missing_markers(plan, marker, markers)))
+        roles = tuple(describe_roles(history))
+    findings = (*found.findings, *_find_missing_markers(plan, marker, markers))
+    found = replace(found, findings=findings, notes=(*found.notes, *roles))
     if not elsewhere:
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."

@@ -100,13 +100,24 @@ class Plan:
         """The file outside of the database that holds the chain head: id and hash of the last record."""
         if self.history_file is not None:
             return self.history_file.with_name(f"head-{self.history_file.name}")
-        server = describe_url(self.database_url)  # without the password: a new one is not a new history
-        return self.folder / f"head-{hashlib.sha256(server.encode()).hexdigest()[:12]}"
+        former = self._name_beside_server("head", self.database_url)
+        return former if former.exists() else self._name_beside_server("head", self._server)
+
+    @property
+    def _server(self) -> URL:
+        """The address of the history without the role, because several may write and read it."""
+        return self.database_url._replace(username=None, password=None)  # `set` would leave them as they are
+
+    def _name_beside_server(self, kind: str, server: URL) -> Path:
+        name = describe_url(server)  # without the password: a new one is not a new history
+        return self.folder / f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
     @property
     def trusted_keys(self) -> Path:
         """The file with the fingerprints of the keys whose records are accepted, beside the chain head."""
-        return self.chain_head.with_name(self.chain_head.name.replace("head-", "trusted-keys-", 1))
+        if self.history_file is not None:
+            return self.history_file.with_name(f"trusted-keys-{self.history_file.name}")
+        return self._name_beside_server("trusted-keys", self._server)
 
     @property
     def signing_key(self) -> Path:

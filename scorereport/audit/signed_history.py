@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.anchors import anchor_record, check_anchored
 from scorereport.errors import UsageError
+from scorereport.history.database_roles import check_writer
 from scorereport.history.record_signature import has_valid_signature
 from scorereport.history.signature_check import find_key_uses
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
@@ -32,6 +33,7 @@ def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]
     They are anchored as well. A history that its anchors prove to be an older copy is refused.
     """
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
+        check_writer(history)
         use_signing_key(plan, history, ensure_signing_key(plan, history))
         yield history
 

@@ -34,6 +34,8 @@ RECOVERY_SECONDS, _RECOVERY_PAUSE = 60.0, 0.5
 _RESTART_STATES = ("57P01", "57P02", "57P03")
 #: The class of errors of connections.
 _CONNECTION_STATES = "08"
+#: Errors of PostgreSQL for a right that the role does not have, and for a session that only reads.
+_DENIED_STATES = ("42501", "25006")
 #: Key of the PostgreSQL advisory lock that every writer to a history takes.
 LOCK_KEY = 7_365_317_233
 
@@ -108,9 +110,18 @@ def translate_errors(address: URL) -> Iterator[None]:
         message = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
         reason = hide_login(" ".join(message.split("\n[SQL")[0].split()) or type(cause).__name__, address)
         end = "" if reason.endswith((".", "?", "!")) else "."
-        kind = UnreachableError if _is_lost(error) else UsageError
+        kind = UnreachableError if _is_lost(error) else DeniedError if _is_denied(error) else UsageError
         # Not chained to its cause: the traceback would show the address, with its password.
         raise kind(f"The history {describe_url(address)} cannot be used: {reason}{end}") from None
+
+
+class DeniedError(UsageError):
+    """The role of a PostgreSQL session does not have the right to do something."""
+
+
+def _is_denied(error: Exception) -> bool:
+    """Whether the server refuses a statement because the role has no right to run it."""
+    return getattr(getattr(error, "orig", None), "sqlstate", "") in _DENIED_STATES
 
 
 def _is_lost(error: Exception) -> bool:

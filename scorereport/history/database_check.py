@@ -12,7 +12,15 @@ from sqlalchemy import LargeBinary, cast, func, inspect, select, text
 
 from scorereport.data.database_sessions import create_scratch
 from scorereport.errors import UsageError
-from scorereport.history.database_schema import CURRENT, GUARDED, METADATA, MIGRATIONS, VERSIONS
+from scorereport.history.database_schema import (
+    CURRENT,
+    GUARD_FUNCTION,
+    GUARD_SOURCE,
+    GUARDED,
+    METADATA,
+    MIGRATIONS,
+    VERSIONS,
+)
 from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
@@ -25,8 +33,10 @@ if TYPE_CHECKING:
 _OBJECTS = text("SELECT type, name, tbl_name, sql, rootpage > 0 FROM sqlite_master")
 _TRIGGERS = text(
     """SELECT tgname::text, tgrelid::regclass::text, tgtype::integer, proname::text, prosrc,
-        tgenabled::text <> 'D' AND tgqual IS NULL
-    FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+        pronamespace = relnamespace AND lanname = 'plpgsql' AND tgqual IS NULL AS is_whole,
+        tgenabled::text IN ('O', 'A') AS is_enabled
+    FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid JOIN pg_language ON pg_language.oid = prolang
+    JOIN pg_class ON pg_class.oid = tgrelid
     WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
 )
 #: Other objects that could change, hide or drop rows: rules, row policies, and inheriting tables.
@@ -55,7 +65,6 @@ _HEADER = {
 }
 #: Trigger types as PostgreSQL encodes them: FOR EACH ROW 1, BEFORE 2, DELETE 8, UPDATE 16, TRUNCATE 32.
 _CHANGED, _EMPTIED = 1 + 2 + 8 + 16, 2 + 32
-_REFUSAL = "BEGIN RAISE EXCEPTION 'rows of a history cannot be changed or removed'; END"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +254,11 @@ def _compare_objects(
 
 
 def _check_tables(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
-    found = _name_objects({("trigger", *row) for row in run_query(history, connection, _TRIGGERS)})
+    triggers = run_query(history, connection, _TRIGGERS)
+    found = _name_objects({("trigger", *row[:-1]) for row in triggers})
+    for row in triggers:
+        if not row.is_enabled:
+            yield _database_finding(history, f"The trigger `{row.tgname}` in the database is disabled.")
     expected = _expected_triggers() if _find_version(history, connection) >= 2 else set()
     yield from _compare_objects(history, found, _name_objects(expected))
     inspector = inspect(connection)
@@ -270,7 +283,7 @@ def _check_rules(history: History, connection: Connection) -> Iterator[Integrity
 def _expected_triggers() -> set[tuple[Any, ...]]:
     kinds = {"not_changed": _CHANGED, "not_emptied": _EMPTIED}
     return {
-        ("trigger", f"{table.name}_{name}", table.name, kind, "scorereport_refuse", _REFUSAL, True)
+        ("trigger", f"{table.name}_{name}", table.name, kind, GUARD_FUNCTION, GUARD_SOURCE, True)
         for table in GUARDED
         for name, kind in kinds.items()
     }

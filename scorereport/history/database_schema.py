@@ -93,17 +93,21 @@ _SQLITE_GUARDS = (
     WHEN EXISTS (SELECT 1 FROM documents WHERE sha256 = NEW.sha256)
     BEGIN SELECT RAISE(ABORT, 'documents of a history cannot be replaced'); END""",
 )
+#: The function of PostgreSQL that the triggers execute, and its source.
+GUARD_FUNCTION = "scorereport_refuse"
+GUARD_SOURCE = "BEGIN RAISE EXCEPTION 'rows of a history cannot be changed or removed'; END"
+_QUOTED_SOURCE = GUARD_SOURCE.replace("'", "''")
 _POSTGRESQL_GUARDS = (
-    """CREATE FUNCTION scorereport_refuse() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN RAISE EXCEPTION ''rows of a history cannot be changed or removed''; END'""",
-    """CREATE TRIGGER audits_not_changed BEFORE UPDATE OR DELETE ON audits
-    FOR EACH ROW EXECUTE FUNCTION scorereport_refuse()""",
-    """CREATE TRIGGER audits_not_emptied BEFORE TRUNCATE ON audits
-    FOR EACH STATEMENT EXECUTE FUNCTION scorereport_refuse()""",
-    """CREATE TRIGGER documents_not_changed BEFORE UPDATE OR DELETE ON documents
-    FOR EACH ROW EXECUTE FUNCTION scorereport_refuse()""",
-    """CREATE TRIGGER documents_not_emptied BEFORE TRUNCATE ON documents
-    FOR EACH STATEMENT EXECUTE FUNCTION scorereport_refuse()""",
+    f"""CREATE FUNCTION {GUARD_FUNCTION}() RETURNS trigger LANGUAGE plpgsql AS
+    '{_QUOTED_SOURCE}'""",
+    f"""CREATE TRIGGER audits_not_changed BEFORE UPDATE OR DELETE ON audits
+    FOR EACH ROW EXECUTE FUNCTION {GUARD_FUNCTION}()""",
+    f"""CREATE TRIGGER audits_not_emptied BEFORE TRUNCATE ON audits
+    FOR EACH STATEMENT EXECUTE FUNCTION {GUARD_FUNCTION}()""",
+    f"""CREATE TRIGGER documents_not_changed BEFORE UPDATE OR DELETE ON documents
+    FOR EACH ROW EXECUTE FUNCTION {GUARD_FUNCTION}()""",
+    f"""CREATE TRIGGER documents_not_emptied BEFORE TRUNCATE ON documents
+    FOR EACH STATEMENT EXECUTE FUNCTION {GUARD_FUNCTION}()""",
 )
 
 #: The migration to each version, beginning with an empty database, and its name in `schema_versions`.

@@ -21,6 +21,7 @@ from scorereport.history.chain_head import (
 from scorereport.history.database import (
     LOCK_SECONDS,
     RECOVERY_SECONDS,
+    DeniedError,
     HistoryDatabase,
     read_url,
     translate_errors,
@@ -73,8 +74,23 @@ def prepare_database(history: HistoryDatabase, *, create: bool) -> None:
         return
     _use_write_ahead_log(history)
     if version < CURRENT:
-        with history.writing() as connection:
-            migrate(connection, history.name)
+        try:
+            with history.writing() as connection:
+                migrate(connection, history.name)
+        except DeniedError as error:
+            raise UsageError(_describe_denied_migration(version, error)) from None
+
+
+def _describe_denied_migration(version: int, error: DeniedError) -> str:
+    """State who can create or migrate the tables of a history on a server."""
+    from scorereport.history.database_roles import ROLE_SCRIPT
+    from scorereport.history.database_schema import CURRENT
+
+    state = f"has tables of version {version}, not {CURRENT}" if version else "has no tables of a history yet"
+    return (
+        f"{error} The database {state}, and this role has no right to create them. To fix: let an "
+        f"administrator of the database run {ROLE_SCRIPT}."
+    )
 
 
 def _check_readable_version(history: HistoryDatabase, version: int, *, create: bool) -> None:

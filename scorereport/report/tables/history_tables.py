@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
@@ -29,7 +28,7 @@ from scorereport.report.tables.evidence_tables import order_evidence
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.drift_records import Drift, Number, Trend
