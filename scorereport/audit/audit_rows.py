@@ -69,9 +69,7 @@ def name_hashed_columns(plan: Plan, period: Period, sealed: Sequence[ForecastSea
     else:
         keys = _check_key(plan)
         forecasts = find_roles(plan.configuration.evaluation.columns).forecasts
-    return HashedColumns(
-        audit=plan.name, period=period.label, keys=keys, forecasts=forecasts, zone=plan.zone
-    )
+    return HashedColumns(audit=plan.name, period=period.label, keys=keys, forecasts=forecasts, zone=plan.zone)
 
 
 def _check_key(plan: Plan) -> tuple[str, ...]:
@@ -118,5 +116,7 @@ def _describe_changes(plan: Plan, history: History, first: Record) -> Iterator[s
         yield f"The analysis plan {name} can no longer be read."
         return
     if now != sealed.plan_sha256:
-        what = f"has changed: its SHA-256 began with {sealed.plan_sha256[:12]}, and now begins with {now[:12]}"
+        what = (
+            f"has changed: its SHA-256 began with {sealed.plan_sha256[:12]}, and now begins with {now[:12]}"
+        )
         yield f"The analysis plan {sealed.plan} {what if now else 'is no longer named'}."
