@@ -560,6 +560,21 @@ def test_a_missing_column_is_named(tmp_path, config, loans) -> None:
     write_rows(tmp_path, loans.drop(columns="loan"))
     with pytest.raises(DataError, match="has no column `loan`"):
         seal(config)
+    write_rows(tmp_path, loans)
+    seal(config)
+    write_rows(tmp_path, loans.drop(columns="loan"))
+    failed = run(config)
+    assert failed.status is AuditStatus.FAILED
+    assert "Record 1 seals forecasts of 2026-11 by loan and logit. To fix: restore" in failed.reason
+    assert find_claims(config) == []
+
+
+def test_names_that_differ_in_case_only_are_refused(config) -> None:
+    seal(config)
+    other = config.with_name("Loans.toml")
+    config.rename(other)
+    with pytest.raises(UsageError, match="by more than upper and lower case"):
+        seal(other)
 
 
 def test_a_period_may_lie_ahead_and_a_day_chooses_it(config) -> None:

@@ -168,7 +168,7 @@ def _perform(run: AuditRun, *, again: bool, wait: float) -> RunResult:
             open_signed_history(plan) as history,
         ):
             check_chain_head(history)
-            _check_name_case(plan, history)
+            check_name_case(plan, history)
             unnoted = update_chain_head(plan, history)
             earlier = complete_earlier_run(plan, history)
             outcome = run.perform(history, again=again)
@@ -195,7 +195,7 @@ def _choose_period(plan: Plan, as_of: str | None, label: str | None) -> tuple[da
     return found.as_of, found.period
 
 
-def _check_name_case(plan: Plan, history: History) -> None:
+def check_name_case(plan: Plan, history: History) -> None:
     """Refuse a new audit whose name differs only in case from another audit of the history."""
     names = history.names()
     alike = [name for name in names if name.casefold() == plan.name.casefold()]

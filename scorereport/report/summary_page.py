@@ -17,9 +17,10 @@ from scorereport.configuration.limit_verdicts import (
     find_worst_verdict,
     split_groups,
 )
+from scorereport.history.seal_sentences import NOT_SEALED
 from scorereport.report.finding_records import Finding, choose_findings, list_actions
 from scorereport.report.findings import describe_method_line, list_report_findings
-from scorereport.report.seal_content import NOT_SEALED, describe_seal_state
+from scorereport.report.seal_content import describe_seal_state
 from scorereport.report.verdict_labels import VERDICT_LABELS
 from scorereport.results.summary_texts import SummaryTexts
 

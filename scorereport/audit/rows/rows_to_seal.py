@@ -142,7 +142,7 @@ class _Reader:
 
     def _add(self, collector: SealCollector, frame: pd.DataFrame, places: IntArray) -> None:
         with positions_restored(lambda rows: places[rows].tolist()):
-            collector.add({name: frame[name] for name in frame})
+            collector.add({str(name): frame[name] for name in frame})
 
     def _read_times(self, batch: pa.Table, before: int) -> NDArray[np.datetime64] | None:
         """Return local times; None if there is no column of them. Missing ones are refused unless dropped."""
