@@ -20,6 +20,7 @@ from audit_tools import write_audit
 from history_tools import tamper
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from postgres_tools import as_reader
 from seal_tools import (
     AFTER,
     BEFORE,
@@ -359,6 +360,30 @@ def test_keys_of_any_type_are_found_again(keys, tmp_path, loans) -> None:
         assert count(run(config)) == (120, 120, 0, 0, 0)
 
 
+def test_times_with_a_zone_are_keys_in_postgresql(postgres_url, tmp_path, loans) -> None:
+    import sqlalchemy as sa
+
+    keys = pd.date_range("2026-10-25", periods=len(loans), freq="15min", tz="UTC")
+    frame = loans.assign(loan=keys, day=pd.to_datetime(loans["day"]).dt.date)
+    engine = sa.create_engine(
+        postgres_url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool
+    )
+    frame.to_sql("scores", engine, index=False)
+    for name in ("memory", "duckdb"):
+        place = tmp_path / name
+        place.mkdir()
+        config = write_sealed_audit(
+            place,
+            source={"database": "${SEALED_SOURCE}", "table": "scores"},
+            time_zone="Europe/Berlin",
+            evaluation={"engine": name},
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SEALED_SOURCE", as_reader(postgres_url))
+            seal(config)
+            assert count(run(config)) == (120, 120, 0, 0, 0)
+
+
 def test_classes_weights_and_several_models(tmp_path, loans) -> None:
     frame = loans.assign(
         y=np.resize(["a", "b", "c"], len(loans)), m_a=0.2, m_b=0.3, m_c=0.5, n_a=0.1, n_b=0.1, n_c=0.8, w=2.0
@@ -560,6 +585,21 @@ def test_a_missing_column_is_named(tmp_path, config, loans) -> None:
     write_rows(tmp_path, loans.drop(columns="loan"))
     with pytest.raises(DataError, match="has no column `loan`"):
         seal(config)
+    write_rows(tmp_path, loans)
+    seal(config)
+    write_rows(tmp_path, loans.drop(columns="loan"))
+    failed = run(config)
+    assert failed.status is AuditStatus.FAILED
+    assert "Record 1 seals forecasts of 2026-11 by loan and logit. To fix: restore" in failed.reason
+    assert find_claims(config) == []
+
+
+def test_names_that_differ_in_case_only_are_refused(config) -> None:
+    seal(config)
+    other = config.with_name("Loans.toml")
+    config.rename(other)
+    with pytest.raises(UsageError, match="by more than upper and lower case"):
+        seal(other)
 
 
 def test_a_period_may_lie_ahead_and_a_day_chooses_it(config) -> None:
@@ -624,6 +664,15 @@ def test_history_and_json_list_seals(sealed) -> None:
     assert f"Merkle root {read_records(sealed)[0].seal.merkle_root}" in shown
     again = call("seal", sealed, "--period", LABEL, "--json")
     assert json.loads(again.output)["seal"]["rows"] == 44
+
+
+def test_the_site_says_when_forecasts_were_sealed(sealed, tmp_path) -> None:
+    assert call("site", sealed, "-o", tmp_path / "site").exit_code == 0
+    page = " ".join((tmp_path / "site/audits/loans.html").read_text().split())
+    assert (
+        "<p>Sealed from 2026-10-31 06:00 UTC to 2026-11-30 06:00 UTC, before outcomes were known: all 120"
+        in page
+    )
 
 
 def test_an_archive_has_the_row_hashes(sealed, tmp_path) -> None:

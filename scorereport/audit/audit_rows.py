@@ -6,11 +6,12 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scorereport._utils.formatting import join_words
 from scorereport.audit.rows.loaded_rows import find_roles, load_rows
 from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.audit.rows.row_hash_collector import HashedColumns
 from scorereport.configuration.changed_keys import describe_changed_keys
-from scorereport.errors import UsageError
+from scorereport.errors import DataError, UsageError
 from scorereport.history.forecast_seals import check_rows, list_sealed, list_seals, read_sealed_rows
 
 if TYPE_CHECKING:
@@ -33,19 +34,17 @@ def load_audit_rows(
 
     Outcomes must be final by a moment, if they need time.
     """
-    seals = list_seals(history.records(plan.name), plan.name, period)
-    rows = load_rows(
-        plan.audit.source,
-        plan.audit.window,
-        period,
-        plan.configuration.evaluation.columns,
-        folder=plan.path.parent,
-        zone=plan.zone,
-        expand=plan.expand,
-        work=plan.configuration.work,
-        maturity=find_maturity(plan.audit.outcomes.mature_after, final_by),
-        hashed=name_hashed_columns(plan, period, list_sealed(seals)) if seals else None,
-    )
+    seals = list_seals(history.records(plan.name, period=period.label), plan.name, period)
+    hashed = name_hashed_columns(plan, period, list_sealed(seals)) if seals else None
+    try:
+        rows = _load(plan, period, final_by, hashed)
+    except DataError as error:
+        if hashed is None or not any(f"has no column `{name}`" in str(error) for name in hashed.names):
+            raise
+        raise DataError(
+            f"{error} Record {seals[0].id} seals forecasts of {period.label} by {join_words(hashed.names)}."
+            f" To fix: restore the column, or annul the seal with `scorereport audit annul {seals[0].id}`."
+        ) from error
     if rows.hashes is None:
         return rows
     try:
@@ -60,6 +59,23 @@ def load_audit_rows(
         rows.close()
         raise
     return replace(rows, seal_check=check, hashes=None)
+
+
+def _load(
+    plan: Plan, period: Period, final_by: datetime, hashed: HashedColumns | None
+) -> LoadedRows | SourceReference:
+    return load_rows(
+        plan.audit.source,
+        plan.audit.window,
+        period,
+        plan.configuration.evaluation.columns,
+        folder=plan.path.parent,
+        zone=plan.zone,
+        expand=plan.expand,
+        work=plan.configuration.work,
+        maturity=find_maturity(plan.audit.outcomes.mature_after, final_by),
+        hashed=hashed,
+    )
 
 
 def name_hashed_columns(plan: Plan, period: Period, sealed: Sequence[ForecastSeal] = ()) -> HashedColumns:

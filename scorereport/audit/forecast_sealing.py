@@ -15,7 +15,7 @@ from scorereport.audit.begun_record import begin_record
 from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.rows.rows_to_seal import RowsToSeal, read_rows_to_seal
-from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
+from scorereport.audit.run import DEFAULT_WAIT_SECONDS, check_name_case, hold_audit_lock
 from scorereport.audit.signed_history import open_signed_history
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import find_labelled
@@ -75,6 +75,7 @@ def seal_forecasts(
     sealing = _Sealing(plan=plan, period=chosen, moment=moment, started=read_clock(), command=command)
     with hold_audit_lock(plan, wait=wait), open_signed_history(plan) as history:
         check_chain_head(history)
+        check_name_case(plan, history)
         problems = update_chain_head(plan, history)
         result = sealing.seal(history)
         if not result.is_new:  # the sealing that appended it may have been killed before it was anchored
@@ -108,7 +109,7 @@ class _Sealing:
     def seal(self, history: History) -> SealResult:
         """Append a record of the rows that are not sealed yet; without such rows, return the last record."""
         plan = self.plan
-        seals = list_seals(history.records(plan.name), plan.name, self.period)
+        seals = list_seals(history.records(plan.name, period=self.period.label), plan.name, self.period)
         self._check_columns(seals)
         plan_sha256 = hash_plan_file(plan)
         rows = self._read_rows()

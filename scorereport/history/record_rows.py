@@ -42,6 +42,8 @@ class RecordSummary:
     sha256: str
 
 
+#: Bytes of a document that are compressed to find whether it can be, and the ratio from which it is not.
+_SAMPLE_BYTES, _DENSE = 1 << 16, 0.98
 #: Columns that `read_confirmed` needs.
 CONFIRMED_COLUMNS = (*(field.name for field in fields(RecordSummary)), "body")
 
@@ -203,9 +205,16 @@ def insert_documents(connection: Connection, contents: Mapping[str, bytes]) -> N
     for name, content in contents.items():
         if connection.execute(select(DOCUMENTS.c.sha256).where(DOCUMENTS.c.sha256 == name)).first():
             continue
-        packed = zlib.compress(content)
+        packed = _pack(content)
         checksum = hashlib.sha256(packed).hexdigest()
         connection.execute(insert(DOCUMENTS).values(sha256=name, checksum=checksum, content=packed))
+
+
+def _pack(content: bytes) -> bytes:
+    """Compress a document; hashes, which cannot be compressed, are stored as they are."""
+    sample = content[:_SAMPLE_BYTES]
+    is_dense = len(content) > len(sample) < len(zlib.compress(sample)) / _DENSE
+    return zlib.compress(content, 0 if is_dense else -1)
 
 
 def find_packed_document(connection: Connection, sha256: str) -> bytes | None:

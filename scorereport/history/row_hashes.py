@@ -65,8 +65,14 @@ def build_salt(audit: str, period: str) -> bytes:
 
 def pack_text(text: str) -> bytes:
     """Return a text in UTF-8 after its length, so that two texts in a row cannot be taken for others."""
-    content = text.encode(errors="surrogatepass")
-    return len(content).to_bytes(_LENGTH_BYTES, "big") + content
+    return pack_texts([text])[0]
+
+
+def pack_texts(texts: Sequence[str]) -> list[bytes]:
+    """Pack each of many texts."""
+    contents = [text.encode(errors="surrogatepass") for text in texts]
+    sizes = {size: size.to_bytes(_LENGTH_BYTES, "big") for size in set(map(len, contents))}
+    return [sizes[len(content)] + content for content in contents]
 
 
 def hash_rows(salt: bytes, keys: Sequence[bytes], forecasts: FloatArray) -> NDArray[np.void]:
@@ -172,7 +178,7 @@ def compare_rows(sealed: Sequence[RowHashes], rows: RowHashes) -> RowCounts:
     is_known = _is_among(now, before)
     places = np.searchsorted(before, now[is_known])
     is_same = (_view_numbers(first.rows["leaf"])[places] == _view_numbers(rows.rows["leaf"])[is_known]).all(1)
-    present, unchanged = len(np.unique(places)), len(np.unique(places[is_same]))
+    present, unchanged = _count_distinct(places), _count_distinct(places[is_same])
     return RowCounts(
         sealed=len(first),
         unchanged=unchanged,
@@ -182,8 +188,15 @@ def compare_rows(sealed: Sequence[RowHashes], rows: RowHashes) -> RowCounts:
     )
 
 
+def _count_distinct(places: NDArray[np.intp]) -> int:
+    """Count the distinct values of sorted ones."""
+    return int((np.diff(places) != 0).sum()) + min(len(places), 1)
+
+
 def join_seals(sealed: Sequence[RowHashes]) -> RowHashes:
     """Return the sealed rows of several seals: of each key, the row of the first seal that has it."""
+    if len(sealed) == 1:
+        return sealed[0]
     rows = _join(seal.rows for seal in sealed)
-    _, places = np.unique(rows["key"].astype(np.uint64), return_index=True)  # of the first rows
-    return RowHashes(rows[places])
+    rows = rows[np.argsort(rows["key"].astype(np.uint64), kind="stable")]
+    return RowHashes(rows[~find_repeats(rows["key"].astype(np.uint64))])

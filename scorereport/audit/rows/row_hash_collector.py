@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -22,7 +23,7 @@ from scorereport.history.row_hashes import (
     find_order,
     find_repeats,
     hash_rows,
-    pack_text,
+    pack_texts,
     sort_hashes,
 )
 
@@ -74,7 +75,7 @@ class RowHashCollector:
     def add(self, rows: _Columns) -> None:
         """Hash rows, given by their columns."""
         keys = _join_keys([_list_texts(rows[name], self.columns.zone) for name in self.columns.keys])
-        forecasts = [_read_leniently(wrap_column(rows[name]), name) for name in self.columns.forecasts]
+        forecasts = [_read_leniently(_wrap(rows[name]), name) for name in self.columns.forecasts]
         self._parts.append(_hash(self.columns, keys, forecasts))
 
     def add_table(self, rows: pa.Table) -> None:
@@ -115,7 +116,7 @@ class SealCollector:
         for name, of_column in zip(self.columns.keys, texts, strict=True):
             _refuse_missing(name, of_column)
         upper, names = 1.0 if self.is_bounded else np.inf, self.columns.forecasts
-        forecasts = [bounded_numbers(wrap_column(rows[name]), name, upper=upper) for name in names]
+        forecasts = [bounded_numbers(_wrap(rows[name]), name, upper=upper) for name in names]
         keys = _join_keys(texts)
         self._parts.append(_hash(self.columns, keys, forecasts))
         self._texts.append((b"".join(keys), np.cumsum([0, *map(len, keys)])))
@@ -168,7 +169,7 @@ def _unpack_texts(packed: bytes) -> list[str]:
 
 def _join_keys(texts: Sequence[Sequence[str]]) -> list[bytes]:
     """Return the packed key of each row; `texts` are those of each column."""
-    packed = [list(map(pack_text, of_column)) for of_column in texts]
+    packed = [pack_texts(of_column) for of_column in texts]
     return packed[0] if len(packed) == 1 else list(map(b"".join, zip(*packed, strict=True)))
 
 
@@ -179,7 +180,9 @@ def _list_texts(column: pd.Series[Any], zone: ZoneInfo) -> list[str]:
     if column.dtype.kind == "M" and column.dt.tz is not None:  # readers differ in the zone that they choose
         column = column.dt.tz_convert(zone)
     values = column.astype(object).where(column.notna(), "").tolist()
-    return list(map(label_text, values))
+    return [
+        value.strip() if type(value) is str and "." not in value else label_text(value) for value in values
+    ]
 
 
 def _refuse_missing(name: str, texts: Sequence[str]) -> None:
@@ -188,6 +191,17 @@ def _refuse_missing(name: str, texts: Sequence[str]) -> None:
             f"`{name}`, a column of `audit.seal.key`, must not be missing in rows that are sealed; it is in "
             f"{format_counted(missing, 'row')}."
         )
+
+
+def _wrap(column: pd.Series[Any]) -> RawColumn:
+    """Wrap a column of numbers; texts that are all numbers, as those of CSV files, are parsed at once."""
+    import pyarrow as pa
+
+    if column.dtype.kind not in "biuf":
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            texts = pa.array(column, pa.string(), from_pandas=True)
+            return wrap_column(texts.cast(pa.float64()))
+    return wrap_column(column)
 
 
 def _read_leniently(column: RawColumn, name: str) -> FloatArray:

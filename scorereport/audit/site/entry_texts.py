@@ -15,6 +15,7 @@ from scorereport.audit.site.status_board import SEVERITY
 from scorereport.audit.site.trend_charts import build_sparkline
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.history.audit_record import AuditStatus
+from scorereport.history.seal_sentences import describe_seal_check
 from scorereport.report.verdict_labels import VERDICT_LABELS
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ _STATUSES = {
 }
 _SENTENCES = {
     AuditStatus.PASS: "Pass: all limits are met.",
-    AuditStatus.WARN: "Warn: a number is close to its limit or has drifted, or evidence raised an alarm.",
+    AuditStatus.WARN: (
+        "Warn: a number is close to its limit or has drifted, evidence raised an alarm, or forecasts are not "
+        "those that were sealed."
+    ),
     AuditStatus.INCONCLUSIVE: (
         "Inconclusive: the data are consistent with a limit being met and with it being breached."
     ),
@@ -123,6 +127,7 @@ def describe_entry(
         "score": "" if main is None else main.label,
         "direction": "" if main is None else describe_direction(main.measure),
         "evidence": describe_board_evidence(entry.audit.evidence),
+        "seal": "" if (check := shown.record.seal_check) is None else describe_seal_check(check),
         "annulled": _describe_annulled(entry),
         "reports": describe_copies(copies[shown.record.id], above=above),
         "models": models,
