@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from scorereport.audit import anchors
 from scorereport.audit.annulment import annul_record
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
-from scorereport.audit.run import run_audit
+from scorereport.audit.run import hold_audit_lock, run_audit
 from scorereport.channels import notification
 from scorereport.cli.application import app
 from scorereport.errors import UsageError
@@ -347,14 +348,19 @@ def test_planted_files_are_findings_and_do_not_block_runs(config, tmp_path):
     (folder / "5-aaaaaaaaaaaa.dsse.json").mkdir()
     (folder / "4-aaaaaaaaaaaa.dsse.json").write_text('{"signatures":[{}],"payload":"e30="}')
     (folder / "notes.txt").write_text("by hand")
+    os.mkfifo(folder / "3-aaaaaaaaaaaa.dsse.json")
+    with (folder / "2-aaaaaaaaaaaa.tsr").open("wb") as large:
+        large.truncate(1 << 23)
     run(config, MONTHS[1])
     found = verify(config)
     text = " ".join(finding.sentence for finding in found.findings)
     assert f"9-aaaaaaaaaaaa.dsse.json is signed by the key {key.fingerprint}, which is not trusted" in text
-    assert "5-aaaaaaaaaaaa.dsse.json cannot be read" in text
+    assert "5-aaaaaaaaaaaa.dsse.json cannot be read: it is not a file" in text
+    assert "3-aaaaaaaaaaaa.dsse.json cannot be read: it is not a file" in text
+    assert "2-aaaaaaaaaaaa.tsr has more than 4194304 bytes" in text
     for number in (4, 6, 7, 8):  # the key of 8 is not the one that it names
         assert f"{number}-aaaaaaaaaaaa.dsse.json was changed, or a run did not write it" in text
-    assert len(found.findings) == 6
+    assert len(found.findings) == 8
     assert any("notes.txt is not an anchor" in note for note in found.notes)
 
 
@@ -569,6 +575,15 @@ def test_a_certificate_for_other_purposes_makes_no_stamps(is_root):
         StampCheck(tuple(_load(trusted))).check(other.stamp("ab" * 32), "ab" * 32)
 
 
+def test_certificates_between_come_with_the_stamp():
+    distant = make_authority(between=True)
+    check = StampCheck(tuple(_load(distant.pem)))
+    assert check.check(distant.stamp("ab" * 32), "ab" * 32).authority == "Test time stamps"
+    distant.between = []
+    with pytest.raises(StampError, match="did not confirm"):
+        check.check(distant.stamp("ab" * 32), "ab" * 32)
+
+
 def test_a_certificate_counts_as_of_the_time_of_the_stamp():
     expired = make_authority(begins=-100, ends=-50)
     check = StampCheck(tuple(_load(expired.pem)))
@@ -779,6 +794,15 @@ def test_a_run_that_is_killed_before_its_anchor_leaves_a_warning(config, monkeyp
     run(config, MONTHS[2])
     assert [path.name.split("-")[0] for path in kept(config)] == ["1", "3"]
     assert verify(config).warnings == ()
+
+
+def test_a_run_in_progress_is_not_a_warning(unstamped):
+    plan = read_plan(unstamped)
+    assert verify(unstamped).warnings != ()
+    with hold_audit_lock(plan):
+        found = verify(unstamped)
+    assert found.warnings == ()
+    assert any("Record 1 is not time-stamped" in note for note in found.notes)
 
 
 def _die(*_):
