@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from audit_tools import BRIEF, make_scored, write_audit
+from audit_tools import BRIEF, make_scored, start_audit, write_audit
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -508,7 +510,7 @@ def test_forged_stamps_are_named(unstamped, authority):
     replace_stamp(stamping, authority.stamp("ab" * 32))
     assert f"stamps sha256 {'ab' * 32}, not the record {record.sha256}" in sentences(stamping)
     replace_stamp(stamping, make_authority(name="Another").stamp(record.sha256))
-    assert "of Another, which the trusted certificates did not confirm" in sentences(stamping)
+    assert "of Another, which no trusted certificate has issued" in sentences(stamping)
     early = datetime.now(UTC) - timedelta(days=2)
     replace_stamp(stamping, authority.stamp(record.sha256, fixed_dt=early))
     assert f"{early:%Y-%m-%d %H:%M:%S} UTC by Test time stamps, before record 1 ended" in sentences(stamping)
@@ -575,12 +577,21 @@ def test_a_certificate_for_other_purposes_makes_no_stamps(is_root):
         StampCheck(tuple(_load(trusted))).check(other.stamp("ab" * 32), "ab" * 32)
 
 
+def test_a_notebook_checks_stamps(authority):
+    """It runs an event loop of its own."""
+
+    async def cell():
+        return StampCheck(tuple(_load(authority.pem))).check(authority.stamp("ab" * 32), "ab" * 32)
+
+    assert asyncio.run(cell()).authority == "Test time stamps"
+
+
 def test_certificates_between_come_with_the_stamp():
     distant = make_authority(between=True)
     check = StampCheck(tuple(_load(distant.pem)))
     assert check.check(distant.stamp("ab" * 32), "ab" * 32).authority == "Test time stamps"
     distant.between = []
-    with pytest.raises(StampError, match="did not confirm"):
+    with pytest.raises(StampError, match="no trusted certificate has issued"):
         check.check(distant.stamp("ab" * 32), "ab" * 32)
 
 
@@ -589,7 +600,7 @@ def test_a_certificate_counts_as_of_the_time_of_the_stamp():
     check = StampCheck(tuple(_load(expired.pem)))
     then = datetime.now(UTC) - timedelta(days=70)
     assert check.check(expired.stamp("ab" * 32, fixed_dt=then), "ab" * 32).time == then
-    with pytest.raises(StampError, match="did not confirm"):
+    with pytest.raises(StampError, match="no trusted certificate has issued"):
         check.check(expired.stamp("ab" * 32), "ab" * 32)
 
 
@@ -691,9 +702,7 @@ def test_an_answer_with_another_nonce_is_not_stored(unstamped, server, authority
 
 def test_a_stamp_of_another_authority_is_not_stored(unstamped):
     with serve_stamps(make_authority(name="Another")) as other:
-        check_failure(
-            configure(unstamped.parent, other.url), "which the trusted certificates did not confirm"
-        )
+        check_failure(configure(unstamped.parent, other.url), "which no trusted certificate has issued")
 
 
 def test_a_stamp_before_its_record_is_not_stored(unstamped, authority):
@@ -807,6 +816,29 @@ def test_a_run_in_progress_is_not_a_warning(unstamped):
 
 def _die(*_):
     raise KeyboardInterrupt
+
+
+@pytest.mark.sweep
+def test_a_run_that_is_killed_while_it_waits_for_its_stamp_is_followed_by_another(
+    unstamped, server, monkeypatch
+):
+    monkeypatch.setattr(server, "delay", 20.0)
+    before = len(server.requests)
+    process = start_audit("run", unstamped, "--period", MONTHS[1], "--quiet")
+    end = time.monotonic() + 120
+    while len(server.requests) == before and time.monotonic() < end:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    monkeypatch.setattr(server, "delay", 0.0)
+    assert len(server.requests) > before
+    found = verify(unstamped)
+    assert found.findings == ()
+    assert any("Record 2 is not time-stamped" in warning for warning in found.warnings)
+    result = run(unstamped, MONTHS[1])
+    assert (result.is_new, result.record.id, result.problems) == (False, 2, ())
+    found = verify(unstamped)
+    assert (found.findings, found.warnings) == ((), ())
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem(place, tmp_path):
