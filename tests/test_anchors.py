@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy
 from audit_tools import BRIEF, make_scored, start_audit, write_audit
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -323,6 +324,32 @@ def test_anchors_kept_elsewhere_name_a_rollback(place, tmp_path):
     assert "2 records are missing" in result.output
     for wrong in (away / "none.tsr", place / "scores.csv"):
         assert isinstance(command("verify", config, "--anchor", wrong).exception, UsageError)
+
+
+@pytest.mark.sweep
+def test_machines_that_share_a_history_share_its_anchors(tmp_path, authority, postgres_url, monkeypatch):
+    monkeypatch.setenv("HISTORY", postgres_url)
+    database = {"history": {"database": "${HISTORY}"}}
+    places = [fill(tmp_path / name, authority) for name in ("bank", "branch")]
+    first, second = (configure(place, **database, name=place.name) for place in places)
+    for config, month in ((first, MONTHS[0]), (second, MONTHS[0]), (first, MONTHS[1])):
+        run(config, month)
+    assert [path.name.split("-")[0] for path in kept(first)] == ["1", "2", "3"]
+    for config in (first, second):
+        found = verify(config)
+        assert (found.findings, found.warnings) == ((), ())
+    engine = sqlalchemy.create_engine(read_plan(first).database_url)
+    with engine.begin() as connection:  # an administrator restores an older copy
+        for sentence in ("ALTER TABLE {0} DISABLE TRIGGER USER", "DELETE FROM {0} WHERE id = 3"):
+            connection.execute(sqlalchemy.text(sentence.format("audits")))
+    engine.dispose()
+    with open_history(postgres_url) as history:
+        head = history.get(1)
+    read_plan(first).chain_head.write_text(f"1 {head.sha256}\n")
+    assert "the history ends with record 2, so that one record is missing" in sentences(second)
+    for config in (first, second):
+        with pytest.raises(UsageError, match="was restored to an older copy"):
+            run(config, MONTHS[2])
 
 
 # ---- Files that others put into the folder ----
