@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from audit_tools import BRIEF, make_scored, write_audit
+import sqlalchemy
+from audit_tools import BRIEF, make_scored, start_audit, write_audit
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -30,7 +34,7 @@ from scorereport.audit import anchors
 from scorereport.audit.annulment import annul_record
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
-from scorereport.audit.run import run_audit
+from scorereport.audit.run import hold_audit_lock, run_audit
 from scorereport.channels import notification
 from scorereport.cli.application import app
 from scorereport.errors import UsageError
@@ -322,6 +326,32 @@ def test_anchors_kept_elsewhere_name_a_rollback(place, tmp_path):
         assert isinstance(command("verify", config, "--anchor", wrong).exception, UsageError)
 
 
+@pytest.mark.sweep
+def test_machines_that_share_a_history_share_its_anchors(tmp_path, authority, postgres_url, monkeypatch):
+    monkeypatch.setenv("HISTORY", postgres_url)
+    database = {"history": {"database": "${HISTORY}"}}
+    places = [fill(tmp_path / name, authority) for name in ("bank", "branch")]
+    first, second = (configure(place, **database, name=place.name) for place in places)
+    for config, month in ((first, MONTHS[0]), (second, MONTHS[0]), (first, MONTHS[1])):
+        run(config, month)
+    assert [path.name.split("-")[0] for path in kept(first)] == ["1", "2", "3"]
+    for config in (first, second):
+        found = verify(config)
+        assert (found.findings, found.warnings) == ((), ())
+    engine = sqlalchemy.create_engine(read_plan(first).database_url)
+    with engine.begin() as connection:  # an administrator restores an older copy
+        for sentence in ("ALTER TABLE {0} DISABLE TRIGGER USER", "DELETE FROM {0} WHERE id = 3"):
+            connection.execute(sqlalchemy.text(sentence.format("audits")))
+    engine.dispose()
+    with open_history(postgres_url) as history:
+        head = history.get(1)
+    read_plan(first).chain_head.write_text(f"1 {head.sha256}\n")
+    assert "the history ends with record 2, so that one record is missing" in sentences(second)
+    for config in (first, second):
+        with pytest.raises(UsageError, match="was restored to an older copy"):
+            run(config, MONTHS[2])
+
+
 # ---- Files that others put into the folder ----
 
 
@@ -347,14 +377,19 @@ def test_planted_files_are_findings_and_do_not_block_runs(config, tmp_path):
     (folder / "5-aaaaaaaaaaaa.dsse.json").mkdir()
     (folder / "4-aaaaaaaaaaaa.dsse.json").write_text('{"signatures":[{}],"payload":"e30="}')
     (folder / "notes.txt").write_text("by hand")
+    os.mkfifo(folder / "3-aaaaaaaaaaaa.dsse.json")
+    with (folder / "2-aaaaaaaaaaaa.tsr").open("wb") as large:
+        large.truncate(1 << 23)
     run(config, MONTHS[1])
     found = verify(config)
     text = " ".join(finding.sentence for finding in found.findings)
     assert f"9-aaaaaaaaaaaa.dsse.json is signed by the key {key.fingerprint}, which is not trusted" in text
-    assert "5-aaaaaaaaaaaa.dsse.json cannot be read" in text
+    assert "5-aaaaaaaaaaaa.dsse.json cannot be read: it is not a file" in text
+    assert "3-aaaaaaaaaaaa.dsse.json cannot be read: it is not a file" in text
+    assert "2-aaaaaaaaaaaa.tsr has more than 4194304 bytes" in text
     for number in (4, 6, 7, 8):  # the key of 8 is not the one that it names
         assert f"{number}-aaaaaaaaaaaa.dsse.json was changed, or a run did not write it" in text
-    assert len(found.findings) == 6
+    assert len(found.findings) == 8
     assert any("notes.txt is not an anchor" in note for note in found.notes)
 
 
@@ -502,7 +537,7 @@ def test_forged_stamps_are_named(unstamped, authority):
     replace_stamp(stamping, authority.stamp("ab" * 32))
     assert f"stamps sha256 {'ab' * 32}, not the record {record.sha256}" in sentences(stamping)
     replace_stamp(stamping, make_authority(name="Another").stamp(record.sha256))
-    assert "of Another, which the trusted certificates did not confirm" in sentences(stamping)
+    assert "of Another, which no trusted certificate has issued" in sentences(stamping)
     early = datetime.now(UTC) - timedelta(days=2)
     replace_stamp(stamping, authority.stamp(record.sha256, fixed_dt=early))
     assert f"{early:%Y-%m-%d %H:%M:%S} UTC by Test time stamps, before record 1 ended" in sentences(stamping)
@@ -569,12 +604,30 @@ def test_a_certificate_for_other_purposes_makes_no_stamps(is_root):
         StampCheck(tuple(_load(trusted))).check(other.stamp("ab" * 32), "ab" * 32)
 
 
+def test_a_notebook_checks_stamps(authority):
+    """It runs an event loop of its own."""
+
+    async def cell():
+        return StampCheck(tuple(_load(authority.pem))).check(authority.stamp("ab" * 32), "ab" * 32)
+
+    assert asyncio.run(cell()).authority == "Test time stamps"
+
+
+def test_certificates_between_come_with_the_stamp():
+    distant = make_authority(between=True)
+    check = StampCheck(tuple(_load(distant.pem)))
+    assert check.check(distant.stamp("ab" * 32), "ab" * 32).authority == "Test time stamps"
+    distant.between = []
+    with pytest.raises(StampError, match="no trusted certificate has issued"):
+        check.check(distant.stamp("ab" * 32), "ab" * 32)
+
+
 def test_a_certificate_counts_as_of_the_time_of_the_stamp():
     expired = make_authority(begins=-100, ends=-50)
     check = StampCheck(tuple(_load(expired.pem)))
     then = datetime.now(UTC) - timedelta(days=70)
     assert check.check(expired.stamp("ab" * 32, fixed_dt=then), "ab" * 32).time == then
-    with pytest.raises(StampError, match="did not confirm"):
+    with pytest.raises(StampError, match="no trusted certificate has issued"):
         check.check(expired.stamp("ab" * 32), "ab" * 32)
 
 
@@ -676,9 +729,7 @@ def test_an_answer_with_another_nonce_is_not_stored(unstamped, server, authority
 
 def test_a_stamp_of_another_authority_is_not_stored(unstamped):
     with serve_stamps(make_authority(name="Another")) as other:
-        check_failure(
-            configure(unstamped.parent, other.url), "which the trusted certificates did not confirm"
-        )
+        check_failure(configure(unstamped.parent, other.url), "which no trusted certificate has issued")
 
 
 def test_a_stamp_before_its_record_is_not_stored(unstamped, authority):
@@ -781,8 +832,40 @@ def test_a_run_that_is_killed_before_its_anchor_leaves_a_warning(config, monkeyp
     assert verify(config).warnings == ()
 
 
+def test_a_run_in_progress_is_not_a_warning(unstamped):
+    plan = read_plan(unstamped)
+    assert verify(unstamped).warnings != ()
+    with hold_audit_lock(plan):
+        found = verify(unstamped)
+    assert found.warnings == ()
+    assert any("Record 1 is not time-stamped" in note for note in found.notes)
+
+
 def _die(*_):
     raise KeyboardInterrupt
+
+
+@pytest.mark.sweep
+def test_a_run_that_is_killed_while_it_waits_for_its_stamp_is_followed_by_another(
+    unstamped, server, monkeypatch
+):
+    monkeypatch.setattr(server, "delay", 20.0)
+    before = len(server.requests)
+    process = start_audit("run", unstamped, "--period", MONTHS[1], "--quiet")
+    end = time.monotonic() + 120
+    while len(server.requests) == before and time.monotonic() < end:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    monkeypatch.setattr(server, "delay", 0.0)
+    assert len(server.requests) > before
+    found = verify(unstamped)
+    assert found.findings == ()
+    assert any("Record 2 is not time-stamped" in warning for warning in found.warnings)
+    result = run(unstamped, MONTHS[1])
+    assert (result.is_new, result.record.id, result.problems) == (False, 2, ())
+    found = verify(unstamped)
+    assert (found.findings, found.warnings) == ((), ())
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem(place, tmp_path):

@@ -35,6 +35,7 @@ class Authority:
     root: x509.Certificate
     certificate: x509.Certificate
     key: rsa.RSAPrivateKey
+    between: list[x509.Certificate] = field(default_factory=list)
 
     @property
     def pem(self) -> bytes:
@@ -42,6 +43,7 @@ class Authority:
         return self.root.public_bytes(serialization.Encoding.PEM)
 
     def stamper(self, **options: Any) -> DummyTimeStamper:
+        """The authority; with its certificates between, which an answer contains."""
         form = serialization.Encoding.DER
         private = self.key.private_bytes(
             form, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -49,6 +51,7 @@ class Authority:
         return DummyTimeStamper(
             asn1_x509.Certificate.load(self.certificate.public_bytes(form)),
             keys.PrivateKeyInfo.load(private),
+            certs_to_embed=[asn1_x509.Certificate.load(each.public_bytes(form)) for each in self.between],
             **options,
         )
 
@@ -60,35 +63,43 @@ class Authority:
 
 
 def make_authority(
-    *, usage: Any = None, begins: float = -10, ends: float = 10, name: str = NAME
+    *, usage: Any = None, begins: float = -10, ends: float = 10, name: str = NAME, between: bool = False
 ) -> Authority:
-    """An authority whose certificates are valid from and to these days from now."""
-    now = datetime.now(UTC)
-    root_key, key = (rsa.generate_private_key(65537, 2048) for _ in range(2))
+    """An authority whose certificates are valid from and to these days from now.
 
-    def build(subject: str, public: Any) -> x509.CertificateBuilder:
+    With `between`, the root signed another certificate, which signed that of the authority.
+    """
+    now = datetime.now(UTC)
+    root_key, middle_key, key = (rsa.generate_private_key(65537, 2048) for _ in range(3))
+
+    def sign(subject: str, public: Any, issuer: str, issuer_key: rsa.RSAPrivateKey) -> x509.Certificate:
+        is_authority = subject != name
+        extension: Any = (
+            x509.BasicConstraints(ca=True, path_length=None)
+            if is_authority
+            else x509.ExtendedKeyUsage([usage or x509.ExtendedKeyUsageOID.TIME_STAMPING])
+        )
+        above = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
         return (
             x509.CertificateBuilder()
             .subject_name(make_name(subject))
-            .issuer_name(make_name(f"{name} root"))
-            .public_key(public)
+            .issuer_name(make_name(issuer))
+            .public_key(public.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now + timedelta(days=begins))
             .not_valid_after(now + timedelta(days=ends))
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False
-            )
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public.public_key()), critical=False)
+            .add_extension(above, critical=False)
+            .add_extension(extension, critical=True)
+            .sign(issuer_key, hashes.SHA256())
         )
 
-    root = build(f"{name} root", root_key.public_key()).add_extension(
-        x509.BasicConstraints(ca=True, path_length=None), critical=True
-    )
-    leaf = build(name, key.public_key()).add_extension(
-        x509.ExtendedKeyUsage([usage or x509.ExtendedKeyUsageOID.TIME_STAMPING]), critical=True
-    )
-    sign = hashes.SHA256()
-    return Authority(root=root.sign(root_key, sign), certificate=leaf.sign(root_key, sign), key=key)
+    root = sign(f"{name} root", root_key, f"{name} root", root_key)
+    if not between:
+        return Authority(root=root, certificate=sign(name, key, f"{name} root", root_key), key=key)
+    middle = sign(f"{name} middle", middle_key, f"{name} root", root_key)
+    certificate = sign(name, key, f"{name} middle", middle_key)
+    return Authority(root=root, certificate=certificate, key=key, between=[middle])
 
 
 @dataclass(kw_only=True)

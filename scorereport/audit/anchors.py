@@ -19,7 +19,7 @@ from scorereport.audit.record_rules import CLOCK_SKEW
 from scorereport.channels.notification import describe_channel_error
 from scorereport.channels.webhook import ServerAnswer, WebhookTable, check_address, post_body
 from scorereport.errors import ScoreReportError, UsageError
-from scorereport.history.anchor_check import find_untrusted
+from scorereport.history.anchor_check import find_untrusted, read_anchor
 from scorereport.history.attestations import ATTESTATION_ENDING, attest_record, name_anchor, read_attestation
 from scorereport.history.record_signature import has_valid_signature
 from scorereport.history.time_stamps import (
@@ -161,8 +161,8 @@ def describe_anchor(plan: Plan, record: Record) -> str:
     if files is None or not files.attestation.exists():
         return ""
     stamped = ""
-    with suppress(OSError, StampError, ImportError):
-        stamped = f", time-stamped {describe_stamp(files.stamp.read_bytes()).describe()}"
+    with suppress(ValueError, ImportError):
+        stamped = f", time-stamped {describe_stamp(read_anchor(files.stamp)).describe()}"
     return f"Anchored: {files.attestation}{stamped}"
 
 
@@ -193,8 +193,8 @@ def check_anchored(plan: Plan, history: History, trusted: Collection[str]) -> No
 
 
 def _read_trusted(path: Path, trusted: Collection[str], replaced: dict[str, int]) -> Attestation | None:
-    with suppress(OSError, ValueError):
-        found = read_attestation(path.read_bytes())
+    with suppress(ValueError):
+        found = read_attestation(read_anchor(path))
         return None if find_untrusted(found, trusted, replaced) else found
     return None
 

@@ -91,15 +91,10 @@ class AnchorCheck:
 
     def _read(self, path: Path) -> bytes | None:
         try:
-            with path.open("rb") as file:
-                content = file.read(_MAX_BYTES + 1)
-        except OSError as error:
-            self._add(FindingKind.UNREADABLE, path, f"cannot be read: {error.strerror or error}")
+            return read_anchor(path)
+        except ValueError as error:
+            self._add(FindingKind.UNREADABLE, path, str(error))
             return None
-        if len(content) > _MAX_BYTES:
-            self._add(FindingKind.CHANGED, path, f"has more than {_MAX_BYTES} bytes: a run did not write it")
-            return None
-        return content
 
     def _check_attestation(self, path: Path) -> None:
         content = self._read(path)
@@ -224,6 +219,20 @@ class AnchorCheck:
             f"{found.audit} {found.period}, which ended at {found.finished} and is attested by {path} with "
             f"SHA-256 {found.sha256}{stamped}"
         )
+
+
+def read_anchor(path: Path) -> bytes:
+    """Read a file of the folder of anchors, which others may have put there; a ValueError says why not."""
+    if not path.is_file():  # a pipe would block
+        raise ValueError("cannot be read: it is not a file")
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror or error}") from error
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"has more than {_MAX_BYTES} bytes: a run did not write it")
+    return content
 
 
 def find_untrusted(found: Attestation, trusted: Collection[str], replaced: Mapping[str, int]) -> str:

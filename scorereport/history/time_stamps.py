@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
 STAMP_ENDING = ".tsr"
@@ -57,7 +57,7 @@ class StampQuery:
 class _Token:
     """The parts of an answer: what it says, and the signed data."""
 
-    stamp: TimeStamp
+    time: datetime
     algorithm: str
     imprint: bytes
     nonce: int | None
@@ -83,8 +83,15 @@ def build_stamp_query(sha256: str) -> StampQuery:
 
 
 def describe_stamp(content: bytes) -> TimeStamp:
-    """Return what a stamp says about itself, unchecked."""
-    return _read_token(content).stamp
+    """Return what a stamp says about itself, unchecked; a `StampError` if it says nothing."""
+    from pyhanko.sign.validation.generic_cms import extract_certs_for_validation
+
+    token = _read_token(content)
+    try:
+        signer = extract_certs_for_validation(token.signed_data).signer_cert
+    except Exception as error:
+        raise StampError("has no certificate of its authority") from error
+    return TimeStamp(time=token.time, authority=_name_signer(signer))
 
 
 def read_stamped_hash(content: bytes) -> str:
@@ -119,7 +126,7 @@ def _read_token(content: bytes) -> _Token:
         info = signed_data["encap_content_info"]["content"].parsed
         imprint = info["message_imprint"]
         return _Token(
-            stamp=TimeStamp(time=info["gen_time"].native, authority=_name_signer(signed_data)),
+            time=info["gen_time"].native,
             algorithm=str(imprint["hash_algorithm"]["algorithm"].native),
             imprint=bytes(imprint["hashed_message"].native),
             nonce=info["nonce"].native,
@@ -129,10 +136,8 @@ def _read_token(content: bytes) -> _Token:
         raise StampError("has a time stamp that cannot be read") from error
 
 
-def _name_signer(signed_data: Any) -> str:
-    from pyhanko.sign.validation.generic_cms import extract_certs_for_validation
-
-    subject = extract_certs_for_validation(signed_data).signer_cert.subject
+def _name_signer(certificate: Any) -> str:
+    subject = certificate.subject
     name = subject.native.get("common_name") or subject.human_friendly
     return one_line(str(name))[:_LONGEST_NAME]
 
@@ -150,37 +155,46 @@ class StampCheck:
             raise StampError(f"stamps {token.algorithm} {token.imprint.hex()}, not the record {sha256}")
         if nonce is not None and token.nonce != nonce:
             raise StampError("does not answer this request: its nonce differs")
-        self._check_signature(token)
-        return token.stamp
+        return self._check_signature(token)
 
-    def _check_signature(self, token: _Token) -> None:
+    def _check_signature(self, token: _Token) -> TimeStamp:
         try:
             with _quiet():
-                status = self._validate(token)
-        except Exception as error:
-            raise StampError("has a signature that cannot be checked") from error
-        by = f"of {token.stamp.authority}"
+                status = _await(self._validate(token))
+            stamp = TimeStamp(time=token.time, authority=_name_signer(status["signing_cert"]))
+        except Exception as error:  # whatever the parser raises for bytes of others
+            raise StampError("has a signature that cannot be checked: it was forged or changed") from error
         if not (status["valid"] and status["intact"]):
-            raise StampError(f"has a signature {by} that is not valid: it was forged or changed")
+            raise StampError(
+                f"has a signature of {stamp.authority} that is not valid: it was forged or changed"
+            )
+        certificate = f"is signed by the certificate of {stamp.authority}"
         usage = status["signing_cert"].extended_key_usage_value
         if usage is None or "time_stamping" not in usage.native:
-            raise StampError(f"is signed by the certificate {by}, which is not one for time stamps")
+            raise StampError(f"{certificate}, which is not one for time stamps")
         if status["trust_problem_indic"] is not None:
             raise StampError(
-                f"is signed by the certificate {by}, which the trusted certificates did not confirm at "
-                f"{token.stamp.time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+                f"{certificate}, which no trusted certificate has issued, or which was not valid at "
+                f"{stamp.time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
             )
+        return stamp
 
-    def _validate(self, token: _Token) -> dict[str, Any]:
+    def _validate(self, token: _Token) -> Coroutine[Any, Any, dict[str, Any]]:
         from pyhanko.sign.validation.generic_cms import validate_tst_signed_data
         from pyhanko_certvalidator import ValidationContext
 
-        context = ValidationContext(
-            trust_roots=list(self.trusted), moment=token.stamp.time, allow_fetching=False
-        )
-        checking = validate_tst_signed_data(token.signed_data, context, lambda _: token.imprint)
-        with ThreadPoolExecutor(1) as pool:  # a notebook already runs an event loop in its own thread
-            return pool.submit(asyncio.run, checking).result()
+        context = ValidationContext(trust_roots=list(self.trusted), moment=token.time, allow_fetching=False)
+        return validate_tst_signed_data(token.signed_data, context, lambda _: token.imprint)
+
+
+def _await(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of asynchronous work; in a thread if this one runs an event loop, as notebooks do."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 @contextmanager
