@@ -475,6 +475,18 @@ def test_an_approval_by_a_stranger_does_not_count(people) -> None:
     assert any("which is not trusted here" in wrong for wrong in people.find_wrong())
 
 
+def test_an_approval_without_a_signature_does_not_count(people) -> None:
+    """Records before the first signed one are those of earlier versions, which had no approvals."""
+    people.write(limits=STRICT, approve_limits=True)
+    template, plan = people.approve("bob").record, read_plan(people.config)
+    for path in (plan.history_file, plan.chain_head):
+        path.unlink()
+    with open_history(plan.database_url, head=plan.chain_head) as history:
+        documents = {plan.configuration.sha256: plan.configuration.text.encode()}
+        history.append(replace(template, documents=(), attempt=0, finished="", signature=None), documents)
+    assert "no record approves them" in people.run("alice", "2026-08").reason
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
