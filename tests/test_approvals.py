@@ -328,9 +328,10 @@ def test_status_states_that_limits_still_need_an_approval(people) -> None:
     assert state["approval"] == needed
 
 
-def test_a_change_is_notified_whatever_the_status_and_at_once(people) -> None:
+@pytest.mark.parametrize("on", [["failed"], ["failed", "pass", "inconclusive", "fail", "warn"]])
+def test_a_change_is_notified_whatever_the_status_and_at_once(people, on) -> None:
     seen = people.folder / "seen.json"
-    notify = {"on": ["failed"], "digest": "daily", "command": ["sh", "-c", f"cat > {seen}"]}
+    notify = {"on": on, "digest": "daily", "command": ["sh", "-c", f"cat > {seen}"]}
     people.write(limits=STRICT, notify=notify)
     people.run("alice", "2026-08")
     assert not seen.exists()
@@ -474,6 +475,18 @@ def test_an_approval_by_a_stranger_does_not_count(people) -> None:
     assert any("which is not trusted here" in wrong for wrong in people.find_wrong())
 
 
+def test_an_approval_without_a_signature_does_not_count(people) -> None:
+    """Records before the first signed one are those of earlier versions, which had no approvals."""
+    people.write(limits=STRICT, approve_limits=True)
+    template, plan = people.approve("bob").record, read_plan(people.config)
+    for path in (plan.history_file, plan.chain_head):
+        path.unlink()
+    with open_history(plan.database_url, head=plan.chain_head) as history:
+        documents = {plan.configuration.sha256: plan.configuration.text.encode()}
+        history.append(replace(template, documents=(), attempt=0, finished="", signature=None), documents)
+    assert "no record approves them" in people.run("alice", "2026-08").reason
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -510,7 +523,7 @@ def test_forged_changes_of_limits_are_named(people, stated) -> None:
     assert (
         "but since record 2 its configuration has the changes of limits brier.fail from 0.25 to 0.22" in wrong
     )
-    assert "does not agree with its results document" in wrong
+    assert re.search("does not agree with its results document: .*`limit_changes`", wrong)
 
 
 def test_a_failed_run_has_no_changes(people) -> None:
