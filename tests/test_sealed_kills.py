@@ -117,8 +117,8 @@ SEAL_STEPS = {
     ("scorereport.audit.signed_history:anchor_record", 1): True,
     ("scorereport.audit.anchors:attest_record", 1): True,
     ("scorereport.audit.anchors:write_bytes", 1): True,
-    ("scorereport.audit.anchors:_stamp_record", 1): True,
     ("scorereport.audit.anchors:_request_stamp", 1): True,
+    ("scorereport.audit.anchors:_post_in_time", 1): True,
     ("scorereport.audit.anchors:write_bytes", 2): True,
 }
 
@@ -152,7 +152,7 @@ RUN_STEPS = {
     ("scorereport.history.chain_head:write_text", 1): True,
     ("scorereport.audit.signed_history:anchor_record", 1): True,
     ("scorereport.audit.anchors:write_bytes", 1): True,
-    ("scorereport.audit.anchors:_stamp_record", 1): True,
+    ("scorereport.audit.anchors:_request_stamp", 1): True,
     ("scorereport.audit.anchors:write_bytes", 2): True,
     ("scorereport.audit.report_folder:ReportFolder.finalize", 1): True,
     ("scorereport.audit.after_run:send_notifications", 1): True,
