@@ -309,7 +309,7 @@ def test_a_secret_is_not_recorded_as_a_reason(config, monkeypatch) -> None:
         ({"annuls": None}, "is an annulment, but names no record that it annuls"),
         ({"annuls": 2, "status": AuditStatus.WARN}, "is an annulment, but its status is warn"),
         ({"annuls": 2, "rows": 7}, "is an annulment, but has rows"),
-        ({"annuls": 2, "kind": "audit"}, "annuls record 2, but it is not an annulment"),
+        ({"annuls": 2, "kind": "audit"}, "is of a run, but has annuls"),
     ],
 )
 def test_a_forged_annulment_is_a_finding(annulled, changes, claim) -> None:

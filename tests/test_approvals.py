@@ -502,7 +502,7 @@ def test_an_approval_without_a_signature_does_not_count(people) -> None:
             {"limit_changes": (LimitChange(key="brier.fail", before="1", after="2"),)},
             "states the changes of limits brier.fail from 1 to 2, but since record 1 its configuration has",
         ),
-        ({"kind": "baseline"}, "approves limits, but it is not an approval"),
+        ({"kind": "baseline"}, "is of a baseline, but has reason, approval"),
     ],
 )
 def test_forged_approvals_are_named(people, changes, expected) -> None:

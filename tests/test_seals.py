@@ -745,7 +745,7 @@ def test_a_forged_seal_is_named(sealed, changes, claim) -> None:
         ({"rows": 3}, "seals forecasts, but has rows"),
         ({"source": ""}, "seals forecasts, but names no source"),
         ({"status": AuditStatus.WARN}, "seals forecasts, but its status is warn"),
-        ({"kind": "baseline"}, "is of kind baseline, but seals forecasts"),
+        ({"kind": "baseline"}, "is of a baseline, but has seal"),
     ],
 )
 def test_a_seal_with_other_fields_is_named(sealed, changes, claim) -> None:

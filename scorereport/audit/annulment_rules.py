@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.history.audit_record import AuditStatus
+from scorereport.audit.event_rules import check_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,27 +16,13 @@ if TYPE_CHECKING:
 
 #: Kinds of records that can be annulled.
 ANNULLABLE = ("audit", "baseline", "seal", "approval")
-#: The fields of other records that an annulment leaves empty.
-_EMPTY = (
-    *("rows", "source", "data_sha256", "source_sha256", "results_sha256", "templates_sha256", "certificate"),
-    *("files", "removed", "judgements", "snapshot", "drifts", "summary", "evidence", "baseline", "seal"),
-    *("seal_check", "limit_changes", "approval"),
-)
 
 
 def check_annulment(record: Record) -> Iterator[str]:
     """Check an annulment by itself; yield what is wrong as ends of sentences about it."""
+    yield from check_event(record)
     if record.annuls is None:
         yield "is an annulment, but names no record that it annuls"
-    if not record.reason.strip():
-        yield "is an annulment, but gives no reason"
-    if found := [name for name in _EMPTY if getattr(record, name)]:
-        yield f"is an annulment, but has {', '.join(found)}"
-    if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
-        yield (
-            f"is an annulment, but its status is {record.status} with exit code {record.exit_code}, "
-            "not done with 0"
-        )
 
 
 def check_annulled(records: Sequence[Record], *, is_complete: bool) -> Iterator[tuple[Record, str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from scorereport.audit.event_rules import check_event
 from scorereport.configuration.limit_changes import describe_changes
-from scorereport.history.audit_record import AuditStatus
 from scorereport.history.limit_chain import LimitChain, find_key, is_run_with_limits
 
 if TYPE_CHECKING:
@@ -15,29 +15,15 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_changes import ConfiguredLimits, LimitChange
     from scorereport.history.audit_record import Record
 
-#: The fields of other records that an approval leaves empty.
-_EMPTY = (
-    *("rows", "source", "data_sha256", "source_sha256", "results_sha256", "templates_sha256", "certificate"),
-    *("files", "removed", "judgements", "snapshot", "drifts", "summary", "evidence", "baseline", "annuls"),
-    *("seal", "seal_check", "key"),
-)
 #: Most changes that a finding names.
 _MOST_NAMED = 20
 
 
 def check_approval_contents(record: Record) -> Iterator[str]:
     """Check an approval by itself; yield what is wrong as ends of sentences about it."""
+    yield from check_event(record)
     if record.approval is None:
         yield "is an approval, but names no limits"
-    if not record.reason.strip():
-        yield "is an approval, but gives no reason"
-    if found := [name for name in _EMPTY if getattr(record, name)]:
-        yield f"is an approval, but has {', '.join(found)}"
-    if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
-        yield (
-            f"is an approval, but its status is {record.status} with exit code {record.exit_code}, not done "
-            "with 0"
-        )
 
 
 class LimitCheck:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.audit.event_rules import check_event
 from scorereport.configuration.audit_tables import BaselineTable
-from scorereport.history.audit_record import AuditStatus
 from scorereport.history.sealed_baselines import build_from_audits, choose_baseline_audits, find_sealed
 from scorereport.history.trend.baselines import name_baseline
 from scorereport.history.valid_records import find_annulled
@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.evidence_records import OutcomeDigest, SealedBaseline
 
-#: The fields of a record that a baseline does not fill.
-_UNFILLED = (
-    "rows",
-    "data_sha256",
-    "results_sha256",
-    "templates_sha256",
-    "files",
-    "removed",
-    "snapshot",
-    "certificate",
-    "judgements",
-    "drifts",
-    "summary",
-    "evidence",
-    "limit_changes",
-    "annuls",
-    "reason",
-)
 #: The relative tolerance within which sums on different processors count as equal.
 _RELATIVE = 1e-9
 
@@ -55,13 +37,7 @@ def read_baseline_name(table: dict[str, Any]) -> str:
 
 def check_baseline_contents(record: Record) -> Iterator[str]:
     """Check the record of a baseline by itself; yield what is wrong as ends of sentences about it."""
-    if found := [name for name in _UNFILLED if getattr(record, name)]:
-        yield f"is of a baseline, but has {', '.join(found)}"
-    if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
-        yield (
-            f"is of a baseline, but its status is {record.status} with exit code {record.exit_code}, not "
-            "done with 0"
-        )
+    yield from check_event(record)
     if record.baseline is None:
         yield "is of a baseline, but has none"
     else:

@@ -1,8 +1,7 @@
-"""Rules of records that are not of runs: which fields each kind may fill, and which it must fill."""
+"""Rules of records of events, which are not of runs: which fields each kind may fill, and its status."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport.history.audit_record import AuditStatus
@@ -18,30 +17,35 @@ _CONTENTS = (
     *("files", "removed", "judgements", "snapshot", "drifts", "summary", "evidence", "reason"),
     *("annuls", "baseline", "seal", "seal_check", "limit_changes", "approval", "key"),
 )
+#: What a record of each kind does, and the fields that it may fill.
+_EVENTS = {
+    "retention": ("is of a removal of files", ("removed",)),
+    "annulment": ("is an annulment", ("annuls", "reason")),
+    "baseline": ("is of a baseline", ("baseline", "source", "source_sha256")),
+    "seal": ("seals forecasts", ("seal", "source", "source_sha256")),
+    "approval": ("is an approval", ("approval", "limit_changes", "reason")),
+    "key": ("is of a change of keys", ("key", "reason")),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class _EventRule:
-    """What a record of a kind is, the fields that it must fill, and those that it may fill."""
-
-    what: str
-    required: tuple[str, ...]
-    optional: tuple[str, ...] = ()
+#: The fields that only records of events fill.
+_OF_EVENTS = ("removed", "annuls", "baseline", "seal", "approval", "key")
 
 
-_RULES = {"key": _EventRule("a change of keys", ("key", "reason"))}
+def check_no_event(record: Record) -> Iterator[str]:
+    """Check that the record of a run has nothing that only other records have."""
+    if found := [name for name in _OF_EVENTS if getattr(record, name)]:
+        yield f"is of a run, but has {', '.join(found)}"
 
 
 def check_event(record: Record) -> Iterator[str]:
-    """Check a record that is not of a run by itself; yield what is wrong as ends of sentences about it."""
-    rule = _RULES[record.kind]
-    if lacking := [name for name in rule.required if not getattr(record, name)]:
-        yield f"is of {rule.what}, but lacks {', '.join(lacking)}"
-    allowed = (*rule.required, *rule.optional)
+    """Check the fields and the status of a record that is not of a run; yield ends of sentences about it."""
+    what, allowed = _EVENTS[record.kind]
     if found := [name for name in _CONTENTS if name not in allowed and getattr(record, name)]:
-        yield f"is of {rule.what}, but has {', '.join(found)}"
+        yield f"{what}, but has {', '.join(found)}"
+    if "reason" in allowed and not record.reason.strip():
+        yield f"{what}, but gives no reason"
     if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
         yield (
-            f"is of {rule.what}, but its status is {record.status} with exit code {record.exit_code}, not "
-            "done with 0"
+            f"{what}, but its status is {record.status} with exit code {record.exit_code}, not done with 0"
         )

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 from scorereport.audit.annulment_rules import check_annulment
 from scorereport.audit.approval_rules import check_approval_contents
 from scorereport.audit.baseline_rules import check_baseline_contents, read_baseline_name
-from scorereport.audit.event_rules import check_event
+from scorereport.audit.event_rules import check_event, check_no_event
 from scorereport.audit.seal_rules import check_seal_contents, check_seal_fields, check_seal_request
 from scorereport.configuration.audit_tables import AuditTable, OutputTable, WindowTable
 from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
@@ -134,10 +134,6 @@ def check_record_contents(record: Record) -> Iterator[str]:
     if json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) + "\n" != text:
         yield "is not written as runs write records"
     yield from _CONTENT_RULES.get(record.kind, _check_run)(record)
-    if record.annuls is not None and record.kind != "annulment":
-        yield f"annuls record {record.annuls}, but it is not an annulment"
-    if record.approval is not None and record.kind != "approval":
-        yield "approves limits, but it is not an approval"
     yield from check_seal_fields(record)
     yield from _check_documents(record)
 
@@ -147,19 +143,20 @@ def _list_filled(record: Record, names: tuple[str, ...]) -> list[str]:
 
 
 def _check_removal(record: Record) -> Iterator[str]:
-    found = _list_filled(record, (*_RESULTS, *_MORE_RESULTS, "reason"))
-    if found or not record.removed:
-        what = "names no file that was removed" if not record.removed else f"has {_join_names(found)}"
-        yield f"is of a removal of files, but {what}"
-    if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
-        yield (
-            f"is of a removal of files, but its status is {record.status} with exit code {record.exit_code}, "
-            "not done with 0"
-        )
+    yield from check_event(record)
+    if not record.removed:
+        yield "is of a removal of files, but names no file that was removed"
+
+
+def _check_key(record: Record) -> Iterator[str]:
+    yield from check_event(record)
+    if record.key is None:
+        yield "is of a change of keys, but names no key"
 
 
 def _check_run(record: Record) -> Iterator[str]:
-    return _check_failure(record) if record.status is AuditStatus.FAILED else _check_success(record)
+    yield from check_no_event(record)
+    yield from _check_failure(record) if record.status is AuditStatus.FAILED else _check_success(record)
 
 
 def _check_failure(record: Record) -> Iterator[str]:
@@ -187,7 +184,7 @@ _CONTENT_RULES = {
     "baseline": check_baseline_contents,
     "approval": check_approval_contents,
     "seal": check_seal_contents,
-    "key": check_event,
+    "key": _check_key,
 }
 
 

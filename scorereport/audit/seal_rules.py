@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from scorereport.audit.event_rules import check_event
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.forecast_seals import count_known, list_sealed
 from scorereport.history.row_hashes import read_hashes
@@ -16,23 +17,12 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.seal_records import ForecastSeal, SealCheck
 
-#: The fields of other records that a seal leaves empty.
-_EMPTY = (
-    *("rows", "data_sha256", "results_sha256", "templates_sha256", "certificate", "files", "removed"),
-    *("judgements", "snapshot", "drifts", "summary", "evidence", "annuls", "baseline", "reason"),
-)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def check_seal_contents(record: Record) -> Iterator[str]:
     """Check the record of a seal by itself; yield what is wrong as ends of sentences about it."""
-    if found := [name for name in _EMPTY if getattr(record, name)]:
-        yield f"seals forecasts, but has {', '.join(found)}"
-    if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
-        yield (
-            f"seals forecasts, but its status is {record.status} with exit code {record.exit_code}, not done "
-            "with 0"
-        )
+    yield from check_event(record)
     if not record.source:
         yield "seals forecasts, but names no source"
     if record.seal is None:
@@ -53,9 +43,7 @@ def _check_seal(seal: ForecastSeal) -> Iterator[str]:
 
 
 def check_seal_fields(record: Record) -> Iterator[str]:
-    """Check that only records of seals have one, and that only audits compare rows with them."""
-    if record.seal is not None and record.kind != "seal":
-        yield f"is of kind {record.kind}, but seals forecasts"
+    """Check that only audits compare rows with sealed forecasts, and their counts."""
     if record.seal_check is None:
         return
     if record.kind != "audit" or record.status is AuditStatus.FAILED:

@@ -19,8 +19,8 @@ records.jsonl   the records of the audits, one on each line, the oldest first
 numbers.csv     their numbers as a table; a text that a spreadsheet would take for a formula, because it
                 begins with = + - or @, has an apostrophe before it; the status "annulled" means that a later
                 record annuls the run
-documents/      documents that the history stores with its records: results (.json) and configurations
-                (.toml), each named by its SHA-256
+documents/      documents that the history stores with its records: results (.json), configurations (.toml)
+                and hashes of sealed rows (.bin), each named by its SHA-256
 reports/        the files of the reports, under the names in the records
 {anchors_line}
 A SHA-256 is a fingerprint of a file or a text: a change of a single character changes it. Every record
