@@ -872,10 +872,20 @@ def test_a_folder_that_cannot_be_written_is_a_problem(place, tmp_path):
     (tmp_path / "kept").write_text("a file")
     config = configure(place, notify={"on": ["fail"], "command": ["cp", "/dev/stdin", "sent.json"]})
     result = run(config, MONTHS[0])
-    assert "could not be written to" in result.problems[0]
+    assert "cannot be read: Not a directory." in result.problems[0]
+    assert "could not be written to" in result.problems[1]
     sent = json.loads((place / "sent.json").read_text())
     assert any("could not be written" in alarm for alarm in sent["alarms"])
-    assert verify(config).warnings
+    assert any("cannot be read: Not a directory." in warning for warning in verify(config).warnings)
+    assert isinstance(command("export", config, "-o", tmp_path / "all.zip").exception, UsageError)
+
+
+def test_a_missing_folder_is_a_problem_once_there_are_records(config):
+    assert run(config, MONTHS[0]).problems == ()
+    shutil.rmtree(config.parent.parent / "kept")
+    (problem,) = run(config, MONTHS[1]).problems
+    assert "kept does not exist. This run could not check whether the history is complete" in problem
+    assert run(config, MONTHS[2]).problems == ()
 
 
 def test_anchors_inside_the_folder_of_the_audit_are_noted(place):

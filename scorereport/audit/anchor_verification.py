@@ -34,7 +34,8 @@ def verify_anchors(
 
     Return None if there are no anchors, and none are configured.
     """
-    files = [*list_anchors(plan), *map(_check_kept, kept)]
+    found, unread = _list_readable(plan)
+    files = [*found, *map(_check_kept, kept)]
     if plan.anchors is None and not files:
         return None
     stamps, unchecked = _open_stamps(plan, files)
@@ -57,9 +58,22 @@ def verify_anchors(
         files=len(files),
         head="",
         findings=tuple(check.findings),
-        warnings=(*unchecked, *([] if is_running else lag)),
+        warnings=(*unread, *unchecked, *([] if is_running else lag)),
         notes=(*check.notes, *_describe_anchors(plan, check), *(lag if is_running else [])),
     )
+
+
+def _list_readable(plan: Plan) -> tuple[list[Path], list[str]]:
+    """List the anchors of the folder, or say why they cannot be listed."""
+    try:
+        return list_anchors(plan), []
+    except UsageError as error:
+        return [], [str(error)]
+
+
+def has_anchors(plan: Plan) -> bool:
+    """Whether the folder of anchors has any."""
+    return bool(_list_readable(plan)[0])
 
 
 def _check_kept(path: Path) -> Path:

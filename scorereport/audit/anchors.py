@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 
 #: How long an authority may take for a stamp, in seconds.
 STAMP_SECONDS = 30.0
+_UNCHECKED = (
+    "This run could not check whether the history is complete. If the folder is on a share, check that the "
+    "share is mounted."
+)
 _URL_KEY = "audit.anchors.time_stamp"
 
 
@@ -167,27 +171,45 @@ def describe_anchor(plan: Plan, record: Record) -> str:
 
 
 def list_anchors(plan: Plan) -> list[Path]:
-    """List the files of the folder of anchors; not those that a run is about to write."""
-    if plan.anchors is None or not plan.anchors.is_dir():
+    """List the files of the folder of anchors, but for hidden ones, which a run is about to write.
+
+    A missing folder has none; one that cannot be read is an error.
+    """
+    if plan.anchors is None:
         return []
-    return sorted(path for path in plan.anchors.iterdir() if not path.name.startswith("."))
+    try:
+        return sorted(path for path in plan.anchors.iterdir() if not path.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"The folder of anchors {plan.anchors} cannot be read: {reason}.") from error
 
 
 def check_anchored(plan: Plan, history: History, trusted: Collection[str]) -> None:
     """Refuse a history that lacks a record which an attestation by a trusted key names.
 
     Appending to it would hide that it was restored to an older copy. Files whose names agree with the history
-    are left to `verify`, and so are those that no trusted key signed: anyone can put them there.
+    are left to `verify`, and so are those that no trusted key signed: anyone can put them there. A folder
+    that is missing or cannot be read is a problem: a share may not be mounted.
     """
-    files = [path for path in list_anchors(plan) if path.name.endswith(ATTESTATION_ENDING)]
+    try:
+        files = [path for path in list_anchors(plan) if path.name.endswith(ATTESTATION_ENDING)]
+    except UsageError as error:
+        history.problems.append(f"{error} {_UNCHECKED}")
+        return
+    if plan.anchors is not None and not plan.anchors.exists() and history.last() is not None:
+        history.problems.append(f"The folder of anchors {plan.anchors} does not exist. {_UNCHECKED}")
+    _compare_names(history, files, trusted)
+
+
+def _compare_names(history: History, files: Sequence[Path], trusted: Collection[str]) -> None:
     if not files:
         return
     known = {f"{name_anchor(row.id, row.sha256)}{ATTESTATION_ENDING}" for row in history.summaries()}
     replaced = find_replaced(history.records(kind="key"))
     for path in files:
-        if path.name in known:
-            continue
-        found = _read_trusted(path, trusted, replaced)
+        found = None if path.name in known else _read_trusted(path, trusted, replaced)
         if found is not None and history.find_hash(found.record) != found.sha256:
             _refuse(history, path, found)
 

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import join_words
-from scorereport.audit.anchor_verification import verify_anchors
-from scorereport.audit.anchors import list_anchors
+from scorereport.audit.anchor_verification import has_anchors, verify_anchors
 from scorereport.audit.annulment_rules import check_annulled
 from scorereport.audit.approval_rules import LimitCheck
 from scorereport.audit.baseline_rules import check_baselines
@@ -225,7 +224,7 @@ def verify_audit_history(
     A history on a server may be shared by others who keep their files elsewhere; a note names their audits.
     """
     is_missing = plan.history_file is not None and not plan.history_file.exists()
-    if is_missing and (plan.chain_head.exists() or anchors or list_anchors(plan)):
+    if is_missing and (plan.chain_head.exists() or anchors or has_anchors(plan)):
         found = _report_missing_history(plan)
         return _add_anchors(found, verify_anchors(plan, (), lambda _: None, anchors))
     elsewhere: set[str] = set()
