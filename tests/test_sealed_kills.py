@@ -101,6 +101,7 @@ SEAL_STEPS = {
     ("scorereport.history.signing_keys:_write_whole", 1): False,
     ("os:fsync", 1): False,
     ("os:link", 1): False,
+    ("pathlib:Path.unlink", 1): False,
     ("scorereport.history.signing_keys:_open_key", 1): False,
     ("scorereport.audit.signed_history:add_trusted_key", 1): False,
     ("scorereport.history.trusted_keys:write_text", 1): False,
@@ -141,6 +142,8 @@ def test_a_sealing_killed_at_each_step_is_completed_by_the_next(stamping):
         assert after["anchored"] == after["stamped"] == [1], place
         assert before["key"] in ("", after["key"]), place  # a key that was made is kept
         assert after["trusted"] == [after["key"]], place
+    for config in configs:  # no second copy of a key, and none that was never used
+        assert [path.name for path in (config.parent / f"of-{config.stem}-keys").iterdir()] == ["key.pem"]
 
 
 #: The same for a run, whose period is sealed.

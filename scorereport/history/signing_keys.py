@@ -108,8 +108,10 @@ def _write_once(path: Path, content: bytes) -> bool:
     try:
         _write_whole(unfinished, content)
         os.link(unfinished, path)
-    except FileExistsError:
-        return False
+    except (FileExistsError, FileNotFoundError):
+        if not path.exists():
+            raise
+        return False  # a process that found the key there has removed what others had begun
     finally:
         with suppress(OSError):
             unfinished.unlink()
@@ -124,8 +126,17 @@ def _write_whole(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def _remove_unfinished(path: Path) -> None:
+    """Remove files of processes that were killed when they made the key: one may be a second name of it."""
+    with suppress(OSError):
+        beside = [other for other in path.parent.iterdir() if other.stem == f".{path.name}"]
+        for unfinished in (other for other in beside if other.suffix[1:].isdigit() and path.exists()):
+            unfinished.unlink(missing_ok=True)
+
+
 def read_signing_key(path: Path) -> SigningKey:
     """Open the private key of a file, .pem or PKCS#12, whose password is in the environment."""
+    _remove_unfinished(path)
     try:
         content, mode = path.read_bytes(), path.stat().st_mode
     except OSError as error:
