@@ -31,7 +31,7 @@ def stamping(tmp_path, authority):
         yield lambda name="loans": write_sealed_audit(tmp_path, name, server.url)
 
 
-def run_forked(*tasks, seconds=900):
+def run_forked(*tasks, seconds=3000):
     """Run tasks of the program forked_seals.py, and return what they observed."""
     done = subprocess.run(
         [sys.executable, str(HERE / "forked_seals.py")],

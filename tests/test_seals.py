@@ -409,7 +409,7 @@ def test_classes_weights_and_several_models(tmp_path, loans) -> None:
 
 def test_an_evaluated_model_that_was_not_sealed_is_a_warning(tmp_path, config, loans) -> None:
     seal(config)
-    write_rows(tmp_path, loans.assign(better=loans["y"] * 0.8 + 0.1))
+    write_rows(tmp_path, loans.assign(better=loans["logit"]))
     write_sealed_audit(tmp_path, evaluation={"forecasts": ["better"]})
     audit = run(config)
     assert (audit.status, count(audit), audit.seal_check.unsealed) == (
@@ -480,7 +480,8 @@ def test_sealing_again_adds_no_record(config) -> None:
 def test_an_annulled_seal_does_not_count(sealed) -> None:
     with fixed_time(AFTER):
         annul_record(sealed, 1, reason="wrong file")
-    audit = run(sealed, again=True)
+    audit = run(sealed)  # the same rows, but another seal: a new record
+    assert audit.id == 5
     assert count(audit) == (44, 44, 0, 0, 76)
     assert find_claims(sealed) == []
     with fixed_time(AFTER):
