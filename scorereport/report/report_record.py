@@ -62,8 +62,8 @@ class Report:
     overridden: tuple[str, ...] = ()
     origin: Provenance | None = None
     selection: Selection | None = None
-    trend: Trend | None = None
     limit_provenance: LimitProvenance | None = None
+    trend: Trend | None = None  # last, because verification finds the record before at the end
 
     OPTIONAL: ClassVar = ("limit_provenance",)
 
