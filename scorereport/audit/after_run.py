@@ -129,8 +129,7 @@ def remove_expired_files(plan: Plan, history: History) -> None:
     if expired:
         begun = begin_record(plan, records[-1].period, plan.now, started=now, command="")
         removal = replace(begun, kind="retention", status=AuditStatus.DONE, exit_code=0, removed=expired)
-        text = plan.configuration.text.encode()
-        history.append(removal, {plan.configuration.sha256: text})
+        history.append(removal, plan.documents)
     folders = {file: record.folder for record in records for file in record.files}
     for file in due:  # never the files that a record lists as removed: the record may be forged
         open_report_folder(plan, folders[file]).remove([file])

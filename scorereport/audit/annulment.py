@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport.audit.annulment_rules import ANNULLABLE
-from scorereport.audit.begun_record import begin_record, check_reason
-from scorereport.audit.integrity import update_chain_head
+from scorereport.audit.begun_record import check_reason
+from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import Plan, read_plan
-from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
-from scorereport.audit.signed_history import open_signed_history
-from scorereport.errors import ExitCode, UsageError
-from scorereport.history.audit_record import AuditStatus, Record
-from scorereport.history.chain_head import check_chain_head
+from scorereport.audit.run import DEFAULT_WAIT_SECONDS
+from scorereport.errors import UsageError
+from scorereport.history.audit_record import Record
 from scorereport.history.record_rows import AlreadyRecorded
 from scorereport.history.valid_records import find_annulled
 
@@ -60,27 +58,14 @@ def annul_record(
     plan = read_plan(path)
     text = check_reason(plan.redactor.redact(reason), "the record is annulled")
     started = read_clock()
-    with (
-        hold_audit_lock(plan, wait=wait),
-        open_signed_history(plan, create=False) as history,
-    ):
-        check_chain_head(history)
-        problems = update_chain_head(plan, history)
-        plan.create_marker()
+    with open_for_event(plan, wait=wait, create=False) as history:
         annulled = _check_number(history, plan, number)
-        begun = begin_record(plan, annulled.period, plan.now, started=started, command=command)
-        annulment = replace(
-            begun,
-            kind="annulment",
-            status=AuditStatus.DONE,
-            exit_code=ExitCode.DONE,
-            reason=text,
-            annuls=number,
+        begun = begin_event(
+            plan, "annulment", annulled.period, plan.now, started=started, command=command, reason=text
         )
-        appended = _append(history, plan, annulment)
-        problems = [*problems, *history.problems]
+        appended = _append(history, plan, replace(begun, annuls=number))
     return AnnulmentResult(
-        record=appended, annulled=annulled, problems=tuple(map(plan.redactor.redact, problems))
+        record=appended, annulled=annulled, problems=tuple(map(plan.redactor.redact, history.problems))
     )
 
 
@@ -106,11 +91,10 @@ def _check_number(history: History, plan: Plan, number: int) -> Record:
 
 def _append(history: History, plan: Plan, annulment: Record) -> Record:
     """Append an annulment, unless another machine has annulled the record in the meantime."""
-    documents = {plan.configuration.sha256: plan.configuration.text.encode()}
     while True:
         attempt = history.next_attempt(plan.name, annulment.period.label, "annulment")
         _check_number(history, plan, annulment.annuls or 0)
         try:
-            return history.append(replace(annulment, attempt=attempt), documents)
+            return history.append(replace(annulment, attempt=attempt), plan.documents)
         except AlreadyRecorded:
             continue

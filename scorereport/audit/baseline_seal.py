@@ -124,7 +124,7 @@ def ensure_baseline(
         source_sha256=sha256,
         baseline=sealed,
     )
-    appended = history.append(record, {plan.configuration.sha256: plan.configuration.text.encode()})
+    appended = history.append(record, plan.documents)
     return BaselineInForce(record=appended, notes=tuple(_describe_new(records, appended)))
 
 

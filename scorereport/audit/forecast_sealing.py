@@ -11,18 +11,15 @@ from scorereport._utils.clock import read_clock
 from scorereport._utils.formatting import conjugate, format_count, format_counted
 from scorereport.audit.anchors import anchor_again
 from scorereport.audit.audit_rows import hash_plan_file, name_hashed_columns
-from scorereport.audit.begun_record import begin_record
-from scorereport.audit.integrity import update_chain_head
+from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.rows.rows_to_seal import RowsToSeal, read_rows_to_seal
-from scorereport.audit.run import DEFAULT_WAIT_SECONDS, check_name_case, hold_audit_lock
-from scorereport.audit.signed_history import open_signed_history
+from scorereport.audit.run import DEFAULT_WAIT_SECONDS
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.period_labels import find_labelled
 from scorereport.configuration.periods import Period, find_period, read_as_of
-from scorereport.errors import ExitCode, UsageError
-from scorereport.history.audit_record import AuditStatus, Record
-from scorereport.history.chain_head import check_chain_head
+from scorereport.errors import UsageError
+from scorereport.history.audit_record import Record
 from scorereport.history.forecast_seals import list_sealed, list_seals, read_sealed_rows
 from scorereport.history.row_hashes import RowHashes, compare_rows, is_new
 from scorereport.history.trend.seal_records import ForecastSeal
@@ -73,15 +70,11 @@ def seal_forecasts(
     moment, chosen = _choose_period(plan, as_of, period)
     name_hashed_columns(plan, chosen)  # refused before a history is made
     sealing = _Sealing(plan=plan, period=chosen, moment=moment, started=read_clock(), command=command)
-    with hold_audit_lock(plan, wait=wait), open_signed_history(plan) as history:
-        check_chain_head(history)
-        check_name_case(plan, history)
-        problems = update_chain_head(plan, history)
+    with open_for_event(plan, wait=wait) as history:
         result = sealing.seal(history)
         if not result.is_new:  # the sealing that appended it may have been killed before it was anchored
             history.problems += anchor_again(plan, history)
-        problems = [*problems, *history.problems]
-    return replace(result, problems=tuple(map(plan.redactor.redact, problems)))
+    return replace(result, problems=tuple(map(plan.redactor.redact, history.problems)))
 
 
 def _choose_period(plan: Plan, as_of: str | None, label: str | None) -> tuple[datetime, Period]:
@@ -131,8 +124,8 @@ class _Sealing:
             plan=plan.audit.seal.plan,
             plan_sha256=plan_sha256,
         )
-        plan.create_marker()
-        appended = history.append(self._begin(rows, seal), {seal.hashes_sha256: document, **self._document()})
+        documents = {seal.hashes_sha256: document, **plan.documents}
+        appended = history.append(self._begin(rows, seal), documents)
         return SealResult(record=appended, is_new=True, notes=notes)
 
     def _read_rows(self) -> RowsToSeal:
@@ -149,20 +142,10 @@ class _Sealing:
         )
 
     def _begin(self, rows: RowsToSeal, seal: ForecastSeal) -> Record:
-        begun = begin_record(self.plan, self.period, self.moment, started=self.started, command=self.command)
-        return replace(
-            begun,
-            kind="seal",
-            status=AuditStatus.DONE,
-            exit_code=ExitCode.DONE,
-            source=rows.source,
-            source_sha256=rows.source_sha256,
-            seal=seal,
+        begun = begin_event(
+            self.plan, "seal", self.period, self.moment, started=self.started, command=self.command
         )
-
-    def _document(self) -> dict[str, bytes]:
-        configuration = self.plan.configuration
-        return {configuration.sha256: configuration.text.encode()}
+        return replace(begun, source=rows.source, source_sha256=rows.source_sha256, seal=seal)
 
     def _check_columns(self, seals: Sequence[Record]) -> None:
         """Refuse other columns than those of an earlier seal: its rows could not be found again."""

@@ -6,20 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport.audit.begun_record import begin_record, check_reason
-from scorereport.audit.integrity import update_chain_head
+from scorereport.audit.begun_record import check_reason
+from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import Plan, read_plan
-from scorereport.audit.run import DEFAULT_WAIT_SECONDS, hold_audit_lock
+from scorereport.audit.run import DEFAULT_WAIT_SECONDS
 from scorereport.audit.signed_history import (
     list_key_changes,
     list_trusted,
     open_signing_key,
-    use_signing_key,
 )
 from scorereport.configuration.periods import find_period
-from scorereport.errors import ExitCode, UsageError
-from scorereport.history.audit_record import AuditStatus, KeyChange, Record
-from scorereport.history.chain_head import check_chain_head
+from scorereport.errors import UsageError
+from scorereport.history.audit_record import KeyChange, Record
 from scorereport.history.signature_check import KeyUse, find_key_uses
 from scorereport.history.store import open_history
 from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
@@ -80,40 +78,17 @@ def add_key(
     plan = read_plan(path)
     text = check_reason(plan.redactor.redact(reason), "the key is added")
     started = read_clock()
-    with (
-        hold_audit_lock(plan, wait=wait),
-        open_history(plan.database_url, head=plan.chain_head, create=False) as history,
-    ):
-        check_chain_head(history)
-        problems = update_chain_head(plan, history)
-        plan.create_marker()
-        key = open_signing_key(plan, create=True)
-        uses = find_key_uses(history.bodies())
-        fingerprint = key.fingerprint
-        change = KeyChange(fingerprint=fingerprint, replaces=_choose_replaced(replaces, fingerprint, uses))
+    with open_for_event(plan, wait=wait, create=False, is_new_key=True) as history:
+        fingerprint = "" if history.key is None else history.key.fingerprint
+        replaced = _choose_replaced(replaces, fingerprint, find_key_uses(history.bodies()))
+        change = KeyChange(fingerprint=fingerprint, replaces=replaced)
         _check_new(plan, history, change)
-        use_signing_key(plan, history, key)
         if not plan.audit.signing.trusted:
             add_trusted_key(plan.trusted_keys, fingerprint, text)
-        record = history.append(_describe_change(plan, change, text, started, command), _list_documents(plan))
-        problems = [*problems, *history.problems]
-    return KeyResult(record=record, problems=tuple(map(plan.redactor.redact, problems)))
-
-
-def _describe_change(plan: Plan, change: KeyChange, reason: str, started: str, command: str) -> Record:
-    period = find_period(plan.audit.window.period, plan.now)
-    return replace(
-        begin_record(plan, period, plan.now, started=started, command=command),
-        kind="key",
-        status=AuditStatus.DONE,
-        exit_code=ExitCode.DONE,
-        reason=reason,
-        key=change,
-    )
-
-
-def _list_documents(plan: Plan) -> dict[str, bytes]:
-    return {plan.configuration.sha256: plan.configuration.text.encode()}
+        period = find_period(plan.audit.window.period, plan.now)
+        begun = begin_event(plan, "key", period, plan.now, started=started, command=command, reason=text)
+        record = history.append(replace(begun, key=change), plan.documents)
+    return KeyResult(record=record, problems=tuple(map(plan.redactor.redact, history.problems)))
 
 
 def _check_new(plan: Plan, history: History, change: KeyChange) -> None:

@@ -6,18 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport.audit.begun_record import begin_record, check_reason
-from scorereport.audit.integrity import update_chain_head
+from scorereport.audit.begun_record import check_reason
+from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import read_plan
-from scorereport.audit.run import DEFAULT_WAIT_SECONDS, check_name_case, hold_audit_lock
+from scorereport.audit.run import DEFAULT_WAIT_SECONDS
 from scorereport.audit.run_limits import describe_unreadable, open_limit_chain
-from scorereport.audit.signed_history import open_signed_history
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.limit_changes import ConfiguredLimits, list_limits
 from scorereport.configuration.periods import find_period
-from scorereport.errors import ExitCode
-from scorereport.history.audit_record import AuditStatus, LimitApproval, Record
-from scorereport.history.chain_head import check_chain_head
+from scorereport.history.audit_record import LimitApproval, Record
 from scorereport.history.limit_chain import approves, find_key
 from scorereport.history.store import open_history
 
@@ -100,28 +97,20 @@ def approve_limits(
     check_portable_name(plan.name, "audit.name")
     text = check_reason(plan.redactor.redact(reason), "these limits are approved")
     started = read_clock()
-    with hold_audit_lock(plan, wait=wait), open_signed_history(plan) as history:
-        check_chain_head(history)
-        check_name_case(plan, history)
-        problems = update_chain_head(plan, history)
-        plan.create_marker()
+    with open_for_event(plan, wait=wait) as history:
         records = history.records(plan.name)
         chain, limits = open_limit_chain(plan, history, records), list_limits(plan.configuration)
         key = "" if history.key is None else history.key.fingerprint
         before, existing = chain.find_known(key, is_own=True), _find_existing(chain, limits, key)
         period = find_period(plan.audit.window.period, plan.now)
+        begun = begin_event(plan, "approval", period, plan.now, started=started, command=command, reason=text)
         approval = replace(
-            begin_record(plan, period, plan.now, started=started, command=command),
-            kind="approval",
-            status=AuditStatus.DONE,
-            exit_code=ExitCode.DONE,
-            reason=text,
+            begun,
             approval=LimitApproval(limits_sha256=limits.sha256),
             limit_changes=chain.find_changes(limits, before),
         )
-        document = {plan.configuration.sha256: plan.configuration.text.encode()}
-        appended = existing or history.append(approval, document)
-        problems = [*problems, *history.problems, *_find_doubts(chain, records, appended, before)]
+        appended = existing or history.append(approval, plan.documents)
+        problems = [*history.problems, *_find_doubts(chain, records, appended, before)]
     return ApprovalResult(
         record=appended,
         is_new=existing is None,

@@ -162,6 +162,11 @@ class Plan:
         return self.marker
 
     @property
+    def documents(self) -> dict[str, bytes]:
+        """The configuration as a document that the history keeps, by its SHA-256."""
+        return {self.configuration.sha256: self.configuration.text.encode()}
+
+    @property
     def now(self) -> datetime:
         """The present moment, in the time zone of the audit."""
         return datetime.fromisoformat(read_clock()).astimezone(self.zone)

@@ -305,7 +305,7 @@ class AuditRun:
         name = self.period.label if attempt == 1 else f"{self.period.label}.{attempt}"
         files = folder.stage({f"{name}{ending}": content for ending, content in rendered.forms.items()})
         record = complete_record(replace(self._begin_record(), attempt=attempt), rows, rendered, files)
-        documents = {record.results_sha256: rendered.results, **self._list_documents()}
+        documents = {record.results_sha256: rendered.results, **self.plan.documents}
         open_pending_notification(self.plan).write(record)
         try:
             appended = history.append(record, documents)
@@ -329,7 +329,7 @@ class AuditRun:
                 replace(failed, attempt=history.next_attempt(self.plan.name, self.period.label))
             )
         try:
-            record = history.append(failed, self._list_documents())
+            record = history.append(failed, self.plan.documents)
         except ScoreReportError as second:
             unrecorded = UsageError(f"{reason} This failure could not be recorded: {second}")
             if not is_expected(error):
@@ -340,11 +340,6 @@ class AuditRun:
 
     def _begin_record(self) -> Record:
         return begin_record(self.plan, self.period, self.moment, started=self.started, command=self.command)
-
-    def _list_documents(self) -> dict[str, bytes]:
-        """Return the configuration as a document for the history, by its hash."""
-        configuration = self.plan.configuration
-        return {configuration.sha256: configuration.text.encode()}
 
     def _build_result(self, record: Record, *, is_new: bool) -> RunResult:
         return RunResult(record=record, is_new=is_new, files=find_report_files(self.plan, record))

@@ -27,23 +27,21 @@ _FIRST_USE = "made or first used here"
 
 
 @contextmanager
-def open_signed_history(plan: Plan, *, create: bool = True) -> Iterator[History]:
+def open_signed_history(plan: Plan, *, create: bool = True, is_new_key: bool = False) -> Iterator[History]:
     """Open the history of an audit; records that are appended to it are signed by the key of the plan.
 
-    They are anchored as well. A history that its anchors prove to be an older copy is refused.
+    They are anchored as well. A history that its anchors prove to be an older copy is refused. With
+    `is_new_key`, the key may be one that the history does not know.
     """
     with open_history(plan.database_url, head=plan.chain_head, create=create) as history:
         check_writer(history)
-        use_signing_key(plan, history, ensure_signing_key(plan, history))
+        history.key = key = (
+            open_signing_key(plan, create=True) if is_new_key else ensure_signing_key(plan, history)
+        )
+        _check_not_replaced(plan, history, key)
+        check_anchored(plan, history, list_trusted(plan))
+        history.after_append = partial(anchor_record, plan, key=key)
         yield history
-
-
-def use_signing_key(plan: Plan, history: History, key: SigningKey) -> None:
-    """Let a key sign and anchor the records that are appended; refuse a replaced key, and an older copy."""
-    _check_not_replaced(plan, history, key)
-    check_anchored(plan, history, list_trusted(plan))
-    history.key = key
-    history.after_append = partial(anchor_record, plan, key=key)
 
 
 def list_trusted(plan: Plan) -> Collection[str]:

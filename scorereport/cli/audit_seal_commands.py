@@ -9,7 +9,7 @@ import typer
 
 from scorereport.cli.audit_commands import DEFAULT_CONFIG, AsJson, Config, errors_redacted
 from scorereport.cli.audit_service_commands import app
-from scorereport.cli.command_output import echo, print_problem
+from scorereport.cli.command_output import echo, new_key_announced, print_problem
 
 if TYPE_CHECKING:
     from scorereport.audit.forecast_sealing import SealResult
@@ -41,7 +41,7 @@ def seal(
     options = {"--as-of": as_of, "--period": period}
     given = [word for name, value in options.items() if value is not None for word in (name, value)]
     command = shlex.join(["scorereport", "audit", "seal", str(config), *given])
-    with errors_redacted(read_plan(config)):
+    with errors_redacted(read_plan(config)), new_key_announced(config):
         result = seal_forecasts(config, as_of=as_of, period=period, wait=wait, command=command)
     if as_json:
         typer.echo(result.record.to_json(), nl=False)

@@ -12,7 +12,7 @@ import typer
 
 from scorereport.cli.audit_commands import DEFAULT_CONFIG, AsJson, Config, errors_redacted
 from scorereport.cli.audit_seal_commands import app
-from scorereport.cli.command_output import echo, print_problem
+from scorereport.cli.command_output import echo, new_key_announced, print_problem
 from scorereport.cli.key_commands import keys_app
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 
@@ -81,7 +81,7 @@ def approve(
             "`--reason` must say why these limits are approved. To fix: read the limits above, and give it."
         )
     command = shlex.join(["scorereport", "audit", "approve", str(config), "--reason", reason])
-    with errors_redacted(read_plan(config)):
+    with errors_redacted(read_plan(config)), new_key_announced(config):
         result = approve_limits(config, reason=reason, wait=wait, command=command)
     if as_json:
         typer.echo(result.record.to_json(), nl=False)
