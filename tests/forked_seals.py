@@ -108,12 +108,20 @@ def look_at_keys(plan) -> dict:
     }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Lengths:
     """Seconds that an action takes in all, and from the moment when it stages its files."""
 
     whole: float
     tail: float
+
+    def adapt(self, *, late: bool, killed: bool, recorded: bool) -> None:
+        """Follow the load of the machine: shorter if the action ended first, longer if it was far from it."""
+        factor = 0.8 if not killed else 1.0 if recorded else 1.1
+        if late:
+            self.tail *= factor
+        else:
+            self.whole *= factor
 
 
 def measure(action: str, config: str, period: str) -> Lengths:
@@ -138,13 +146,12 @@ def is_running(child: int) -> bool:
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
-def kill(action: str, config: str, period: str, lengths: Lengths, chance: random.Random) -> bool:
-    """Start an action and kill it at a random moment; every other run after it has staged its files."""
-    late = action == "run" and chance.random() < 0.5
+def kill(action: str, config: str, period: str, seconds: float, *, late: bool) -> bool:
+    """Start an action and kill it after some seconds; if late, after it has staged its files."""
     child = fork(lambda: ACTIONS[action](config, period))
     if late:
         wait_for_staging(config, time.monotonic() + 600, child)
-    time.sleep(chance.uniform(0, lengths.tail if late else lengths.whole))
+    time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     return end(child) == -signal.SIGKILL
 
@@ -153,7 +160,7 @@ def kill_at_random(config: str, kills: int, seed: int) -> list[dict]:
     """For one period after the other: kill the sealing, seal, kill the run, run; look after each step.
 
     The first period is sealed and run to measure how long that takes. A process that ended before it was
-    killed does not count.
+    killed does not count. Every other run is killed after it has staged its files.
     """
     chance, periods = random.Random(seed), list_periods()
     first = next(periods)
@@ -162,8 +169,12 @@ def kill_at_random(config: str, kills: int, seed: int) -> list[dict]:
     while sum(step["killed"] for step in seen) < kills:
         period = next(periods)
         for action in ACTIONS:
-            killed = kill(action, config, period, lengths[action], chance)
+            late = action == "run" and chance.random() < 0.5
+            length = lengths[action].tail if late else lengths[action].whole
+            killed = kill(action, config, period, chance.uniform(0, length), late=late)
             after_kill = look(config)
+            recorded = len(after_kill["records"]) > 2 + len(seen)
+            lengths[action].adapt(late=late, killed=killed, recorded=recorded)
             code = do(config, action, period)
             step = {"action": action, "period": period, "killed": killed, "after_kill": after_kill}
             seen.append(step | {"code": code, "after_again": look(config)})
