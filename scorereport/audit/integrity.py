@@ -347,11 +347,13 @@ def _list_subjects(record: Record) -> Iterator[str]:
 
 
 def _is_explained(plan: Plan, record: Record) -> bool:
-    """Whether there is a pending notification of the record, which a run writes before it appends the record.
+    """Whether a command that was killed explains a record, whose signature was verified.
 
-    The run removes it after it wrote the chain head file and sent the notification. Between these two it
-    records removals of files.
+    A run writes a pending notification before it appends its record, and removes it after it wrote the chain
+    head file and sent the notification. Other commands notify nobody: the signature suffices.
     """
+    if record.kind != "audit" and record.signature is not None:
+        return True
     noted = open_pending_notification(plan, record.audit).read()
     return noted is not None and (
         record.kind == "retention" or noted == (record.period.label, record.attempt)

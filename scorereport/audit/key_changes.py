@@ -10,11 +10,7 @@ from scorereport.audit.begun_record import check_reason
 from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS
-from scorereport.audit.signed_history import (
-    list_key_changes,
-    list_trusted,
-    open_signing_key,
-)
+from scorereport.audit.signed_history import list_key_changes, list_trusted, open_signing_key
 from scorereport.configuration.periods import find_period
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import KeyChange, Record
