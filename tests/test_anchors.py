@@ -434,7 +434,7 @@ def test_a_key_that_was_replaced_cannot_claim_later_records(config, monkeypatch)
     (config.parent.parent / "kept" / "9-aaaaaaaaaaaa.dsse.json").write_bytes(attest_record(later, key))
     with pytest.raises(UsageError, match="names record 9"):
         run(config, MONTHS[1])
-    monkeypatch.setattr(anchors, "find_replaced", lambda _: {key.fingerprint: 2})
+    monkeypatch.setattr(anchors, "find_replaced", lambda *_: {key.fingerprint: 2})
     run(config, MONTHS[1])
 
 

@@ -40,6 +40,7 @@ from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus, KeyChange, read_audit_record
 from scorereport.history.record_rows import describe_columns
 from scorereport.history.record_signature import RECORD_TYPE, sign_record
+from scorereport.history.signature_check import find_replaced
 from scorereport.history.signing_keys import (
     PASSWORD_VARIABLE,
     create_signing_key,
@@ -381,6 +382,7 @@ def test_a_lost_key_is_replaced_and_this_leaves_a_record(first, person):
     added = add_key(config, reason="The disk failed.", replaces=lost[:12]).record
     assert (added.id, added.kind, added.reason) == (2, "key", "The disk failed.")
     assert (added.key.fingerprint, added.key.replaces) == (added.signature.fingerprint, lost)
+    assert find_replaced([added], [added.key.fingerprint]) == {lost: 2}
     record = run(config, "2026-08")
     assert record.signature.fingerprint == added.key.fingerprint != lost
     assert list_findings(config) == []
@@ -417,6 +419,7 @@ def test_a_forged_record_does_not_replace_a_key(first, tmp_path, person):
     )
     forged = sign_record(forged, create_signing_key(tmp_path / "other.pem"))
     insert(config, forged)
+    assert find_replaced([forged], [own]) == find_replaced([replace(forged, signature=None)], [own]) == {}
     with pytest.raises(UsageError, match=r"they are not valid: Record 2 is signed by the key .* not trusted"):
         run_audit(config, period="2026-08")
     insert(config, sign_record(forge_failure(forged, kind="audit", key=None), read_signing_key(person("a"))))

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_counted
-from scorereport.audit.anchors import find_replaced, list_anchors, open_plan_check
+from scorereport.audit.anchors import list_anchors, open_plan_check
 from scorereport.audit.record_rules import CLOCK_SKEW
 from scorereport.audit.signed_history import list_trusted
 from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.anchor_check import ANCHOR_ENDINGS, AnchorCheck, AnchoredHistory
+from scorereport.history.signature_check import find_replaced
 from scorereport.history.time_stamps import STAMP_ENDING, StampError
 from scorereport.history.verification_findings import Verification
 
@@ -38,13 +39,14 @@ def verify_anchors(
     files = [*found, *map(_check_kept, kept)]
     if plan.anchors is None and not files:
         return None
+    trusted = list_trusted(plan)
     stamps, unchecked = _open_stamps(plan, files)
     check = AnchorCheck(
         AnchoredHistory(
             records=records,
             find_hash=lambda number: _find_hash(find_hash, number),
-            trusted=list_trusted(plan),
-            replaced=find_replaced(records),
+            trusted=trusted,
+            replaced=find_replaced(records, trusted),
             stamps=stamps,
             skew=CLOCK_SKEW,
             now=datetime.now(UTC),

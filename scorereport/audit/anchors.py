@@ -22,6 +22,7 @@ from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.anchor_check import find_untrusted, read_anchor
 from scorereport.history.attestations import ATTESTATION_ENDING, attest_record, name_anchor, read_attestation
 from scorereport.history.record_signature import has_valid_signature
+from scorereport.history.signature_check import find_replaced
 from scorereport.history.time_stamps import (
     MAX_STAMP_BYTES,
     NOT_INSTALLED,
@@ -207,7 +208,7 @@ def _compare_names(history: History, files: Sequence[Path], trusted: Collection[
     if not files:
         return
     known = {f"{name_anchor(row.id, row.sha256)}{ATTESTATION_ENDING}" for row in history.summaries()}
-    replaced = find_replaced(history.records(kind="key"))
+    replaced = find_replaced(history.records(kind="key"), trusted)
     for path in files:
         found = None if path.name in known else _read_trusted(path, trusted, replaced)
         if found is not None and history.find_hash(found.record) != found.sha256:
@@ -234,12 +235,3 @@ def _refuse(history: History, path: Path, found: Attestation) -> None:
         "restore the newest copy of the database. If the history was started again on purpose, or this is "
         f"another history, use another `audit.anchors.folder` than {path.parent}."
     )
-
-
-def find_replaced(records: Sequence[Record]) -> dict[str, int]:
-    """Return the fingerprints of keys that were replaced, with the number of the record that did so."""
-    found: dict[str, int] = {}
-    for record in records:
-        if record.key is not None and record.key.replaces:
-            found.setdefault(record.key.replaces, record.id)
-    return found

@@ -10,11 +10,11 @@ from scorereport.audit.begun_record import check_reason
 from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import Plan, read_plan
 from scorereport.audit.run import DEFAULT_WAIT_SECONDS
-from scorereport.audit.signed_history import list_key_changes, list_trusted, open_signing_key
+from scorereport.audit.signed_history import list_trusted, open_signing_key
 from scorereport.configuration.periods import find_period
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import KeyChange, Record
-from scorereport.history.signature_check import KeyUse, find_key_uses
+from scorereport.history.signature_check import KeyUse, find_key_uses, list_key_changes
 from scorereport.history.store import open_history
 from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
 
@@ -89,7 +89,7 @@ def add_key(
 
 def _check_new(plan: Plan, history: History, change: KeyChange) -> None:
     """Refuse a key that was added or replaced already."""
-    for record, earlier in list_key_changes(history, list_trusted(plan)):
+    for record, earlier in list_key_changes(history.records(kind="key"), list_trusted(plan)):
         if earlier == change:
             raise UsageError(f"The key {change.fingerprint} was added already, by record {record.id}.")
 
@@ -138,7 +138,7 @@ def list_keys(plan: Plan) -> list[ListedKey]:
     with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
         uses = {use.fingerprint: use for use in find_key_uses(history.bodies())}
         trusted = list_trusted(plan)
-        changes = [change for _, change in list_key_changes(history, trusted)]
+        changes = [change for _, change in list_key_changes(history.records(kind="key"), trusted)]
     own = open_signing_key(plan, create=False).fingerprint if plan.signing_key.exists() else ""
     replaced = {change.replaces: change.fingerprint for change in changes if change.replaces}
     notes = {} if plan.audit.signing.trusted else read_trusted_keys(plan.trusted_keys)

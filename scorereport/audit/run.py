@@ -360,10 +360,8 @@ class AuditRun:
         if not present:  # the rows were not read yet; they are the same if their file is
             recorded, present = last.source_sha256, rows.source_sha256
         is_same_age = last.snapshot is not None and last.snapshot.immature == rows.immature
-        is_same = (
-            is_same_age and last.seal_check == rows.seal_check
-        )  # rows without an outcome are sealed, too
-        return last if present and recorded == present and is_same else None
+        is_same_seal = last.seal_check == rows.seal_check  # which has rows without an outcome, too
+        return last if present and recorded == present and is_same_age and is_same_seal else None
 
     def _find_same_moment(self, history: History) -> Record | None:
         """Return the valid record of a run at the same moment, if only one is wanted: of another machine."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from scorereport.audit.anchors import anchor_record, check_anchored
 from scorereport.errors import UsageError
 from scorereport.history.database_roles import check_writer
-from scorereport.history.record_signature import has_valid_signature
-from scorereport.history.signature_check import find_key_uses
+from scorereport.history.signature_check import find_key_uses, list_key_changes
 from scorereport.history.signing_keys import PKCS12_ENDINGS, create_signing_key, read_signing_key
 from scorereport.history.store import open_history
 from scorereport.history.trusted_keys import add_trusted_key, read_trusted_keys
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from scorereport.audit.plan import Plan
-    from scorereport.history.audit_record import KeyChange, Record
     from scorereport.history.signing_keys import SigningKey
     from scorereport.history.store import History
 
@@ -93,21 +91,9 @@ def open_signing_key(plan: Plan, *, create: bool) -> SigningKey:
     )
 
 
-def list_key_changes(history: History, trusted: Collection[str]) -> list[tuple[Record, KeyChange]]:
-    """List the records of changed keys that a trusted key has signed: others may be forged."""
-    return [
-        (record, record.key)
-        for record in history.records(kind="key")
-        if record.key is not None
-        and record.signature is not None
-        and record.signature.fingerprint in trusted
-        and has_valid_signature(record)
-    ]
-
-
 def _check_not_replaced(plan: Plan, history: History, key: SigningKey) -> None:
     """Refuse a key that another one has replaced."""
-    for record, change in list_key_changes(history, list_trusted(plan)):
+    for record, change in list_key_changes(history.records(kind="key"), list_trusted(plan)):
         if change.replaces == key.fingerprint:
             raise UsageError(
                 f"The key {key.fingerprint} must not sign any more: record {record.id} has replaced it "

@@ -13,7 +13,7 @@ from scorereport.history.record_signature import has_valid_signature
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from scorereport.history.audit_record import Record
+    from scorereport.history.audit_record import KeyChange, Record
 
 
 @dataclass(slots=True)
@@ -71,6 +71,27 @@ def find_authentic(records: Iterable[Record], trusted: Collection[str]) -> set[i
     ordered = sorted(records, key=lambda record: record.id)
     refused = {record.id for record, _ in SignatureCheck(trusted).check(ordered)}
     return {record.id for record in ordered if record.signature is not None and record.id not in refused}
+
+
+def list_key_changes(records: Iterable[Record], trusted: Collection[str]) -> list[tuple[Record, KeyChange]]:
+    """List the changes of keys that a trusted key has signed, with their records: others may be forged."""
+    return [
+        (record, record.key)
+        for record in records
+        if record.key is not None
+        and record.signature is not None
+        and record.signature.fingerprint in trusted
+        and has_valid_signature(record)
+    ]
+
+
+def find_replaced(records: Iterable[Record], trusted: Collection[str]) -> dict[str, int]:
+    """Return the fingerprints of keys that were replaced, with the number of the record that did so."""
+    found: dict[str, int] = {}
+    for record, change in list_key_changes(records, trusted):
+        if change.replaces:
+            found.setdefault(change.replaces, record.id)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
