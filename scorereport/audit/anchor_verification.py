@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_counted
+from scorereport._utils.formatting import conjugate, format_counted
 from scorereport.audit.anchors import list_anchors, open_plan_check
 from scorereport.audit.record_rules import CLOCK_SKEW
 from scorereport.audit.signed_history import list_trusted
@@ -152,7 +152,8 @@ def _describe_anchors(plan: Plan, check: AnchorCheck) -> Iterator[str]:
         stamped = f", time-stamped {stamp.describe()}" if stamp is not None else ""
         confirmed = format_counted(len(check.attested), "attestation")
         stamps = f" and {format_counted(len(check.stamped), 'time stamp')}" if check.stamped else ""
-        yield f"{confirmed}{stamps} agree with the records; the last is of record {last}{stamped}."
+        agree = conjugate(len(check.attested) + len(check.stamped), "agree")
+        yield f"{confirmed}{stamps} {agree} with the records; the last is of record {last}{stamped}."
     if plan.anchors is not None and plan.anchors.is_relative_to(plan.base.resolve()):
         yield (
             f"The folder of anchors {plan.anchors} is inside the folder of the audit: a copy of this folder "
