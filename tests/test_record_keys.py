@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import pickle
@@ -195,6 +196,17 @@ def test_the_type_is_signed_with_the_text():
 def test_a_key_is_made_once_even_if_two_processes_make_it(tmp_path):
     first = create_signing_key(tmp_path / "key.pem")
     assert create_signing_key(tmp_path / "key.pem").fingerprint == first.fingerprint
+    assert os.listdir(tmp_path) == ["key.pem"]
+
+
+def test_a_key_is_made_on_a_file_system_without_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    first = create_signing_key(tmp_path / "key.pem")
+    assert create_signing_key(tmp_path / "key.pem").fingerprint == first.fingerprint
+    assert read_signing_key(tmp_path / "key.pem").fingerprint == first.fingerprint
     assert os.listdir(tmp_path) == ["key.pem"]
 
 

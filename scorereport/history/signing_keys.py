@@ -7,6 +7,7 @@ that a signature of a record cannot pass for one of anything else.
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import os
 from contextlib import suppress
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PASSWORD_VARIABLE = "SCOREREPORT_SIGN_PASSWORD"
 PKCS12_ENDINGS = (".p12", ".pfx")
+#: Errors of file systems that have no links.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)
 #: Bits of a mode that let others read or write a file.
 _OTHERS = 0o077
 
@@ -107,7 +110,7 @@ def _write_once(path: Path, content: bytes) -> bool:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         _write_whole(unfinished, content)
-        os.link(unfinished, path)
+        _name_once(unfinished, path)
     except (FileExistsError, FileNotFoundError):
         if not path.exists():
             raise
@@ -116,6 +119,18 @@ def _write_once(path: Path, content: bytes) -> bool:
         with suppress(OSError):
             unfinished.unlink()
     return True
+
+
+def _name_once(unfinished: Path, path: Path) -> None:
+    """Give a file its name, unless a file has it already."""
+    try:
+        os.link(unfinished, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError from error
+        unfinished.rename(path)
 
 
 def _write_whole(path: Path, content: bytes) -> None:
