@@ -477,6 +477,15 @@ def test_another_machine_trusts_keys_one_by_one(first, person):
     assert (other.fingerprint, other.note, other.is_trusted) == (first, "the first machine", True)
 
 
+def test_the_own_key_is_trusted_in_a_folder_where_nothing_was_recorded(first, person):
+    """As in another folder of the same person that shares the history; another person trusts nobody yet."""
+    config, _ = first
+    read_plan(config).trusted_keys.unlink()
+    assert list_findings(config) == []
+    person("b")
+    assert [subject for _, subject, _ in list_findings(config)] == ["record 1"]
+
+
 def test_trusted_keys_of_the_configuration_are_the_only_ones(first):
     config, record = first
     own = record.signature.fingerprint

@@ -43,8 +43,24 @@ def open_signed_history(plan: Plan, *, create: bool = True, is_new_key: bool = F
 
 
 def list_trusted(plan: Plan) -> Collection[str]:
-    """List the fingerprints of the keys whose records are accepted: configured ones, or those of the file."""
+    """List the fingerprints of the keys whose records are accepted.
+
+    These are the configured ones, or those of the file. In a folder without such a file, where nothing was
+    recorded yet, it is the key of this machine or person, if there is one.
+    """
+    return _list_named(plan) or _find_own(plan)
+
+
+def _list_named(plan: Plan) -> Collection[str]:
     return plan.audit.signing.trusted or tuple(read_trusted_keys(plan.trusted_keys))
+
+
+def _find_own(plan: Plan) -> tuple[str, ...]:
+    """Return the fingerprint of the own key; none if it does not exist or cannot be opened."""
+    try:
+        return (read_signing_key(plan.signing_key).fingerprint,)
+    except UsageError:
+        return ()
 
 
 def ensure_signing_key(plan: Plan, history: History) -> SigningKey:
@@ -52,7 +68,7 @@ def ensure_signing_key(plan: Plan, history: History) -> SigningKey:
 
     A further key needs `audit keys add`, so that no key joins a history without a record of it.
     """
-    trusted = list_trusted(plan)
+    trusted = _list_named(plan)
     known = trusted or [use.fingerprint for use in find_key_uses(history.bodies())]
     key = open_signing_key(plan, create=not known)
     if known and key.fingerprint not in known:
