@@ -72,7 +72,7 @@ def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
 
 #: The function before which a run is killed, and whether the run has a record by then.
 STEPS = {
-    "scorereport.audit.run:load_rows": False,
+    "scorereport.audit.run:load_audit_rows": False,
     "scorereport._utils.files:_fill": False,
     "pathlib:Path.replace": False,
     "scorereport.history.store:History.append": False,

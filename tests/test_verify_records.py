@@ -365,8 +365,8 @@ FORGERIES = {
     forge_period: "Record 3 is of the period 2026-11, 2026-11-20 up to, not including, 2026-12-01, but "
     "`previous calendar month` as of 2026-12-02T12:00:00+00:00 is 2026-11, 2026-11-01 to 2026-11-30.",
     forge_name: "Record 3 is of the audit other, but its configuration is of loans.",
-    forge_removal: "Record 3 is of a removal of files, but has rows, data_sha256, results_sha256, "
-    "templates_sha256, snapshot, source, source_sha256, judgements.",
+    forge_removal: "Record 3 is of a removal of files, but has rows, source, data_sha256, source_sha256, "
+    "results_sha256, templates_sha256, judgements, snapshot, summary, evidence.",
     forge_documents: "Record 3 does not name exactly its results and its configuration as documents.",
     forge_backdated: "Record 3 ended at 2026-10-05T06:00:00+00:00, before record 2, which ended at "
     "2026-11-15T06:00:00+00:00: the clock was set, or one of the times is wrong.",
