@@ -479,7 +479,7 @@ def test_an_approval_without_a_signature_does_not_count(people) -> None:
     """Records before the first signed one are those of earlier versions, which had no approvals."""
     people.write(limits=STRICT, approve_limits=True)
     template, plan = people.approve("bob").record, read_plan(people.config)
-    for path in (plan.history_file, plan.chain_head):
+    for path in (plan.history_file, plan.chain_head, plan.trusted_keys):
         path.unlink()
     with open_history(plan.database_url, head=plan.chain_head) as history:
         documents = {plan.configuration.sha256: plan.configuration.text.encode()}

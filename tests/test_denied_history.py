@@ -24,6 +24,7 @@ from scorereport.audit.key_changes import add_key
 from scorereport.audit.limit_approval import approve_limits
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
+from scorereport.errors import UsageError
 
 LIMITS = {"brier": {"fail": 0.24}}
 
@@ -159,6 +160,44 @@ def test_a_forged_record_is_named(bank):
     assert find_findings(bank) == [
         "Record 7 is not signed, though records are signed since record 1: a run did not write it."
     ]
+
+
+def strip_signatures(bank):
+    """Make all records unsigned, as those of version 0.1 are."""
+    rewrite_all(
+        bank, [{k: v for k, v in record.items() if k != "signature"} for record in read_records(bank)]
+    )
+
+
+def test_removed_signatures_are_named(bank):
+    strip_signatures(bank)
+    found = find_findings(bank)
+    assert any(
+        sentence.startswith("Record 6 is not signed, and no record before it is") for sentence in found
+    )
+    assert sum("has another SHA-256 in the history" in sentence for sentence in found) == 1
+
+
+def test_removed_signatures_are_named_without_anchors(bank):
+    """The file of trusted keys shows that there were signatures; a run must not hide that it has one."""
+    config = remove_anchors(bank)
+    strip_signatures(bank)
+    found = find_findings(bank)
+    assert any(
+        sentence.startswith("Record 6 is not signed, and no record before it is") for sentence in found
+    )
+    with pytest.raises(UsageError, match=r"signatures were removed\. Nothing was recorded"):
+        run_audit(config, period="2026-07", again=True)
+    assert len(read_records(bank)) == 6
+
+
+def remove_anchors(bank):
+    """Remove the table of anchors from the configuration."""
+    config = bank / "loans.toml"
+    kept = [part for part in config.read_text().split("\n[") if not part.startswith("audit.anchors]")]
+    config.write_text("\n[".join(kept))
+    assert read_plan(config).anchors is None
+    return config
 
 
 def test_a_forged_stamp_is_named(bank):

@@ -51,6 +51,7 @@ from scorereport.history.signing_keys import (
     read_signing_key,
 )
 from scorereport.history.store import open_history
+from scorereport.history.trusted_keys import read_trusted_keys
 
 PASSWORD = "correct horse battery"
 
@@ -503,6 +504,47 @@ def test_trusted_keys_of_the_configuration_are_the_only_ones(first):
         read_plan(config)
 
 
+def test_unsigned_records_are_a_warning_if_the_configuration_lists_keys(first):
+    config, record = first
+    plan = read_plan(config)
+    shutil.rmtree(plan.folder)
+    unsigned = forge_failure(record, id=0, attempt=0)
+    with open_history(plan.database_url, head=plan.chain_head) as history:
+        history.append(unsigned, {plan.configuration.sha256: plan.configuration.text.encode()})
+    assert verify_audit_history(plan).warnings == ()
+    set_signing(config, f'trusted = ["{record.signature.fingerprint}"]')
+    found = verify_audit_history(read_plan(config))
+    assert found.findings == ()
+    assert [one[:26] for one in found.warnings] == ["No record is signed, thoug"]
+    run(config, "2026-08")
+    assert verify_audit_history(read_plan(config)).warnings == ()
+
+
+def test_a_key_is_trusted_after_it_has_signed_a_record(config, monkeypatch):
+    """So a history without signatures in a folder that lists trusted keys has lost them."""
+    plan, seen = read_plan(config), []
+
+    def refuse(*_):
+        seen.append(plan.trusted_keys.exists())
+        raise UsageError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scorereport.history.store.place_record", refuse)
+        with pytest.raises(UsageError, match="The disk is full"):
+            run_audit(config, period="2026-07")
+    assert set(seen) == {False}
+    assert not plan.trusted_keys.exists()
+    record = run(config)
+    assert list(read_trusted_keys(plan.trusted_keys)) == [record.signature.fingerprint]
+
+
+def test_a_file_of_trusted_keys_that_cannot_be_written_is_a_problem(config):
+    plan = read_plan(config)
+    plan.trusted_keys.mkdir(parents=True)  # nothing can be read from it, nor written
+    with pytest.raises(UsageError, match=r"The file of trusted keys .* cannot be read"):
+        run_audit(config, period="2026-07")
+
+
 def test_a_damaged_file_of_trusted_keys_is_named(first):
     config, _ = first
     read_plan(config).trusted_keys.write_text("nothing\n")
@@ -537,7 +579,7 @@ def test_the_commands_list_add_and_trust(first, person, call):
     person("b")
     _, added, _ = call("audit", "keys", "add", config, "--reason", "B", "--replaces", key[:12])
     second = read_signing_key(person("b")).fingerprint
-    assert added.startswith(f"The key {second} is added in place of {key} by record 2.")
+    assert added.startswith(f"Record 2 adds the key {second} in place of {key}.")
     keys = json.loads(call("audit", "keys", "list", config, "--json")[1])
     assert [(one["fingerprint"], one["replaced_by"]) for one in keys] == [(key, second), (second, "")]
     assert "key added: B" in call("audit", "history", config)[1]
@@ -546,6 +588,26 @@ def test_the_commands_list_add_and_trust(first, person, call):
     assert f"SHA-256 {second}  Key that signed this record" in shown
     assert call("audit", "verify", config)[0] == 0
     assert call("audit", "keys", "trust", "abc", config)[0] == 2
+
+
+def test_people_are_notified_of_a_key_that_was_added(first, person, tmp_path):
+    """One person alone cannot become the second one unnoticed."""
+    config, record = first
+    seen = tmp_path / "seen.json"
+    notify = f'[audit.notify]\non = ["failed"]\ncommand = ["sh", "-c", "cat > {seen}"]\n'
+    config.write_text(config.read_text().replace("[audit.source]", f"{notify}[audit.source]"))
+    person("b")
+    added = add_key(config, reason="Bob approves limits.", replaces=record.signature.fingerprint)
+    sent = json.loads(seen.read_text())
+    assert (sent["event"], sent["record"]["id"]) == ("key", 2)
+    assert sent["subject"] == "loans: a key was added that can sign records"
+    (alarm,) = sent["alarms"]
+    assert alarm.startswith(
+        f"Record 2 adds {added.record.key.describe()}: Bob approves limits. Its holder can"
+    )
+    assert sent["text"].startswith(alarm)
+    note = f"Record 2 added {added.record.key.describe()}: Bob approves limits."
+    assert verify_audit_history(read_plan(config)).notes == (note,)
 
 
 def test_a_new_key_is_announced_once(config, person, call):

@@ -12,7 +12,7 @@ import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NotRequired, cast, get_origin, get_type_hints
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import make_folder, write_text
@@ -36,8 +36,12 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for another process that writes the file.
 _LOCK_SECONDS = 60
-#: The keys of an outcome that is read back; Python 3.11 does not tell them from those that may be missing.
-_REQUIRED = set(Outcome.__annotations__) - {"alarms", "limit_changes"}
+#: The keys that an outcome must have when it is read back.
+_REQUIRED = {
+    key
+    for key, kind in get_type_hints(Outcome, include_extras=True).items()
+    if get_origin(kind) is not NotRequired
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

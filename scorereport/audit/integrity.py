@@ -43,7 +43,7 @@ from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
 from scorereport.history.database_roles import describe_roles
-from scorereport.history.signature_check import SignatureCheck, find_authentic
+from scorereport.history.signature_check import SignatureCheck, find_authentic, list_key_changes
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
 from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
@@ -60,10 +60,13 @@ if TYPE_CHECKING:
 
 
 class RecordExaminer:
-    """Compares records with what a run writes; what no run can have written is a finding."""
+    """Compares records with what a run writes; what no run can have written is a finding.
 
-    def __init__(self, trusted: Collection[str] = ()) -> None:
-        self._trusted = trusted
+    `trusted` are the fingerprints of keys that may sign, `listed_in` is the file that lists them, or "".
+    """
+
+    def __init__(self, trusted: Collection[str] = (), *, listed_in: str = "") -> None:
+        self._trusted, self._listed_in = trusted, listed_in
         self._records: Sequence[Record] = ()
         self._expected: Sequence[ExpectedEvidence | None] = ()
         self._by_audit: dict[str, list[Record]] = defaultdict(list)
@@ -172,10 +175,12 @@ class RecordExaminer:
         return EarlierRecords(number=record.id, records=of_audit, described=self._past[record.audit])
 
     def _check_signatures(self) -> None:
-        check = SignatureCheck(self._trusted)
+        check = SignatureCheck(self._trusted, self._listed_in)
         for record, claim in check.check(self._records):
             self.findings += _describe_claims(record, [claim], FindingKind.FORGED)
         self.notes += filter(None, [check.describe_unsigned()])
+        for record, change in list_key_changes(self._records, self._trusted):
+            self.notes.append(f"Record {record.id} added {change.describe()}: {record.reason}")
 
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):
@@ -239,7 +244,8 @@ def verify_audit_history(
             elsewhere.add(record.audit)
         return here
 
-    examiner = RecordExaminer(list_trusted(plan))
+    listed_in = str(plan.trusted_keys) if plan.trusted_keys.exists() else ""
+    examiner = RecordExaminer(list_trusted(plan), listed_in=listed_in)
     with open_unchecked(plan.database_url, head=plan.chain_head) as history:
         found = verify_history(
             history,
@@ -251,7 +257,8 @@ def verify_audit_history(
         found = _add_anchors(found, verify_anchors(plan, examiner.records, history.find_hash, anchors))
         roles = tuple(describe_roles(history))
     findings = (*found.findings, *_find_missing_markers(plan, marker, markers))
-    found = replace(found, findings=findings, notes=(*found.notes, *roles))
+    warnings = (*found.warnings, *_describe_unsigned(plan, examiner.records))
+    found = replace(found, findings=findings, warnings=warnings, notes=(*found.notes, *roles))
     if not elsewhere:
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."
@@ -288,6 +295,15 @@ def _find_missing_markers(plan: Plan, marker: str, markers: set[str]) -> Iterato
             "the end."
         )
         yield IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {plan.chain_head}", sentence=sentence)
+
+
+def _describe_unsigned(plan: Plan, records: Sequence[Record]) -> Iterator[str]:
+    """Warn of a history without signatures though the configuration lists the keys that sign it."""
+    if plan.audit.signing.trusted and records and all(record.signature is None for record in records):
+        yield (
+            "No record is signed, though `audit.signing.trusted` lists the keys that sign: an earlier "
+            "version wrote all records, or signatures were removed."
+        )
 
 
 def _report_missing_history(plan: Plan) -> Verification:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
+from scorereport.audit.after_run import notify_by_plan
 from scorereport.audit.begun_record import check_reason
 from scorereport.audit.event_recording import begin_event, open_for_event
 from scorereport.audit.plan import Plan, read_plan
@@ -79,12 +80,22 @@ def add_key(
         replaced = _choose_replaced(replaces, fingerprint, find_key_uses(history.bodies()))
         change = KeyChange(fingerprint=fingerprint, replaces=replaced)
         _check_new(plan, history, change)
-        if not plan.audit.signing.trusted:
-            add_trusted_key(plan.trusted_keys, fingerprint, text)
+        if read_trusted_keys(plan.trusted_keys) and not plan.audit.signing.trusted:
+            add_trusted_key(plan.trusted_keys, fingerprint, text)  # the first key is trusted after its record
         period = find_period(plan.audit.window.period, plan.now)
         begun = begin_event(plan, "key", period, plan.now, started=started, command=command, reason=text)
         record = history.append(replace(begun, key=change), plan.documents)
-    return KeyResult(record=record, problems=tuple(map(plan.redactor.redact, history.problems)))
+        problems = [*history.problems, *notify_by_plan(plan, record, [_describe_added(record, change)])]
+    return KeyResult(record=record, problems=tuple(map(plan.redactor.redact, problems)))
+
+
+def _describe_added(record: Record, change: KeyChange) -> str:
+    """Describe a new key to people who are notified: the one who added it may not be entitled to."""
+    reason = record.reason.removesuffix(".")
+    return (
+        f"Record {record.id} adds {change.describe()}: {reason}. Its holder can sign records and approve "
+        "limits. If you do not know whose key this is, find out."
+    )
 
 
 def _check_new(plan: Plan, history: History, change: KeyChange) -> None:

@@ -53,6 +53,8 @@ def summarize_outcome(
         "head": _find_head(record),
         "files": [str(file) for file in files],
     }
+    if record.kind != "audit":
+        outcome["event"] = record.kind
     if alarms:
         outcome["alarms"] = list(alarms)
     if record.limit_changes:
@@ -94,6 +96,8 @@ def find_link(record: Record, files: Sequence[Path], site: str) -> str:
 
 def name_outcome(record: Record, alarms: Sequence[str] = ()) -> str:
     """Return the outcome in one line: audit, period, status, and the most important finding."""
+    if record.kind == "key":
+        return one_line(f"{record.audit}: a key was added that can sign records")
     head = f"{record.audit} {record.period.label}: {record.status}"
     finding = "the history needs attention" if alarms else name_finding(record)
     if record.limit_changes:

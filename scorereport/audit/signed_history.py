@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
     from scorereport.history.signing_keys import SigningKey
     from scorereport.history.store import History
 
@@ -37,9 +38,21 @@ def open_signed_history(plan: Plan, *, create: bool = True, is_new_key: bool = F
             open_signing_key(plan, create=True) if is_new_key else ensure_signing_key(plan, history)
         )
         _check_not_replaced(plan, history, key)
+        _check_still_signed(plan, history)
         check_anchored(plan, history, list_trusted(plan))
-        history.after_append = partial(anchor_record, plan, key=key)
+        history.after_append = partial(_follow_record, plan, key=key)
         yield history
+
+
+def _follow_record(plan: Plan, record: Record, key: SigningKey) -> list[str]:
+    """Trust the key of the first record that is signed here, and anchor a record; return problems."""
+    problems = []
+    if not _list_named(plan):
+        try:
+            add_trusted_key(plan.trusted_keys, key.fingerprint, _FIRST_USE)
+        except UsageError as error:  # the record is stored: no error may say otherwise
+            problems.append(str(error))
+    return [*problems, *anchor_record(plan, record, key)]
 
 
 def list_trusted(plan: Plan) -> Collection[str]:
@@ -64,7 +77,7 @@ def _find_own(plan: Plan) -> tuple[str, ...]:
 
 
 def ensure_signing_key(plan: Plan, history: History) -> SigningKey:
-    """Return the key of the plan; make it on first use, and trust it if it is the first one.
+    """Return the key of the plan; make it on first use. It is trusted as soon as it has signed a record.
 
     A further key needs `audit keys add`, so that no key joins a history without a record of it.
     """
@@ -73,7 +86,7 @@ def ensure_signing_key(plan: Plan, history: History) -> SigningKey:
     key = open_signing_key(plan, create=not known)
     if known and key.fingerprint not in known:
         raise UsageError(_describe_unknown_key(plan, key))
-    if not trusted:
+    if known and not trusted:
         add_trusted_key(plan.trusted_keys, key.fingerprint, _FIRST_USE)
     return key
 
@@ -116,3 +129,15 @@ def _check_not_replaced(plan: Plan, history: History, key: SigningKey) -> None:
                 f"({record.reason}). To fix: use the new key, or move the file of the replaced one to "
                 "another place and add a new key by `scorereport audit keys add`."
             )
+
+
+def _check_still_signed(plan: Plan, history: History) -> None:
+    """Refuse a history that has lost its signatures: a signed record would make it look like an older one."""
+    if not plan.trusted_keys.exists() or not (last := history.last()):
+        return
+    if history.get(last.id).signature is None and not find_key_uses(history.bodies()):
+        raise UsageError(
+            f"No record of the history {history.name} is signed, though the file {plan.trusted_keys} names "
+            "keys, which it does only after one has signed a record: signatures were removed. Nothing was "
+            "recorded. To fix: restore the database from a copy."
+        )

@@ -19,10 +19,10 @@ def describe_outcome(outcome: Outcome) -> str:
 
 
 def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
-    label = outcome["period"]["label"]
-    yield f"The audit {outcome['audit']} of the period {label} has the status: {outcome['status']}."
-    if outcome["reason"]:
-        yield outcome["reason"]
+    if "event" not in outcome:
+        label = outcome["period"]["label"]
+        yield f"The audit {outcome['audit']} of the period {label} has the status: {outcome['status']}."
+        yield from filter(None, [outcome["reason"]])
     yield from outcome.get("alarms", ())
     if changes := outcome.get("limit_changes"):
         yield "\n".join(["Limits changed since the audit before:", *(f"- {change}" for change in changes)])
@@ -41,7 +41,7 @@ def _list_paragraphs(outcome: Outcome) -> Iterator[str]:
 
 def describe_head(outcome: Outcome) -> str:
     """State the record and its hash, and how they are checked later; "" if there is no record."""
-    record, head = outcome["record"], outcome.get("head")  # earlier versions wrote digests without `head`
+    record, head = outcome["record"], outcome["head"]
     if record is None:
         return ""
     stated = f"Record {record['id']}, SHA-256 {record['sha256']}"

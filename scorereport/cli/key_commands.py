@@ -77,8 +77,7 @@ def add(
     if as_json or change is None:
         typer.echo(result.record.to_json(), nl=False)
     else:
-        instead = f" in place of {change.replaces}" if change.replaces else ""
-        echo(f"The key {change.fingerprint} is added{instead} by record {result.record.id}.")
+        echo(f"Record {result.record.id} adds {change.describe()}.")
         typer.echo(f"SHA-256 of the record: {result.record.sha256}")
     for problem in result.problems:
         print_problem(problem)

@@ -69,6 +69,10 @@ class KeyChange:
     fingerprint: str
     replaces: str = ""
 
+    def describe(self) -> str:
+        """Describe the change as part of a sentence."""
+        return f"the key {self.fingerprint}{f' in place of {self.replaces}' if self.replaces else ''}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitApproval:

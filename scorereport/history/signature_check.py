@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SignatureCheck:
-    """Checks records in the order of the chain; `unsigned` counts those before the first signed one."""
+    """Checks records in the order of the chain; `unsigned` counts those before the first signed one.
+
+    `listed_in` names a file that lists keys only after one has signed a record; "" if there is none.
+    """
 
     trusted: Collection[str]
+    listed_in: str = ""
     unsigned: int = 0
     _first: int = 0
     _replaced: dict[str, int] = field(default_factory=dict)
@@ -32,6 +36,16 @@ class SignatureCheck:
                 yield record, claim
             elif record.key is not None and record.key.replaces:
                 self._replaced.setdefault(record.key.replaces, record.id)
+        if self._lost_signatures:
+            claim = (
+                f"is not signed, and no record before it is, though the file {self.listed_in} names keys, "
+            )
+            claim += "which it does only after one has signed a record: signatures were removed"
+            yield records[-1], claim
+
+    @property
+    def _lost_signatures(self) -> bool:
+        return bool(self.listed_in and self.unsigned and not self._first)
 
     def _find_claim(self, record: Record) -> str:
         if record.signature is None:
@@ -57,7 +71,7 @@ class SignatureCheck:
 
     def describe_unsigned(self) -> str:
         """Describe the records before the first signed one; "" if there are none."""
-        if not self.unsigned:
+        if not self.unsigned or self._lost_signatures:
             return ""
         if not self._first:
             return "No record is signed: an earlier version wrote them."
