@@ -65,7 +65,8 @@ from scorereport.history.row_hashes import (
     read_hashes,
     sort_hashes,
 )
-from scorereport.history.seal_sentences import NOT_SEALED
+from scorereport.history.seal_sentences import NOT_SEALED, describe_seal_check, describe_unproven
+from scorereport.history.trend.seal_records import AnnulledSeal
 from scorereport.report.report_record import read_report
 
 if TYPE_CHECKING:
@@ -490,6 +491,53 @@ def test_an_annulled_seal_does_not_count(sealed) -> None:
     assert find_claims(sealed) == []
 
 
+def test_a_seal_after_an_audit_does_not_pass_for_one_before(sealed, loans) -> None:
+    """Seals are annulled once outcomes are known, and better forecasts are sealed without outcomes."""
+    with fixed_time(AFTER):
+        annul_record(sealed, 1, reason="wrong file")
+        annul_record(sealed, 2, reason="wrong file.")
+    better = loans.assign(logit=loans["logit"] * 0.5 + loans["y"] * 0.4)
+    write_rows(sealed.parent, better, outcomes=False)
+    seal(sealed, at=AFTER)
+    write_rows(sealed.parent, better)
+    audit = run(sealed)
+    check = audit.seal_check
+    assert count(audit) == (120, 120, 0, 0, 0)
+    assert (check.outcomes, check.after_audit) == (0, 120)
+    assert [(one.record, one.rows, one.reason) for one in check.annulled] == [
+        (1, 76, "wrong file"),
+        (2, 44, "wrong file."),
+    ]
+    assert describe_seal_check(check) == (
+        "Sealed on 2026-12-15 06:00 UTC, after an audit had evaluated the period, so outcomes may have been "
+        "known: all 120 sealed forecasts are unchanged."
+    )
+    assert list(describe_unproven(check)) == [
+        "120 rows were sealed after an audit had evaluated the period: outcomes may have been known.",
+        "Record 1, which sealed 76 rows on 2026-10-31 06:00 UTC, was annulled: wrong file.",
+        "Record 2, which sealed 44 rows on 2026-11-30 06:00 UTC, was annulled: wrong file.",
+    ]
+    assert find_claims(sealed) == []
+    with fixed_time(AFTER):
+        annul_record(sealed, 3, reason="its forecasts were worse")  # the audit that had evaluated them
+    again = run(sealed, again=True)
+    assert again.seal_check == check
+    assert find_claims(sealed) == []
+
+
+def test_rows_that_are_sealed_late_are_counted(sealed, loans) -> None:
+    more = pd.concat([loans, loans.tail(1).assign(loan="L99999")])
+    write_rows(sealed.parent, more, outcomes=False)
+    seal(sealed, at=AFTER)
+    write_rows(sealed.parent, more)
+    check = run(sealed).seal_check
+    assert (check.sealed, check.after_audit, check.late) == (121, 1, 0)
+    assert ", 1 of 121 rows after an audit had evaluated the period, so outcomes" in describe_seal_check(
+        check
+    )
+    assert find_claims(sealed) == []
+
+
 def test_outcomes_that_are_known_are_counted(tmp_path, config, loans) -> None:
     known = loans["loan"].isin(["L00250", "L00251", "L00252", "L00001"])
     write_rows(tmp_path, loans.assign(y=loans["y"].astype("Int64").where(known)))
@@ -707,6 +755,9 @@ def change_seal(config, number: int, **changes):
     return {"seal": replace(read_records(config)[number - 1].seal, **changes)}
 
 
+OTHER_SEAL = AnnulledSeal(record=1, rows=1, time=BEFORE, annulled=AFTER, reason="wrong file")
+
+
 def change_check(config, **changes):
     return {"seal_check": replace(read_records(config)[2].seal_check, **changes)}
 
@@ -764,6 +815,11 @@ def test_a_seal_with_other_fields_is_named(sealed, changes, claim) -> None:
         ({"first": "2026-10-01T00:00:00+00:00"}, "states 2026-10-01T00:00:00+00:00 as `first` of the seals"),
         ({"last": BEFORE}, "states 2026-10-31T06:00:00+00:00 as `last` of the seals"),
         ({"outcomes": 7}, "states 7 as `outcomes` of the seals of its period, but it is 0"),
+        ({"after_audit": 7}, "states 7 as `after_audit` of the seals of its period, but it is 0"),
+        (
+            {"annulled": (OTHER_SEAL,)},
+            "states other facts of annulled seals of its period than those of the records: none",
+        ),
         ({"seals": ()}, "compares its rows with other seals than those that were valid before it: 1, 2"),
         (None, "is of a period that record 1, 2 seals, but does not compare its rows with the seal"),
     ],

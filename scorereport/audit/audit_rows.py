@@ -12,7 +12,7 @@ from scorereport.audit.rows.mature_rows import find_maturity
 from scorereport.audit.rows.row_hash_collector import HashedColumns
 from scorereport.configuration.changed_keys import describe_changed_keys
 from scorereport.errors import DataError, UsageError
-from scorereport.history.forecast_seals import check_rows, list_sealed, list_seals, read_sealed_rows
+from scorereport.history.forecast_seals import check_rows, list_sealed, read_sealed_rows, trace_seals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,8 @@ def load_audit_rows(
 
     Outcomes must be final by a moment, if they need time.
     """
-    seals = list_seals(history.records(plan.name, period=period.label), plan.name, period)
+    found = trace_seals(history.records(plan.name, period=period.label), plan.name, period)
+    seals = found.records
     hashed = name_hashed_columns(plan, period, list_sealed(seals)) if seals else None
     try:
         rows = _load(plan, period, final_by, hashed)
@@ -49,7 +50,7 @@ def load_audit_rows(
         return rows
     try:
         check = check_rows(
-            seals,
+            found,
             read_sealed_rows(history, seals),
             rows.hashes,
             evaluated=find_roles(plan.configuration.evaluation.columns).forecasts,

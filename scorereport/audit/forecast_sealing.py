@@ -20,7 +20,7 @@ from scorereport.configuration.period_labels import find_labelled
 from scorereport.configuration.periods import Period, find_period, read_as_of
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import Record
-from scorereport.history.forecast_seals import list_sealed, list_seals, read_sealed_rows
+from scorereport.history.forecast_seals import list_sealed, read_sealed_rows, trace_seals
 from scorereport.history.row_hashes import RowHashes, compare_rows, is_new
 from scorereport.history.trend.seal_records import ForecastSeal
 
@@ -102,7 +102,8 @@ class _Sealing:
     def seal(self, history: History) -> SealResult:
         """Append a record of the rows that are not sealed yet; without such rows, return the last record."""
         plan = self.plan
-        seals = list_seals(history.records(plan.name, period=self.period.label), plan.name, self.period)
+        records = history.records(plan.name, period=self.period.label)
+        seals = trace_seals(records, plan.name, self.period).records
         self._check_columns(seals)
         plan_sha256 = hash_plan_file(plan)
         rows = self._read_rows()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from scorereport.audit.event_rules import check_event
 from scorereport.history.audit_record import AuditStatus
-from scorereport.history.forecast_seals import count_known, list_sealed
+from scorereport.history.forecast_seals import describe_seals, has_results, list_sealed, trace_seals
 from scorereport.history.row_hashes import read_hashes
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import Record
+    from scorereport.history.forecast_seals import PeriodSeals
     from scorereport.history.trend.seal_records import ForecastSeal, SealCheck
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -93,28 +95,32 @@ def check_seals(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
 
     `records` are all of the history, in order.
     """
-    valid: dict[tuple[str, Period], list[Record]] = {}
+    earlier: dict[tuple[str, Period], list[Record]] = defaultdict(list)
     for record in records:
-        key = (record.audit, record.period)
-        seals = valid.get(key, [])
-        if record.kind == "seal" and record.seal is not None:
-            yield from ((record, claim) for claim in _check_same_columns(record.seal, seals))
-            valid[key] = [*seals, record]
-        elif record.kind == "annulment" and seals:
-            valid[key] = [seal for seal in seals if seal.id != record.annuls]
-        elif record.kind == "audit" and record.status is not AuditStatus.FAILED:
-            yield from ((record, claim) for claim in _check_named(record.seal_check, seals))
+        before = earlier[record.audit, record.period]
+        if record.seal is not None or has_results(record):
+            found = trace_seals(before, record.audit, record.period)
+            claims = (
+                _check_named(record.seal_check, found)
+                if record.seal is None
+                else _check_columns(record, found)
+            )
+            yield from ((record, claim) for claim in claims)
+        before.append(record)
 
 
-def _check_same_columns(seal: ForecastSeal, earlier: Sequence[Record]) -> Iterator[str]:
-    for record, other in zip(earlier, list_sealed(earlier), strict=True):
+def _check_columns(sealing: Record, earlier: PeriodSeals) -> Iterator[str]:
+    """Check that a seal has the columns of those before it in the same period."""
+    (seal,) = list_sealed([sealing])
+    for record, other in zip(earlier.records, list_sealed(earlier.records), strict=True):
         if (seal.keys, seal.forecasts) != (other.keys, other.forecasts):
             yield f"seals other columns of this period than record {record.id}, which is valid"
             return
 
 
-def _check_named(check: SealCheck | None, seals: Sequence[Record]) -> Iterator[str]:
+def _check_named(check: SealCheck | None, found: PeriodSeals) -> Iterator[str]:
     """Check what an audit says about the seals of its period."""
+    seals = found.records
     if check is None:
         if seals:
             numbers = ", ".join(str(seal.id) for seal in seals)
@@ -124,11 +130,16 @@ def _check_named(check: SealCheck | None, seals: Sequence[Record]) -> Iterator[s
         numbers = ", ".join(str(seal.id) for seal in seals) or "none"
         yield f"compares its rows with other seals than those that were valid before it: {numbers}"
         return
+    if not seals:
+        yield "compares its rows with seals, but there is no valid seal of its period"
+        return
+    stated = describe_seals(found)
+    if check.annulled != stated["annulled"]:
+        numbers = ", ".join(str(seal.record) for seal in found.annulled) or "none"
+        yield f"states other facts of annulled seals of its period than those of the records: {numbers}"
     expected = {
         "sealed": sum(seal.rows for seal in list_sealed(seals)),
-        "first": seals[0].finished,
-        "last": seals[-1].finished,
-        "outcomes": count_known(seals),
+        **{name: stated[name] for name in ("first", "last", "outcomes", "after_audit")},
     }
     for name, value in expected.items():
         if getattr(check, name) != value:

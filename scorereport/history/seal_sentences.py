@@ -31,13 +31,28 @@ def describe_seal_check(check: SealCheck) -> str:
 def _describe_time(check: SealCheck) -> str:
     first, last = format_time(check.first), format_time(check.last)
     when = f"on {first}" if first == last else f"from {first} to {last}"
-    if not check.outcomes:
+    late, known = _describe_after_audit(check), _describe_outcomes(check)
+    if not late and not known:
         return f"Sealed {when}, before outcomes were known"
+    doubts = " and ".join(filter(None, [late, known]))
+    end = "so not before outcomes were known" if known else "so outcomes may have been known"
+    return f"Sealed {when}, {doubts}, {end}"
+
+
+def _describe_after_audit(check: SealCheck) -> str:
+    """Describe how many rows were sealed after an audit of the period; "" if none were."""
+    if not check.after_audit:
+        return ""
+    rows = f"{format_count(check.after_audit)} of {format_counted(check.sealed, 'row')} "
+    return f"{rows if check.after_audit < check.sealed else ''}after an audit had evaluated the period"
+
+
+def _describe_outcomes(check: SealCheck) -> str:
+    """Describe how many outcomes were known at the seal; "" if none were."""
+    if not check.outcomes:
+        return ""
     known = f"{format_count(check.outcomes)} of {format_counted(check.sealed, 'outcome')}"
-    return (
-        f"Sealed {when}, when {known} {'was' if check.outcomes == 1 else 'were'} in the source already, so "
-        "not before outcomes were known"
-    )
+    return f"when {known} {'was' if check.outcomes == 1 else 'were'} in the source already"
 
 
 def _describe_counts(check: SealCheck) -> str:
@@ -68,10 +83,18 @@ def describe_broken(check: SealCheck) -> Iterator[str]:
 
 
 def describe_unproven(check: SealCheck) -> Iterator[str]:
-    """Yield sentences on rows that were not sealed, or not before their outcomes were in the source."""
+    """Yield sentences on rows that were not sealed, or not before outcomes, and on annulled seals."""
     if check.outcomes:
         was, whose = ("was", "its outcome was") if check.outcomes == 1 else ("were", "their outcomes were")
         yield f"{format_counted(check.outcomes, 'row')} {was} sealed when {whose} in the source already."
+    if check.after_audit:
+        sealed = format_counted(check.after_audit, "row")
+        was = "was" if check.after_audit == 1 else "were"
+        yield f"{sealed} {was} sealed after an audit had evaluated the period: outcomes may have been known."
+    for seal in check.annulled:
+        rows, time = format_counted(seal.rows, "row"), format_time(seal.time)
+        reason = seal.reason.removesuffix(".")
+        yield f"Record {seal.record}, which sealed {rows} on {time}, was annulled: {reason}."
     if check.late:
         yield (
             f"{format_counted(check.late, 'row')} of the period {conjugate(check.late, 'are')} late: "

@@ -26,12 +26,25 @@ class ForecastSeal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnnulledSeal:
+    """A seal that was taken out: its record, when it was made and annulled, how many rows it had, and why."""
+
+    record: int
+    rows: int
+    time: str
+    annulled: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SealCheck:
     """The rows of an audit compared with the sealed forecasts of its period.
 
     `seals` are the hashes of the records that seal forecasts of the period, in their order; the first seal of
     a row counts. `sealed` rows are `unchanged`, `changed` or `missing`; `late` rows were not sealed. `first`
-    and `last` are the times of the seals. `outcomes` is the number of sealed rows whose outcome was known.
+    and `last` are the times of the seals. `outcomes` is the number of sealed rows whose outcome was known,
+    `after_audit` that of rows that were sealed after an audit had evaluated the period, also if that one was
+    annulled. `annulled` are seals of the period that do not count any more.
     `changes` are sentences on what else has changed since the first seal: configuration and analysis plan.
     `unsealed` are columns of forecasts that were evaluated, but not sealed.
     """
@@ -45,6 +58,8 @@ class SealCheck:
     first: str
     last: str
     outcomes: int = 0
+    after_audit: int = 0
+    annulled: tuple[AnnulledSeal, ...] = ()
     changes: tuple[str, ...] = ()
     unsealed: tuple[str, ...] = ()
 
