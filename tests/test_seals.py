@@ -687,6 +687,7 @@ def test_a_report_says_whether_forecasts_were_sealed(tmp_path, config, loans) ->
     finding = "The audit did not evaluate exactly the sealed forecasts: of 120 sealed rows, 1 is missing."
     assert finding in text
     assert "Find out why the forecasts are not those that were sealed" in text
+    assert "The verdict is not of exactly the sealed forecasts" in audit.summary.fitness[-1]
     assert sentence in " ".join(shown.output.split())
     assert audit.status is AuditStatus.WARN
     document = tmp_path / "audits/reports/loans/2026-11.json"

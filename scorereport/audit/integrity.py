@@ -180,7 +180,9 @@ class RecordExaminer:
             self.findings += _describe_claims(record, [claim], FindingKind.FORGED)
         self.notes += filter(None, [check.describe_unsigned()])
         for record, change in list_key_changes(self._records, self._trusted):
-            self.notes.append(f"Record {record.id} added {change.describe()}: {record.reason}")
+            self.notes.append(
+                f"Record {record.id} added {change.describe()}: {record.reason.removesuffix('.')}."
+            )
 
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):

@@ -42,6 +42,13 @@ def describe_seal_state(report: Report) -> str:
     return NOT_SEALED if report.configuration.audit.seal.key else ""
 
 
+def describe_seal_reservation(report: Report) -> Iterator[str]:
+    """State beside the verdict that it is of other forecasts than those that were sealed, if it is."""
+    check = None if report.trend is None else report.trend.seal_check
+    if check is not None and check.is_broken:
+        yield "The verdict is not of exactly the sealed forecasts: see the findings."
+
+
 def describe_seal_part(report: Report) -> dict[str, Any]:
     """Return what the template shows of the seal; nothing if forecasts could not be sealed."""
     state, trend = describe_seal_state(report), report.trend

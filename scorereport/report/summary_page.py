@@ -20,7 +20,7 @@ from scorereport.configuration.limit_verdicts import (
 from scorereport.history.seal_sentences import NOT_SEALED
 from scorereport.report.finding_records import Finding, choose_findings, list_actions
 from scorereport.report.findings import describe_method_line, list_report_findings
-from scorereport.report.seal_content import describe_seal_state
+from scorereport.report.seal_content import describe_seal_reservation, describe_seal_state
 from scorereport.report.verdict_labels import VERDICT_LABELS
 from scorereport.results.summary_texts import SummaryTexts
 
@@ -113,7 +113,11 @@ def summarize_report(report: Report) -> SummaryPage:
         verdict=sentence,
         tone=tone,
         mark=mark,
-        fitness=(*_describe_others(report.judgements), *_describe_fitness(report)),
+        fitness=(
+            *_describe_others(report.judgements),
+            *_describe_fitness(report),
+            *describe_seal_reservation(report),
+        ),
         all_findings=tuple(findings),
         actions=tuple(_list_actions(report, findings)),
         missing=tuple(_list_missing(report)),
