@@ -12,6 +12,7 @@ export PYTHONDONTWRITEBYTECODE =
 LOWEST := build/lowest
 SMOKE := $(addprefix tests/,test_setup.py test_golden.py test_evaluation.py test_render.py \
   test_report_command.py test_signatures.py test_configuration.py test_audit_run.py test_history.py \
+  test_record_keys.py test_seals.py test_anchors.py \
   test_source_files.py test_source_databases.py test_duck_digests.py test_duck_survey.py test_duck_workspace.py test_live_r.py \
   test_server.py test_permissions.py test_read_only_sources.py test_content_security.py test_unforeseen_errors.py test_cli.py \
   test_scorers.py test_isotonic_calibrator.py test_displays.py test_excel_files.py \
