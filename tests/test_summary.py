@@ -295,6 +295,7 @@ def test_an_email_prints_the_summary(many):
         "judgements": ["A sentence that the summary replaces."],
         "drifts": [],
         "record": None,
+        "head": None,
         "files": [],
     }
     outcome["text"] = describe_outcome(outcome)
