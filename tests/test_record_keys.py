@@ -311,6 +311,20 @@ def test_an_inserted_record_that_another_key_signed_is_named(first, tmp_path):
     assert f"is signed by the key {other.fingerprint}, which is not trusted here" in sentence
 
 
+def test_a_key_that_no_record_added_is_noted_although_it_is_trusted(first, tmp_path):
+    """Somebody who can write the file of trusted keys adds a key of theirs, and a record."""
+    config, record = first
+    other = create_signing_key(tmp_path / "other.pem")
+    insert(config, sign_record(forge_failure(record), other))
+    trust_key(read_plan(config), other.fingerprint)
+    found = verify_audit_history(read_plan(config))
+    assert found.findings == ()
+    assert (
+        f"The key {other.fingerprint} has signed records since record 2, and no record added it: find out "
+        "who trusted it."
+    ) in found.notes
+
+
 def test_a_record_that_was_changed_after_it_was_signed_is_named(first, person):
     config, record = first
     forged = sign_record(forge_failure(record), read_signing_key(person("a")))
@@ -451,6 +465,9 @@ def test_a_second_person_is_added_by_a_command(first, person):
     person("a")
     run(config, "2026-09")
     assert list_findings(config) == []
+    notes = verify_audit_history(read_plan(config)).notes
+    assert f"Record 2 added {added.key.describe()}: A second validator." in notes
+    assert not any("no record added" in note for note in notes)
     person("b")
     with pytest.raises(UsageError, match="was added already, by record 2"):
         add_key(config, reason="Again.")

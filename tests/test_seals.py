@@ -562,9 +562,17 @@ def test_changes_of_limits_and_plan_since_the_seal_are_named(tmp_path, config, l
     write_rows(tmp_path, loans)
     write_sealed_audit(tmp_path, **named, limits={"brier": {"fail": 0.4}})
     (tmp_path / "plan.md").write_text("Evaluate by the log score.")
-    changes = run(config).seal_check.changes
+    audit = run(config)
+    changes = audit.seal_check.changes
     assert changes[0] == "`limits.brier.fail` changed from 0.3 to 0.4."
     assert changes[1].startswith("The analysis plan plan.md has changed: its SHA-256 began with ")
+    findings = [" ".join(finding.split()) for finding in audit.summary.findings]
+    assert findings[0] == "After the forecasts were sealed, limits.brier.fail changed from 0.3 to 0.4."
+    assert any(
+        finding.startswith("After the forecasts were sealed, the analysis plan plan.md has changed: its ")
+        for finding in findings
+    )
+    assert "Find out why limits were changed after the forecasts were sealed." in audit.summary.actions
     (tmp_path / "plan.md").unlink()
     assert run(config).seal_check.changes[1] == "The analysis plan plan.md can no longer be read."
     with pytest.raises(

@@ -43,7 +43,12 @@ from scorereport.errors import UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import name_record
 from scorereport.history.database_roles import describe_roles
-from scorereport.history.signature_check import SignatureCheck, find_authentic, list_key_changes
+from scorereport.history.signature_check import (
+    SignatureCheck,
+    find_authentic,
+    find_unadded,
+    list_key_changes,
+)
 from scorereport.history.store import open_unchecked
 from scorereport.history.verification import verify_history
 from scorereport.history.verification_findings import Examined, FindingKind, IntegrityFinding, Verification
@@ -182,6 +187,13 @@ class RecordExaminer:
         for record, change in list_key_changes(self._records, self._trusted):
             self.notes.append(
                 f"Record {record.id} added {change.describe()}: {record.reason.removesuffix('.')}."
+            )
+        if self._listed_in:
+            self.notes += (
+                f"The key {key} has signed records since record {number}, and no record added it: find out "
+                "who trusted it."
+                for key, number in find_unadded(self._records).items()
+                if key in self._trusted
             )
 
     def _compare_times(self) -> None:

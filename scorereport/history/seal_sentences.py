@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import conjugate, format_count, format_counted, format_time, join_words
+from scorereport._utils.formatting import (
+    conjugate,
+    format_count,
+    format_counted,
+    format_time,
+    join_some,
+    join_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +21,11 @@ if TYPE_CHECKING:
 
 #: What a report says of forecasts that were not sealed, if rows have a key by which they could be.
 NOT_SEALED = "These forecasts were not sealed before outcomes were known."
+#: How changes since the seal begin that concern limits, and those that concern how forecasts are evaluated.
+_OF_LIMITS = ("`limits",)
+_OF_EVALUATION = ("`evaluation", "The analysis plan ")
+#: Most changes that a sentence names; further ones are counted.
+_MOST_NAMED = 3
 
 
 def describe_seal_check(check: SealCheck) -> str:
@@ -100,6 +112,22 @@ def describe_unproven(check: SealCheck) -> Iterator[str]:
             f"{format_counted(check.late, 'row')} of the period {conjugate(check.late, 'are')} late: "
             f"{'it was' if check.late == 1 else 'they were'} not sealed before outcomes were known."
         )
+
+
+def describe_changed_limits(check: SealCheck) -> str:
+    """State which limits were changed after the forecasts were sealed; "" if none were."""
+    return _describe_changed(check, _OF_LIMITS)
+
+
+def describe_changed_evaluation(check: SealCheck) -> str:
+    """State what else was changed after the seal that results depend on: settings, and the analysis plan."""
+    return _describe_changed(check, _OF_EVALUATION)
+
+
+def _describe_changed(check: SealCheck, beginnings: tuple[str, ...]) -> str:
+    found = [change for change in check.changes if change.startswith(beginnings)]
+    clauses = [change.replace("`", "").replace("The ", "the ", 1).removesuffix(".") for change in found]
+    return f"After the forecasts were sealed, {join_some(clauses, _MOST_NAMED)}." if clauses else ""
 
 
 def describe_seal(seal: ForecastSeal) -> Iterator[str]:

@@ -108,6 +108,17 @@ def find_replaced(records: Iterable[Record], trusted: Collection[str]) -> dict[s
     return found
 
 
+def find_unadded(records: Iterable[Record]) -> dict[str, int]:
+    """Return the keys, the first one excepted, that no record added, with the first record each signed."""
+    ordered = list(records)
+    added = {record.key.fingerprint for record in ordered if record.key is not None}
+    first: dict[str, int] = {}
+    for record in ordered:
+        if record.signature is not None:
+            first.setdefault(record.signature.fingerprint, record.id)
+    return {key: number for key, number in list(first.items())[1:] if key not in added}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyUse:
     """How many records a key has signed, and the first and the last of them."""

@@ -8,6 +8,8 @@ from scorereport._utils.formatting import format_count
 from scorereport.history.seal_sentences import (
     NOT_SEALED,
     describe_broken,
+    describe_changed_evaluation,
+    describe_changed_limits,
     describe_seal_check,
     describe_unproven,
 )
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _ACTION = (
     "Find out why the forecasts are not those that were sealed, and do not rely on this audit until then."
 )
+_ACTION_ON_LIMITS = "Find out why limits were changed after the forecasts were sealed."
 _MEANINGS = {
     "sealed": "hashed into a record of the history",
     "unchanged": "in the source with the sealed forecasts",
@@ -72,11 +75,14 @@ def seal_table(report: Report) -> Table | None:
 
 
 def find_seal_findings(report: Report) -> Iterator[Finding]:
-    """State forecasts that are not as they were sealed, with what to do, and rows that were not sealed."""
+    """State what is not as it was sealed, with what to do, and rows that were not sealed."""
     check: SealCheck | None = None if report.trend is None else report.trend.seal_check
     if check is None:
         return
     for text in describe_broken(check):
         yield Finding(text=text, see="seal", consequence=Consequence.ALARM, tone="bad", action=_ACTION)
-    for text in describe_unproven(check):
+    if text := describe_changed_limits(check):
+        consequence = Consequence.CHANGED_LIMITS
+        yield Finding(text=text, see="seal", consequence=consequence, tone="open", action=_ACTION_ON_LIMITS)
+    for text in filter(None, (describe_changed_evaluation(check), *describe_unproven(check))):
         yield Finding(text=text, see="seal", consequence=Consequence.QUESTIONABLE_INPUT, tone="open")
