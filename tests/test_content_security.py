@@ -14,7 +14,7 @@ import scorereport as sr
 from scorereport.audit.site.publication import write_site
 from scorereport.errors import UsageError
 from scorereport.reference.reference_documents import Study
-from scorereport.report import report_output
+from scorereport.report import page_policy, report_output
 from scorereport.report.page_policy import PAGE_POLICY, SITE_POLICY, add_policy, check_self_contained
 from scorereport.report.report_output import write_study
 
@@ -354,3 +354,22 @@ def test_the_policy_stops_what_would_pass_the_guard(browser):
     payloads = [payload for payload in PAYLOADS if not any(part in payload for part in BEYOND_POLICY)]
     assert watch(browser, payloads, add_policy) == set()
     assert len(watch(browser, payloads, str)) > 60
+
+
+def test_the_parser_finds_its_character_classes_again_and_reads_the_same(monkeypatch):
+    """The cache of tinyhtml5 is replaced, because its own is never hit."""
+    from xml.etree.ElementTree import tostring
+
+    import tinyhtml5.inputstream
+
+    text = "<b>x</b> &lt; y " * 50
+    page = f"<!DOCTYPE html><p title='a&amp;b \u00e9'>{text}<svg><path d='M0 0'/></svg><!-- c -->"
+    parser = page_policy._open_parser()
+    ours = tostring(parser.parse(page), encoding="unicode")
+    classes = tinyhtml5.inputstream.characters_until_regex
+    known = len(classes)
+    assert known > 0
+    assert tostring(parser.parse(page), encoding="unicode") == ours
+    assert len(classes) == known
+    monkeypatch.setattr(tinyhtml5.inputstream, "characters_until_regex", {})
+    assert tostring(tinyhtml5.parse(page), encoding="unicode") == ours

@@ -12,6 +12,7 @@ from scipy.special import expit, logit, xlogy
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import roc_auc_score
 
 import scorereport as sr
 from scorereport._utils.json_documents import encode
@@ -434,3 +435,12 @@ def test_a_gain_that_is_stated_because_it_is_significant_is_bounded_given_that(p
         assert share >= 0.025
     else:
         assert share == pytest.approx(0.025, rel=1e-6)
+
+
+def test_discrimination_before_is_that_of_the_forecasts_also_with_ties():
+    """Pairs of equal forecasts count half; without ties the ranks of events suffice."""
+    rng = np.random.default_rng(4)
+    for p in (rng.random(400), np.round(rng.random(400), 1), np.full(400, 0.5)):
+        y = (rng.random(400) < p).astype(float)
+        trial = try_recalibration(y, p)[0]
+        assert trial.auc_before == pytest.approx(roc_auc_score(y, p), abs=1e-14)

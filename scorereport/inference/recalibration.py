@@ -311,25 +311,37 @@ class _Ranking(NamedTuple):
 def _rank(panel: ForecastPanel, forecast: FloatArray) -> _Ranking:
     """Fit forecasts of the panel's cases, and measure how they discriminate."""
     cases = order_cases(CheckedCases(panel.outcome, forecast, panel.weight), binary=True)
-    blocks, distinct = pool_cases(cases, binary=True), distinct_forecasts(cases, binary=True)
+    blocks = pool_cases(cases, binary=True)
     prevalence = float(blocks.events.sum() / blocks.n.sum())
     return _Ranking(
         blocks=blocks,
         recalibrated=mean_at(_BRIER, blocks.mean, blocks.n, blocks.events),
         uncertainty=prevalence * (1 - prevalence),
-        auc=_area(cases, distinct),
+        auc=_area(cases),
     )
 
 
-def _area(cases: CheckedCases, distinct: Blocks) -> float:
-    """The AUC of ordered cases; without ties and weights from the ranks of events, in a tenth of the time."""
-    if cases.weight is not None or len(distinct) < len(cases.y_true):
+def _area(cases: CheckedCases) -> float:
+    """The AUC of ordered cases; without weights from the ranks of events, which takes a tenth of the time."""
+    y, x, weight = cases
+    if weight is not None:
+        distinct = distinct_forecasts(cases, binary=True)
         events = distinct.events.astype(np.float64)
         return area_under_roc(events, distinct.n - events)
-    ranks = np.flatnonzero(cases.y_true)
+    ranks = np.flatnonzero(y)
     n = len(ranks)
-    pairs = n * (len(cases.y_true) - n)
-    return float(int(ranks.sum()) - n * (n - 1) // 2) / pairs if pairs else np.nan
+    pairs = n * (len(y) - n)
+    # of equal forecasts, events come first: their pairs with non-events, which count half, are to be added
+    twice = 2 * int(ranks.sum()) - n * (n - 1) + _count_tied_pairs(y, x)
+    return twice / (2 * pairs) if pairs else np.nan
+
+
+def _count_tied_pairs(y: FloatArray, x: FloatArray) -> int:
+    """The number of pairs of an event and a non-event with the same forecast, of ordered cases."""
+    is_equal = x[1:] == x[:-1]
+    is_tied = np.append(is_equal, False) | np.append(False, is_equal)
+    tied = distinct_forecasts(CheckedCases(y[is_tied], x[is_tied], None), binary=True)
+    return int((tied.events * (tied.n - tied.events)).sum())
 
 
 def _adjust(trials: list[RecalibrationTrial]) -> tuple[RecalibrationTrial, ...]:
