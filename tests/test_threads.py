@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -94,3 +97,47 @@ def test_an_evaluation_does_not_depend_on_threads(monkeypatch):
         monkeypatch.setenv("SCOREREPORT_THREADS", threads)
         found.append(sr.evaluate(frame, outcome="y", forecasts=["m0", "m1", "m2"], seed=3))
     assert found[0].sha256 == found[1].sha256 == found[2].sha256
+
+
+_EVALUATED = """
+import sys
+from contextlib import nullcontext
+
+import numpy as np
+
+import scorereport as sr
+from scorereport._utils import shared_work
+from scorereport._utils.processes import stopped_by_signals
+
+copies = []
+copy_process = shared_work.copy_process
+shared_work.copy_process = lambda: copies.append(1) or copy_process()
+rng = np.random.default_rng(5)
+p = rng.random(300)
+y = (rng.random(300) < p).astype(float)
+with stopped_by_signals() if sys.argv[1] == "command" else nullcontext():
+    found = sr.evaluate(y, {"p": p, "q": p**2, "r": 1 - p}, groups={"half": p < 0.5})
+arrays = [curves.decision.net_benefit for curves in (model.curves for model in found.models)]
+print(found.sha256, len(copies), any(array.flags.writeable for array in arrays))
+"""
+
+
+def test_a_command_shares_the_models_with_a_copy_of_its_process_and_others_do_not():
+    """The results are the same to the last bit, and arrays of the copy cannot be changed either."""
+    seen = {}
+    for kind, threads in (("command", "2"), ("command", "1"), ("library", "2")):
+        done = subprocess.run(
+            [sys.executable, "-c", _EVALUATED, kind],
+            env={**os.environ, "SCOREREPORT_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        seen[kind, threads] = done.stdout.split()
+    hashes = {sha256 for sha256, *_ in seen.values()}
+    assert len(hashes) == 1
+    assert [(copies, writeable) for _, copies, writeable in seen.values()] == [
+        ("1" if sys.platform == "linux" else "0", "False"),
+        ("0", "False"),
+        ("0", "False"),
+    ]

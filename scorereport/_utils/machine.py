@@ -56,9 +56,15 @@ def call_in_order(function: Callable[[int], _T], times: int, *, rows: int) -> It
 
     A call that is made on one of several threads makes its own calls on the same thread.
     """
-    is_long = rows >= _ROWS_WORTH_A_THREAD
-    threads = count_threads() if is_long and not getattr(_thread, "is_one_of_several", False) else 1
+    threads = (
+        count_threads() if are_worth_threads(rows) and not getattr(_thread, "is_one_of_several", False) else 1
+    )
     return map(function, range(times)) if threads == 1 else _on_threads(function, times, threads)
+
+
+def are_worth_threads(rows: int) -> bool:
+    """Whether steps over this many rows are long enough for threads; shorter ones wait for each other."""
+    return rows >= _ROWS_WORTH_A_THREAD
 
 
 def call_together(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:

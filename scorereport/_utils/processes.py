@@ -65,6 +65,11 @@ class _Listener:
 _listener: _Listener | None = None
 
 
+def is_own_program() -> bool:
+    """Whether this process runs a command of scorereport, and not a program of others that imports it."""
+    return _listener is not None
+
+
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP end the block by `Stopped`; a signal that is ignored stays ignored.

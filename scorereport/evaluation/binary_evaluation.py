@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from scorereport._utils.machine import call_together
+from scorereport._utils.machine import are_worth_threads, call_together
+from scorereport._utils.processes import is_own_program
 from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.shared_work import sharing_work
 from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.binary_comparisons import compare_model_pairs
 from scorereport.evaluation.binary_measures import choose_measures
@@ -21,7 +23,7 @@ from scorereport.evaluation.model_scores import adjust_scores, infer_sample, sco
 from scorereport.evaluation.notes import describe_missing_recalibration, describe_rows_and_models
 from scorereport.evaluation.prediction_panels import order_by_forecast, panel_of
 from scorereport.evaluation.sample_summary import describe_sample
-from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
+from scorereport.evaluation.subgroups import GroupedResults, compare_groups, evaluate_all_groups
 from scorereport.inference.decision_tallies import tally_rows
 from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.miscalibration_parts import adjust_parts, split_fit
@@ -35,7 +37,7 @@ from scorereport.results.model_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from scorereport._utils.arrays import IntArray
     from scorereport.data.predictions import Predictions
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import SampleSummary
     from scorereport.results.settings import EvaluationSettings
 
+_T = TypeVar("_T")
+
 
 def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> EvaluatedParts:
     """Evaluate binary models in memory."""
@@ -54,14 +58,12 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
     fits = PanelFits(panel)
     measures = choose_measures(settings)
     sample, scores = _score_models(len(predictions), fits, measures)
-    comparisons, curves = Comparisons(), dict[str, CalibratedCurves | None]()
+    inferred, curves = None, dict[str, CalibratedCurves | None]()
     if settings.infers:
         report_stage(Stage.INTERVALS)
         inferred = infer_sample(panel, fits, sample, scores, measures, settings, points=settings.curve_points)
         curves = inferred.curves
         sample, scores = inferred.sample, adjust_scores(inferred.models)
-        comparisons = compare_model_pairs(panel, inferred, settings)
-    groups = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
     names = list(panel.forecasts)
 
     def describe(place: int) -> ModelResult:
@@ -69,9 +71,13 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
         found = _describe_fit(fits[name], scores[name], curves.get(name), settings)
         return _describe_model(predictions, panel, found, settings)
 
-    report_stage(Stage.BANDS)
-    described = call_together(describe, len(names), rows=len(panel.outcome))
-    models = list(parts(described, len(names)))
+    def compare() -> tuple[Comparisons, GroupedResults]:
+        return (
+            Comparisons() if inferred is None else compare_model_pairs(panel, inferred, settings),
+            evaluate_all_groups(predictions, settings, partial(_score_rows, predictions)),
+        )
+
+    (comparisons, groups), models = _compare_and_describe(compare, describe, panel, settings)
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=sample,
@@ -85,6 +91,27 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
             *describe_missing_recalibration(models, settings),
         ),
     )
+
+
+def _compare_and_describe(
+    compare: Callable[[], _T],
+    describe: Callable[[int], ModelResult],
+    panel: ForecastPanel,
+    settings: EvaluationSettings,
+) -> tuple[_T, list[ModelResult]]:
+    """Compare models and groups, and describe each model.
+
+    Threads describe the models of many rows. Of fewer rows, a copy of this process describes models while
+    this one compares them; programs of others are not copied.
+    """
+    count, rows = len(panel.forecasts), len(panel.outcome)
+    by_threads = are_worth_threads(rows)
+    is_copied = settings.infers and not by_threads and is_own_program()
+    with sharing_work(describe, count, worth=count if is_copied else 1) as work:
+        compared = compare()
+        report_stage(Stage.BANDS)
+        described = call_together(describe, count, rows=rows) if by_threads else work.collect()
+        return compared, list(parts(described, count))
 
 
 def _score_models(
