@@ -34,8 +34,6 @@ _OMITTED = re.compile(
 _INVISIBLE = frozenset("\t\n\r\u00ad\u200b")
 #: A character written by its number in a style sheet.
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})")
-#: A language other than English, in which fonts may use other forms of letters.
-_OTHER_LANGUAGE = re.compile(r"\blang\s*=(?!\s*[\"']?en\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +107,8 @@ def font_faces(text: str | None = None, *, has_italics: bool = True) -> str:
     if text is None:
         return "\n".join(_rule(font, font.path.as_uri(), "truetype") for font in fonts)
     characters = _characters_of(text)
-    is_english = _OTHER_LANGUAGE.search(text) is None
     subsets = ((font, characters & _needed(font, characters)) for font in fonts)
-    return "\n".join(
-        _rule(font, _embed(font.path, some, is_english), "woff") for font, some in subsets if some
-    )
+    return "\n".join(_rule(font, _embed(font.path, some), "woff") for font, some in subsets if some)
 
 
 def _characters_of(text: str) -> frozenset[int]:
@@ -139,10 +134,9 @@ def _rule(font: FontFile, address: str, kind: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _embed(path: Path, characters: frozenset[int], is_english: bool) -> str:
+def _embed(path: Path, characters: frozenset[int]) -> str:
     """Return a font with only these characters as a data address; the same bytes every time."""
-    content = cut_font(path, characters, is_english=is_english)
-    return f"data:font/woff;base64,{b64encode(content).decode()}"
+    return f"data:font/woff;base64,{b64encode(cut_font(path, characters)).decode()}"
 
 
 @cache
