@@ -663,6 +663,21 @@ def test_help_imports_neither_pandas_nor_matplotlib():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_commands_load_tools_for_tests_and_for_fortran_only_if_they_are_used():
+    """SciPy copies all names of NumPy, also those of modules that commands never use."""
+    probe = (
+        "import sys; from scorereport.cli.deferred_imports import defer_imports\n"
+        "defer_imports(); defer_imports()\n"
+        "import numpy, scipy.optimize\n"
+        "print(sorted({'numpy.f2py.crackfortran', 'unittest'} & set(sys.modules)))\n"
+        "numpy.testing.assert_array_equal([1], [1])\n"
+        "from numpy import f2py; print(f2py.get_include.__name__)\n"
+        "print([getattr(finder, '__name__', '') for finder in sys.meta_path].count('_Deferring'))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "get_include", "1"]
+
+
 def test_commands_search_for_cycles_less_often_and_leave_the_collector_as_it_was(monkeypatch):
     before, during = gc.get_threshold(), []
     monkeypatch.setattr("scorereport.cli.entry_point._run", lambda: during.append(gc.get_threshold()) or 0)

@@ -53,7 +53,9 @@ def _run() -> int:
         with stopped_by_signals(), _background_errors_shown():
             # Imported here, so that a failed import is handled like any other error.
             from scorereport.cli.application import run_command_line
+            from scorereport.cli.deferred_imports import defer_imports
 
+            defer_imports()
             code = run_command_line()
             if sys.stdout is not None:
                 sys.stdout.flush()  # otherwise a full disk or a closed pipe would show after the end only
