@@ -21,17 +21,19 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+from scipy.special import betaincinv
 
 from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.formatting import shortest
 from scorereport.errors import UsageError
-from scorereport.reliability.blocks import Blocks, merge_between
+from scorereport.reliability.blocks import Blocks, merge_between, sum_up
 from scorereport.reliability.precision import is_precise, list_batches, reach_tail
 from scorereport.reliability.simulation import draw_chunks
 
 if TYPE_CHECKING:
-    from scorereport._utils.arrays import FloatArray
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.reliability.simulation import Simulation
 
@@ -174,34 +176,42 @@ def choose_cells(distinct: Blocks) -> Blocks:
 def honest_bounds(cells: Blocks, level: float) -> tuple[FloatArray, FloatArray]:
     """Return lower bounds that hold from each cell's `x_max` on, and upper bounds up to each `x_min`."""
     error = (1 - level) / (len(cells) * (len(cells) + 1))
-    lower = _lower_bounds(cells.n.tolist(), cells.events.tolist(), error)
-    non_events = (cells.n - cells.events)[::-1].tolist()
-    return lower, 1 - _lower_bounds(cells.n[::-1].tolist(), non_events, error)[::-1]
+    n, others = cells.n, cells.n - cells.events
+    return _lower_bounds(n, cells.events, error), 1 - _lower_bounds(n[::-1], others[::-1], error)[::-1]
 
 
-def _lower_bounds(n: list[int], events: list[int], error: float) -> FloatArray:
-    """The best lower bound up to each cell.
+def _lower_bounds(n: CountArray, events: CountArray, error: float) -> FloatArray:
+    """The best lower bound up to each cell, from the segments that may give it.
+
+    All of them are inverted in one call.
+    """
+    starts, lasts = _best_segments(n.tolist(), events.tolist())
+    cases, happened = sum_up(n), sum_up(events)
+    s, m = happened[lasts + 1] - happened[starts], cases[lasts + 1] - cases[starts]
+    bounds = np.zeros(len(n))
+    np.maximum.at(bounds, lasts, betaincinv(s, m - s + 1, error))
+    return np.maximum.accumulate(bounds)
+
+
+def _best_segments(n: list[int], events: list[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first and the last cell of each segment that may give the best lower bound.
 
     Among the segments that end at a cell, the best starts where a block of the isotonic regression up to this
     cell starts, and it can improve the bound only if the cell has events. The stack holds these blocks.
     """
-    bounds, best = np.zeros(len(n)), 0.0
-    stack_n: list[int] = []
-    stack_events: list[int] = []
+    starts: list[int] = []
+    lasts: list[int] = []
+    stack: list[tuple[int, int, int]] = []  # first cell, cases, events
     for cell, (cases, happened) in enumerate(zip(n, events, strict=True)):
-        block_n, block_events = cases, happened
-        while stack_n and stack_events[-1] * block_n >= block_events * stack_n[-1]:
-            block_n, block_events = block_n + stack_n.pop(), block_events + stack_events.pop()
-        stack_n.append(block_n)
-        stack_events.append(block_events)
+        block = (cell, cases, happened)
+        while stack and stack[-1][2] * block[1] >= block[2] * stack[-1][1]:
+            first, n_before, events_before = stack.pop()
+            block = (first, n_before + block[1], events_before + block[2])
+        stack.append(block)
         if happened:
-            s, m = np.cumsum(stack_events[::-1]), np.cumsum(stack_n[::-1])
-            better = betainc(s, m - s + 1, best) < error  # an inversion takes ten times as long
-            if better.any():
-                s, m = s[better], m[better]
-                best = max(best, float(betaincinv(s, m - s + 1, error).max()))
-        bounds[cell] = best
-    return bounds
+            starts += [first for first, _, _ in stack]
+            lasts += [cell] * len(stack)
+    return np.array(starts, dtype=np.intp), np.array(lasts, dtype=np.intp)
 
 
 def widen_where_certain(
