@@ -155,7 +155,7 @@ def _cut_runs(happens: NDArray[np.bool_]) -> _Parts:
 
 
 def _cut_counts(n: CountArray, events: NDArray[Any]) -> _Parts:
-    """Cut entries where event rates may rise, without those that have no cases."""
+    """Cut entries where event rates rise, without those that have no cases."""
     samples, entries = events.shape
     if n.ndim == 1:
         flat, cases = None, np.tile(n, samples)
@@ -165,23 +165,26 @@ def _cut_counts(n: CountArray, events: NDArray[Any]) -> _Parts:
         flat = np.flatnonzero(n.reshape(-1) > 0)
         cases, happened = n.reshape(-1)[flat], events.reshape(-1)[flat]
         sample_starts = np.searchsorted(flat, np.arange(1, samples) * entries)
-    is_start = np.empty(len(cases), dtype=np.bool_)
+    rate = happened / cases
+    is_start = np.empty(len(rate), dtype=np.bool_)
     is_start[0] = True
-    np.logical_and(happened[1:] > 0, happened[:-1] < cases[:-1], out=is_start[1:])
+    np.greater(rate[1:], rate[:-1], out=is_start[1:])
     is_start[sample_starts] = True
     start = np.flatnonzero(is_start)
     end = _ends_of(start, len(cases))
     first, last = (start, end) if flat is None else (flat[start], flat[end])
-    return _Parts(first, last, _sum_parts(cases, start), _sum_parts(happened, start), first // entries)
+    return _Parts(
+        first, last, _sum_parts(cases, start, end), _sum_parts(happened, start, end), first // entries
+    )
 
 
-def _sum_parts(values: NDArray[Any], start: NDArray[np.intp]) -> NDArray[Any]:
+def _sum_parts(values: NDArray[Any], start: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[Any]:
     """Sums of the values of each part; those of whole numbers from running totals, in half the time."""
     if values.dtype.kind == "f":
         return np.add.reduceat(values, start)
-    running = np.cumsum(values, dtype=np.int64)
-    sums = running[_ends_of(start, len(values))]
-    sums[1:] -= sums[:-1].copy()
+    upto = np.cumsum(values, dtype=np.int64)[end]
+    sums = upto.copy()
+    sums[1:] -= upto[:-1]
     return sums
 
 
