@@ -16,8 +16,9 @@ from scipy.integrate import quad
 import scorereport as sr
 from scorereport._utils.choices import SEED
 from scorereport.reference.band_distributions import is_likely_quantile
-from scorereport.reliability import asymptotic_bands, band_bounds
+from scorereport.reliability import asymptotic_bands
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
+from scorereport.reliability.precision import sorted_quantiles
 
 CASES = recorded("reliabilitydiag")["cases"]
 
@@ -361,9 +362,8 @@ def test_bounds_are_type_7_quantiles_of_the_curves(name, level):
 @given(st.lists(st.lists(st.floats(0, 1) | st.just(nan), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_undefined_curves_are_left_out_of_quantiles(rows):
     """Also if one curve is left, or none."""
-    curves = np.sort(rows, axis=0)
-    for level in (0.05, 0.5, 0.95):
-        found = band_bounds._quantile(curves, level)
+    curves, levels = np.sort(rows, axis=0), (0.05, 0.5, 0.95)
+    for level, found in zip(levels, sorted_quantiles(curves, levels), strict=True):
         for column, value in zip(curves.T, found, strict=True):
             known = column[~np.isnan(column)]
             expected = np.quantile(known, level) if len(known) else nan

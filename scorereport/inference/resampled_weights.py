@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.reliability.precision import is_precise, reach_tail
+from scorereport.reliability.precision import is_precise, reach_tail, sorted_quantiles
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
@@ -55,5 +55,5 @@ def is_quantile_precise(values: FloatArray, level: float) -> bool:
         return True
     reach = np.sqrt(level * (1 - level) / len(values))
     shares = np.clip([level - reach, level, level + reach], 0, 1)
-    lower, middle, upper = np.quantile(values, shares, axis=0)
+    lower, middle, upper = sorted_quantiles(np.sort(values.reshape(len(values), -1), axis=0), shares)
     return reach_tail(len(values), 1 - level) and is_precise((upper - lower) / 2, 2 * middle)

@@ -27,7 +27,7 @@ from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.formatting import shortest
 from scorereport.errors import UsageError
 from scorereport.reliability.blocks import Blocks, merge_between, sum_up
-from scorereport.reliability.precision import is_precise, list_batches, reach_tail
+from scorereport.reliability.precision import is_precise, list_batches, reach_tail, sorted_quantiles
 from scorereport.reliability.simulation import draw_chunks
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 #: Quantiles that give a simultaneous band its shape, and its smallest width as a share of the usual width.
-_SHAPE_QUANTILES = (0.005, 0.995)
+_SHAPE_QUANTILES = (0.005, 0.5, 0.995)
 _NARROWEST = 0.25
 
 
@@ -63,7 +63,7 @@ def pointwise_bounds(
     for batch in batches:
         curves = np.vstack([curves, redraw_curves(simulation, points, batch, seed)])
         curves.sort(axis=0)  # NaN last
-        lower, upper = (_quantile(curves, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
+        lower, upper = sorted_quantiles(curves, [(1 - level) / 2, (1 + level) / 2])
         if reach_tail(len(curves), (1 - level) / 2) and is_precise(
             _quantile_errors(curves, level), upper - lower
         ):
@@ -78,9 +78,9 @@ def _quantile_errors(curves: FloatArray, level: float) -> FloatArray:
     """
     tail = (1 - level) / 2
     off = np.sqrt(tail * (1 - tail) / len(curves))
-    below, above = (max(tail - off, 0.0), tail + off), (1 - tail - off, min(1 - tail + off, 1.0))
-    spans = [_quantile(curves, high) - _quantile(curves, low) for low, high in (below, above)]
-    return (spans[0] + spans[1]) / 4
+    ends = [max(tail - off, 0.0), tail + off, 1 - tail - off, min(1 - tail + off, 1.0)]
+    below, above, below_upper, above_upper = sorted_quantiles(curves, ends)
+    return (above - below + (above_upper - below_upper)) / 4
 
 
 def redraw_curves(
@@ -139,24 +139,11 @@ def simultaneous_bounds(curves: FloatArray, level: float) -> tuple[FloatArray, F
 
 def _shape(curves: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Median curve and its distances to extreme quantiles, bounded below by a share of the usual width."""
-    curves = np.sort(curves, axis=0)
-    middle = _quantile(curves, 0.5)
-    low, high = (_quantile(curves, level) for level in _SHAPE_QUANTILES)
+    low, middle, high = sorted_quantiles(np.sort(curves, axis=0), _SHAPE_QUANTILES)
     below, above = middle - low, high - middle
     width = np.maximum(below, above)
     usual = np.median(width) or width.max() or 1.0  # if curves do not vary at all, any floor will do
     return middle, np.maximum(below, _NARROWEST * usual), np.maximum(above, _NARROWEST * usual)
-
-
-def _quantile(curves: FloatArray, level: float) -> FloatArray:
-    """Type-7 quantiles of sorted columns, without the NaN at their ends."""
-    known = len(curves) - np.isnan(curves).sum(axis=0)
-    place = np.maximum(known - 1, 0) * level
-    below = np.floor(place).astype(np.intp)
-    above = np.minimum(below + 1, np.maximum(known - 1, 0))
-    columns = np.arange(curves.shape[1])
-    low, high = curves[below, columns], curves[above, columns]
-    return low + (place - below) * (high - low)
 
 
 def choose_cells(distinct: Blocks) -> Blocks:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from scorereport._utils.arrays import FloatArray
 
 #: Monte-Carlo errors are at most this share of the width of an interval.
@@ -45,3 +47,18 @@ def is_precise(errors: FloatArray, widths: FloatArray) -> bool:
     as each of them is known roughly only.
     """
     return float(np.nanmean(errors)) <= PRECISION * float(np.nanmean(widths))
+
+
+def sorted_quantiles(columns: FloatArray, shares: ArrayLike) -> FloatArray:
+    """Return type-7 quantiles of sorted columns, without the NaN at their ends: a row for each share.
+
+    >>> sorted_quantiles(np.array([[1.0, 1.0], [2.0, 5.0], [4.0, np.nan]]), [0.25, 0.5])
+    array([[1.5, 2. ],
+           [2. , 3. ]])
+    """
+    last = np.maximum(len(columns) - np.isnan(columns).sum(axis=0) - 1, 0)
+    place = np.multiply.outer(shares, last)
+    below = np.floor(place).astype(np.intp)
+    column = np.arange(columns.shape[1])
+    low, high = columns[below, column], columns[np.minimum(below + 1, last), column]
+    return np.asarray(low + (place - below) * (high - low))
