@@ -216,18 +216,17 @@ def _sum_across(table: FloatArray, at_lower: FloatArray, at_upper: FloatArray) -
 
     The constants are those of a forecast beyond a cost, and of one at it.
     """
-    odd = np.arange(1, len(table), 2)
     beyond = np.cumsum(table[:, ::-1], axis=1)[:, ::-1]  # by lower cell, and at least the upper
     upto, both = np.cumsum(table, axis=0), np.cumsum(beyond, axis=0)
-    low, high = odd[:, None], odd[None]
+    at, below, above = slice(1, None, 2), slice(0, -1, 2), slice(2, None, 2)  # cells: a cost, and next to it
     sums = (
-        at_lower[0][:, None] * at_upper[0] * both[low - 1, high + 1]
-        + at_lower[1][:, None] * at_upper[0] * beyond[low, high + 1]
-        + at_lower[0][:, None] * at_upper[1] * upto[low - 1, high]
-        + at_lower[1][:, None] * at_upper[1] * table[low, high]
+        at_lower[0][:, None] * at_upper[0] * both[below, above]
+        + at_lower[1][:, None] * at_upper[0] * beyond[at, above]
+        + at_lower[0][:, None] * at_upper[1] * upto[below, at]
+        + at_lower[1][:, None] * at_upper[1] * table[at, at]
     )
-    above = np.triu(sums, 1)
-    return above + above.T
+    ordered = np.triu(sums, 1)
+    return ordered + ordered.T
 
 
 class _Atoms(NamedTuple):
@@ -349,11 +348,11 @@ def _find_root(covariance: FloatArray, whole: FloatArray) -> FloatArray:
     order = np.array(_coarse_to_fine(len(variance)))
     order = order[variance[order] > _NO_PIVOT * whole[order]]
     scale = np.sqrt(variance[order])
-    rest, root = covariance[np.ix_(order, order)] / np.outer(scale, scale), np.zeros((len(order),) * 2)
-    for k in range(len(order)):
-        if rest[k, k] > _NO_PIVOT:
-            root[k:, k] = column = rest[k:, k] / np.sqrt(rest[k, k])
-            rest[k + 1 :, k + 1 :] -= np.multiply.outer(column[1:], column[1:])
+    matrix, root = covariance[np.ix_(order, order)] / np.outer(scale, scale), np.zeros((len(order),) * 2)
+    for k in range(len(order)):  # each column from those before: the rest is not rewritten for each
+        rest = matrix[k:, k] - np.einsum("ij,j->i", root[k:, :k], root[k, :k])
+        if rest[0] > _NO_PIVOT:
+            root[k:, k] = rest / np.sqrt(rest[0])
     in_place = np.zeros((len(variance), len(order)))
     in_place[order] = scale[:, None] * root
     return in_place[:, in_place.any(axis=0)]
