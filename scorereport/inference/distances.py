@@ -133,10 +133,16 @@ class DrawnCurve:
 
     def distances(self, multiple: float) -> FloatArray:
         """Distances of curves drawn at a multiple of the observed deviation, a column for each."""
-        part, x = min(multiple, 1.0), self.forecast[:, None]
-        middle = x + multiple * (self.curve[:, None] - x)
-        noise = (1 - part) * self.calibrated + part * self.observed
-        return np.abs(np.clip(middle + noise, 0, 1) - x)
+        x = self.forecast[:, None]
+        curves = x + multiple * (self.curve[:, None] - x) + self._noise(multiple)
+        np.clip(curves, 0, 1, out=curves)
+        curves -= x
+        return np.abs(curves, out=curves)
+
+    def _noise(self, multiple: float) -> FloatArray:
+        if multiple >= 1:
+            return self.observed
+        return (1 - multiple) * self.calibrated + multiple * self.observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

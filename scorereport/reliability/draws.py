@@ -251,9 +251,9 @@ class Refits:
         return np.add.reduceat(values, self.start)
 
     def at_entries(self, entries: NDArray[np.intp]) -> FloatArray:
-        """The fits at some entries, a row for each sample."""
-        wanted = self._offset[:, None] + entries
-        return self.mean[np.searchsorted(self.first, wanted, side="right") - 1]
+        """The fits at some entries, a row for each sample; each entry must have cases in all samples."""
+        size = np.diff(self.first, append=self.samples * self.entries)
+        return np.repeat(self.mean, size).reshape(self.samples, self.entries).take(entries, axis=1)
 
     def at(self, points: FloatArray, x_min: FloatArray, x_max: FloatArray) -> FloatArray:
         """The fits at forecasts, a row for each sample: linear between blocks, NaN beyond those drawn.
