@@ -16,7 +16,7 @@ from scipy.integrate import quad
 import scorereport as sr
 from scorereport._utils.choices import SEED
 from scorereport.reference.band_distributions import is_likely_quantile
-from scorereport.reliability import asymptotic_bands
+from scorereport.reliability import asymptotic_bands, band_bounds
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
 from scorereport.reliability.precision import sorted_quantiles
 
@@ -368,6 +368,15 @@ def test_undefined_curves_are_left_out_of_quantiles(rows):
             known = column[~np.isnan(column)]
             expected = np.quantile(known, level) if len(known) else nan
             np.testing.assert_allclose(value, expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_the_error_of_a_bound_is_that_of_its_share_of_curves(level):
+    """Of curves that are uniform, the error of a quantile is the binomial error of its share."""
+    curves = np.linspace(0, 1, 1001)[:, None] * [1, 3]
+    tail = (1 - level) / 2
+    error = np.sqrt(tail * (1 - tail) / 1001)
+    np.testing.assert_allclose(band_bounds._quantile_errors(curves, level), [error, 3 * error], rtol=1e-9)
 
 
 def slow_curves(y, x, kind, resamples):

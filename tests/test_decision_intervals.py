@@ -20,6 +20,7 @@ from scorereport.inference.decisions import (
     add_decision_band,
     threshold_intervals,
 )
+from scorereport.inference.distances import DrawnCurve
 from scorereport.inference.flexible_curves import flexible_curve
 from scorereport.inference.smooth_calibration import calibration_errors
 from scorereport.reliability.sampling import SamplingUnits
@@ -178,6 +179,20 @@ def test_engines_have_the_same_intervals_of_decisions(tmp_path):
 
 
 # Distances
+
+
+def test_drawn_curves_have_the_noise_of_their_multiple_and_stay_within_0_and_1():
+    calibrated, observed = np.array([[0.1, 3.0]]), np.array([[0.2, -3.0]])
+    drawn = DrawnCurve(
+        forecast=np.array([0.25]), curve=np.array([0.5]), calibrated=calibrated, observed=observed
+    )
+    for multiple, distances in (
+        (0.0, [0.1, 0.75]),
+        (0.5, [0.275, 0.125]),
+        (1.0, [0.45, 0.25]),
+        (2.0, [0.7, 0.25]),
+    ):
+        np.testing.assert_allclose(drawn.distances(multiple), [distances], rtol=1e-12)
 
 
 def test_distances_of_a_calibrated_forecast_start_at_0():

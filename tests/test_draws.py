@@ -146,3 +146,13 @@ def test_weights_do_not_lead_to_means_beyond_one(seed):
     happens[:, :3], happens[:, -6:-3], happens[:, -3:] = False, False, True
     means = Redraws(n, np.where(happens, n, 0.0)).fit().mean
     assert (means[0], means[-1]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_small_rises_of_event_rates_are_kept(is_table):
+    """Rates that rise by a millionth are blocks of their own; if they fall by it, they are one block."""
+    n, rising = np.full(50, 10**6), 500_000 + np.arange(50)
+    fits = Redraws(np.stack([n, n]) if is_table else n, np.stack([rising, rising[::-1]])).fit()
+    assert_array_equal(fits.first, np.arange(51))
+    assert_array_equal(fits.n, [*n, n.sum()])
+    assert_array_equal(fits.events, [*rising, rising.sum()])
