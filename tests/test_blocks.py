@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 import scorereport as sr
+from scorereport._utils.arrays import CACHED_ROWS
 from scorereport.reliability import blocks as blocks_module
 from scorereport.reliability import fitted_sample
 from scorereport.reliability.blocks import Blocks, pool
-from scorereport.reliability.fitted_sample import CACHED
+from scorereport.reliability.decomposition import resolve_score
 from scorereport.scores import REGISTRY, Direction, Kind, Propriety
+from scorereport.scores.registry import get_score
 
 # Lists of blocks
 
@@ -622,7 +624,7 @@ def test_the_cases_of_a_fit_cannot_be_changed():
             array[0] = 1
 
 
-@pytest.mark.parametrize("n", [CACHED, CACHED + 1, 3 * CACHED + 5, 300_007])
+@pytest.mark.parametrize("n", [CACHED_ROWS, CACHED_ROWS + 1, 3 * CACHED_ROWS + 5, 300_007])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_mean_taken_in_parts_is_that_of_all_cases_to_the_last_bit(n, weighted):
     rng = np.random.default_rng(n)
@@ -635,8 +637,18 @@ def test_a_mean_taken_in_parts_is_that_of_all_cases_to_the_last_bit(n, weighted)
     assert fit.decompose("brier").score == mean
 
 
+@pytest.mark.parametrize("score", ["brier", "log", "misclassification", "spherical"])
+def test_scores_of_many_cases_are_those_of_single_cases_to_the_last_bit(score):
+    n = 2 * CACHED_ROWS + 7
+    rng = np.random.default_rng(4)
+    x = rng.random(n)
+    y = (rng.random(n) < x).astype(float)
+    found = resolve_score(score, {})[1](y, x)
+    np.testing.assert_array_equal(found, get_score(score).function(y, x))
+
+
 def test_infinite_scores_are_counted_in_all_parts():
-    n = 2 * CACHED
+    n = 2 * CACHED_ROWS
     x, y = np.linspace(0, 1, n), np.arange(n) % 2 == 0
     x[:3], x[-3:] = 0.0, 1.0
     assert sr.corp(y, x).decompose("log").infinite_cases == 2 + 2
@@ -644,7 +656,7 @@ def test_infinite_scores_are_counted_in_all_parts():
 
 
 def test_a_function_from_elsewhere_sees_all_cases_at_once():
-    n, seen = 2 * CACHED, []
+    n, seen = 2 * CACHED_ROWS, []
     x = np.linspace(0, 1, n)
     sr.corp(x > 0.5, x).decompose(lambda y, p: seen.append(len(y)) or (p - y) ** 2)
     assert seen[0] == n

@@ -48,6 +48,8 @@ CountArray = NDArray[np.int64] | NDArray[np.float64]
 
 #: Rows of a chunk: few enough to stay in the cache of a processor.
 CHUNK_ROWS = 1 << 16
+#: Rows whose numbers fit into the cache of a processor core together.
+CACHED_ROWS = 1 << 14
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
 
@@ -55,6 +57,19 @@ _Array = TypeVar("_Array", bound=NDArray[Any])
 def row_chunks(n: int, size: int = CHUNK_ROWS) -> list[slice]:
     """Return consecutive chunks of n rows."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def sum_over_parts(values: Callable[[slice], NDArray[np.float64]], rows: slice) -> float:
+    """Sum what a function returns for rows, in parts that stay in the cache: no array of all rows is made.
+
+    Parts are cut where numpy's pairwise summation cuts: the sum is the same to the last bit.
+    """
+    n = rows.stop - rows.start
+    if n <= CACHED_ROWS:
+        return float(values(rows).sum())
+    middle = rows.start + n // 16 * 8
+    halves = slice(rows.start, middle), slice(middle, rows.stop)
+    return sum(sum_over_parts(values, half) for half in halves)
 
 
 def read_only(array: _Array) -> _Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.arrays import CountArray, FloatArray, IntArray, read_only
+from scorereport._utils.arrays import CACHED_ROWS, CountArray, FloatArray, IntArray, read_only
 from scorereport._utils.checks import CheckedCases
 from scorereport._utils.representation import short_repr
 from scorereport.reliability.blocks import Blocks
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from scorereport.reliability.simulation import Simulation
 
-#: Rows whose numbers fit into the cache of a processor together.
-CACHED = 16_384
 #: The bit pattern of the smallest normal float, which has full precision.
 _LEAST_NORMAL = np.array(np.finfo(np.float64).smallest_normal).view(np.int64)
 
@@ -181,7 +179,7 @@ def _sort_keys(key: NDArray[np.int64]) -> None:
 
 def _parts(n: int) -> Iterator[slice]:
     """Slices of an array that stay in the cache of a processor from one step to the next."""
-    return (slice(start, start + CACHED) for start in range(0, n, CACHED))
+    return (slice(start, start + CACHED_ROWS) for start in range(0, n, CACHED_ROWS))
 
 
 def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> CheckedCases:
