@@ -518,3 +518,27 @@ def test_bounds_of_the_auc_stay_in_the_unit_interval():
 def test_placements_of_weighted_rows():
     y, p, w = np.array([1.0, 0, 0, 1]), np.array([0.4, 0.4, 0.1, 0.05]), np.array([2.0, 1, 4, 3])
     np.testing.assert_allclose(placements(y, p, w), [4.5 / 5, 1 / 5, 2 / 5, 0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_placements_of_tied_forecasts_are_shares_of_pairs(ordered, weighted):
+    """With ties at both ends and between, and with distinct forecasts."""
+    rng = np.random.default_rng(5)
+    p = np.concatenate([np.full(3, 0.05), rng.integers(2, 19, 40) / 20, rng.random(20), [0.99, 0.99]])
+    y, p = (rng.random(len(p)) < p).astype(float), np.sort(p) if ordered else rng.permutation(p)
+    w = rng.integers(1, 5, len(p)).astype(float) if weighted else np.ones(len(p))
+    wins = np.greater.outer(p, p) + np.equal.outer(p, p) / 2
+    of_events, of_others = wins @ (w * (1 - y)) / (w @ (1 - y)), (w * y) @ wins / (w @ y)
+    found = placements(y, p, w if weighted else None)
+    np.testing.assert_allclose(found, np.where(y == 1, of_events, of_others), rtol=1e-14)
+
+
+def test_the_auc_of_counted_rows_is_that_of_repeated_rows():
+    rng = np.random.default_rng(6)
+    p, counts = rng.integers(1, 20, 60) / 20, rng.integers(1, 5, 60)
+    y = (rng.random(60) < p).astype(int)
+    counted = auc_interval(y, p, sample_weight=counts, weight_kind="frequency")
+    repeated_rows = auc_interval(y.repeat(counts), p.repeat(counts))
+    for name in ("value", "standard_error", "lower", "upper", "degrees_of_freedom"):
+        assert getattr(counted, name) == pytest.approx(getattr(repeated_rows, name), rel=1e-12), name

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from scorereport import UsageError
 from scorereport._utils import machine
+from scorereport._utils.arrays import CACHED_ROWS
 from scorereport._utils.choices import SEED
 from scorereport._utils.machine import count_threads, repeat
 from scorereport._utils.progress import steps, watched_by
@@ -517,3 +518,18 @@ def test_the_inner_watcher_replaces_the_outer():
             list(steps("a", 1, "first"))
         list(steps("b", 1, "second"))
     assert (outer, inner) == ([("second", 1, 1)], [("first", 1, 1)])
+
+
+@pytest.mark.parametrize("kind", [None, "frequency", "sampling"])
+@pytest.mark.parametrize("n", [CACHED_ROWS + 1, 3 * CACHED_ROWS + 5])
+def test_errors_of_many_rows_are_those_of_all_rows_at_once(kind, n):
+    """Also to the last bit: parts are cut where numpy's summation cuts."""
+    rng = np.random.default_rng(n)
+    values, weight = rng.random(n), rng.integers(1, 4, n).astype(float)
+    units = SamplingUnits(rows=n, weight=None if kind is None else weight, weight_kind=kind or "sampling")
+    w = np.ones(n) if kind is None else weight
+    mean = (w * values).sum() / w.sum()
+    assert units.mean(values) == mean
+    squares = (w * (values - mean)) ** 2 if kind == "sampling" else w * (values - mean) ** 2
+    draws = w.sum() if kind == "frequency" else n
+    assert units.standard_error(values) == np.sqrt(squares.sum() * draws / (draws - 1)) / w.sum()

@@ -134,12 +134,8 @@ def auc_influence(outcome: FloatArray, forecast: FloatArray, weight: FloatArray 
 
 def mean_placement(panel: ForecastPanel, shares: FloatArray) -> float:
     """Return the AUC or, from differences of placements, the difference of AUCs; NaN if a class is absent."""
-    is_event, _ = _classes(panel.outcome)
-    of_events = shares.compress(is_event)
-    if panel.weight is None or not len(of_events):
-        return float(of_events.sum() / len(of_events)) if len(of_events) else np.nan
-    w = panel.weight.compress(is_event)
-    return float((w * of_events).sum() / w.sum())
+    units, of_class = _draws_of_class(panel, shares, panel.outcome)
+    return units.mean(of_class) if units.total > 0 else np.nan
 
 
 def placement_error(panel: ForecastPanel, shares: FloatArray) -> float:
@@ -241,12 +237,23 @@ def _delong_variance(panel: ForecastPanel, shares: FloatArray) -> float:
 
 def _by_class(panel: ForecastPanel, shares: FloatArray) -> Iterator[tuple[SamplingUnits, FloatArray]]:
     """The rows of each class as independent draws, and their placements."""
-    for chosen in _classes(panel.outcome):
-        weight = None if panel.weight is None else panel.weight.compress(chosen)
-        yield (
-            SamplingUnits(rows=int(np.count_nonzero(chosen)), weight=weight, weight_kind=panel.weight_kind),
-            shares.compress(chosen),
-        )
+    for is_of_class in (panel.outcome, 1 - panel.outcome):
+        yield _draws_of_class(panel, shares, is_of_class)
+
+
+def _draws_of_class(
+    panel: ForecastPanel, shares: FloatArray, is_of_class: FloatArray
+) -> tuple[SamplingUnits, FloatArray]:
+    """The rows of a class as independent draws, and their placements.
+
+    Where rows are counted, those of the other class are counted 0 times: none need be left out.
+    """
+    if panel.units.are_repeated_rows:
+        counts = is_of_class if panel.weight is None else panel.weight * is_of_class
+        return SamplingUnits(rows=len(counts), weight=counts, weight_kind="frequency"), shares
+    rows = is_of_class == 1
+    weight = panel.units.row_weight.compress(rows)
+    return SamplingUnits(rows=len(weight), weight=weight), shares.compress(rows)
 
 
 def _obuchowski_variance(panel: ForecastPanel, shares: FloatArray) -> float:
@@ -272,9 +279,7 @@ def _unbiased(n: int) -> float:
 
 def cases_by_class(panel: ForecastPanel) -> tuple[float, float]:
     """Return the effective numbers of events and of non-events (Kish); clusters are not considered."""
-    events, others = (
-        units.total / units.case_weight for units, _ in _by_class(panel, np.empty(panel.units.rows))
-    )
+    events, others = (panel.units.count(chosen) for chosen in _classes(panel.outcome))
     return events, others
 
 

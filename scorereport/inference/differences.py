@@ -270,10 +270,10 @@ def compare_cases(
 ) -> Difference:
     """Diebold and Mariano's test of two models from their scores of the same cases."""
     means, difference = [panel.units.mean(of_model) for of_model in scores], np.subtract(*scores)
-    if np.isfinite(difference).all():
+    value, error = means[0] - means[1], np.nan
+    are_finite = bool(np.isfinite(means).all())  # the mean of an infinite score is not finite
+    if are_finite:
         value, error = panel.units.mean(difference), mean_error(panel, difference, settings)
-    else:
-        value, error = means[0] - means[1], np.nan
     test = wald_test(value, error, settings.level, distribution_of_mean(panel, settings))
     return Difference(
         first=pair[0],
@@ -293,7 +293,7 @@ def compare_cases(
         method=f"Diebold-Mariano, {describe_errors(panel, settings)}",
         reference="; ".join((DIEBOLD_MARIANO, *_time_references(settings))),
         n=panel.units.total,
-        note=_describe_infinite(panel, pair, scores, measure)
+        note=("" if are_finite else _describe_infinite(panel, pair, scores, measure))
         or describe_spread(panel, pair, value, error, settings)
         or (describe_slow(panel, difference) if settings.errors == "hac" else ""),
     )

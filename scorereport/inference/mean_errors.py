@@ -204,8 +204,8 @@ def hac_error(panel: PanelRows, values: FloatArray, lags: int) -> float:
 
 def without_rounding(error: float, values: FloatArray) -> float:
     """Return 0 for values that are equal up to rounding or all 0, which have no error; else the error."""
-    is_flat = not values.any() or error <= _ROUNDING * np.abs(values).max()
-    return 0.0 if is_flat else error
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    return 0.0 if largest == 0 or error <= _ROUNDING * largest else error
 
 
 def describe_errors(panel: PanelRows, settings: ErrorChoice) -> str:

@@ -7,7 +7,7 @@ DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44, doi:10.2307/2531595
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -47,28 +47,39 @@ def placements(
 
 def _place_ordered(y: FloatArray, p: FloatArray, weight: FloatArray | None) -> FloatArray:
     """The placements of cases in the order of their forecasts."""
-    is_first = np.append(True, p[1:] != p[:-1])
-    start = None if is_first.all() else np.flatnonzero(is_first)
-    shares = _spread_below(1 - y if weight is None else weight * (1 - y), start)
-    of_non_events = _spread_below(y if weight is None else weight * y, start)
+    ties = _Ties.of(p)
+    shares = _share_below(1 - y if weight is None else weight * (1 - y), ties)
+    of_non_events = _share_below(y if weight is None else weight * y, ties)
     np.subtract(1, of_non_events, out=of_non_events)
     np.copyto(shares, of_non_events, where=y != 1)
     return shares
 
 
-def _spread_below(weight: FloatArray, start: NDArray[np.intp] | None) -> FloatArray:
-    """Share of the weight below each row, with half of what lies at it; ties begin at `start`."""
-    if start is None:
-        return _share_below(weight)
-    return _share_below(np.add.reduceat(weight, start)).repeat(np.diff(start, append=len(weight)))
+class _Ties(NamedTuple):
+    """The rows of tied forecasts, in order, and the first row and the number of rows of each tie."""
+
+    rows: NDArray[np.intp]
+    first: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, p: FloatArray) -> _Ties:
+        """The ties of ascending forecasts, of which most are often distinct."""
+        is_like_last = np.zeros(len(p) + 1, dtype=bool)
+        np.equal(p[1:], p[:-1], out=is_like_last[1:-1])
+        rows = np.flatnonzero(is_like_last[1:] | is_like_last[:-1])
+        starts = np.flatnonzero(~is_like_last[rows])
+        return cls(rows, rows[starts], np.diff(starts, append=len(rows)))
 
 
-def _share_below(weight: FloatArray) -> FloatArray:
-    """Share of the weight below each level, with half of what lies at it."""
+def _share_below(weight: FloatArray, ties: _Ties) -> FloatArray:
+    """Share of the weight below each row, with half of what lies at it."""
     upto = np.cumsum(weight)  # in place from here on, to save memory
     total = upto[-1]
     if not total > 0:
         return np.full(len(weight), np.nan)
+    before, after = upto[ties.first] - weight[ties.first], upto[ties.first + ties.sizes - 1]
     upto -= weight / 2
+    upto[ties.rows] = ((before + after) / 2).repeat(ties.sizes)
     upto /= total
     return upto

@@ -10,14 +10,14 @@ Every standard error and every resample uses these units, so that all of them re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from scipy.special import ndtri, stdtrit
 
-from scorereport._utils.arrays import FloatArray, IntArray, read_only
+from scorereport._utils.arrays import FloatArray, IntArray, read_only, sum_over_parts
 from scorereport.reliability.clusters import effective_number, raise_by_share, sums_of_mean
 
 if TYPE_CHECKING:
@@ -183,8 +183,10 @@ class SamplingUnits:
 
     def mean(self, values: FloatArray) -> float:
         """Weighted mean of one value per row."""
-        weighted = values if self.weight is None else self.weight * values
-        return float(weighted.sum() / self.total)
+        if self.weight is None:
+            return float(values.sum() / self.total)
+        weight = self.weight
+        return sum_over_parts(lambda rows: weight[rows] * values[rows], slice(0, self.rows)) / self.total
 
     def standard_error(self, values: FloatArray) -> float:
         """Standard error of the weighted mean of `values`; NaN if there was only one draw.
@@ -195,12 +197,11 @@ class SamplingUnits:
         """
         if self.size <= 1:
             return np.nan
-        squares = self._deviation_sums(values)
-        np.square(squares, out=squares)
         if self.cluster is not None:
+            squares = np.square(self._deviation_sums(values))
             raised = raise_by_share(squares, self.cluster_weight / self.total)
             return float(np.sqrt(raised.sum()) / self.total)
-        spread = float(self._repeat(squares).sum())
+        spread = sum_over_parts(partial(self._squares, values, self.mean(values)), slice(0, self.rows))
         return float(np.sqrt(spread * self.size / (self.size - 1)) / self.total)
 
     def acceleration(self, values: FloatArray) -> float:
@@ -239,6 +240,14 @@ class SamplingUnits:
         if self.cluster is not None:
             return np.bincount(self.cluster, weights=deviation * self.row_weight).astype(np.float64)
         return deviation if self.are_repeated_rows else deviation * self.row_weight
+
+    def _squares(self, values: FloatArray, mean: float, rows: slice) -> FloatArray:
+        """The squared deviations of some rows from the mean, for each of their repetitions together."""
+        deviation = values[rows] - mean
+        if self.weight is None:
+            return np.square(deviation, out=deviation)
+        weight = self.weight[rows]
+        return weight * deviation**2 if self.are_repeated_rows else (weight * deviation) ** 2
 
     def _repeat(self, values: FloatArray) -> FloatArray:
         """Values of each unit, times the number of repetitions for repeated rows."""
