@@ -29,6 +29,7 @@ from scorereport.inference.few_values import (
     find_few_values,
 )
 from scorereport.inference.losses import resolve_measure
+from scorereport.inference.panel import make_panel
 from scorereport.inference.rare_cases import (
     FEW_CASES,
     WIDENED,
@@ -124,6 +125,29 @@ def test_many_events_and_surprises_leave_the_bootstrap_alone():
     result = bootstrap(y, {"m": p}, resamples=50)
     for measure in ("brier", "log_loss", "brier skill"):
         assert result.interval("m", measure) == result.interval("m", measure, allow_for_rare=False)
+
+
+@pytest.mark.parametrize("counts", [None, RNG.integers(1, 4, 300)])
+def test_surprises_are_counted_once_for_all_measures(counts):
+    """A forecast of 1/2 surprises nobody."""
+    p = RNG.integers(0, 11, 300) / 10
+    y = (RNG.random(300) < 0.4).astype(int)
+    panel = make_panel(y, {"m": p, "other": 1 - p}, sample_weight=counts, weight_kind="frequency")
+    w = np.ones(300) if counts is None else counts
+    is_surprise = ((p < 0.5) & (y == 1)) | ((p > 0.5) & (y == 0))
+    shares = panel.shares_surprised
+    assert shares["m"] == pytest.approx(w @ is_surprise / w.sum(), rel=1e-14)
+    assert shares["other"] == pytest.approx(w @ (~is_surprise & (p != 0.5)) / w.sum(), rel=1e-14)
+
+
+def test_few_surprises_widen_scores_of_many_events():
+    p = np.tile([0.02, 0.98], 500)
+    y = p > 0.5
+    y[:3] = ~y[:3]
+    result = bootstrap(y, {"m": p}, resamples=50)
+    for measure in ("brier", "brier skill"):
+        ours, plain = result.interval("m", measure), result.interval("m", measure, allow_for_rare=False)
+        assert ours.upper - ours.lower > 1.1 * (plain.upper - plain.lower)
 
 
 def test_the_reach_is_added_in_squares():

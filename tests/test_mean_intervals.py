@@ -284,6 +284,22 @@ def test_few_distinct_scores_are_resampled_by_counts(monkeypatch):
         assert not np.array_equal(ours, expected)
 
 
+@pytest.mark.parametrize("units", ["rows", "frequency"])
+def test_the_skewness_of_equal_rows_is_that_of_all_rows(units):
+    panel = make_case_panel("few", units, 3000)
+    target = mean_intervals._Target(0.95, "bca", 1)
+    for measure in (MEASURES[0], MEASURES[2]):
+        key = ("model", measure)
+        rows = mean_intervals._count_equal_rows(panel, key)
+        scores, y = measure.score(panel.outcome, panel.forecasts["model"]), panel.outcome
+        prevalence = panel.units.mean(y)
+        constant = measure.score(y, np.full(len(y), prevalence))
+        score, skill = mean_intervals._resample_counts(panel, [measure], key, rows, target)
+        of_skill = constant - scores - skill.value * constant
+        assert score.acceleration == pytest.approx(panel.units.acceleration(scores), rel=1e-8)
+        assert skill.acceleration == pytest.approx(panel.units.acceleration(of_skill), rel=1e-8)
+
+
 def test_scores_that_differ_in_the_last_bit_are_equal():
     """Forecasts of p and 1 - p have the same Brier scores, up to rounding."""
     p = np.arange(101) / 100

@@ -115,15 +115,13 @@ class ResampledScores:
             reference - mean, perfect_gain, out=np.full(len(perfect_gain), np.nan), where=perfect_gain != 0
         )
 
-        def skill_influence() -> FloatArray:
-            y = self.panel.outcome
-            constant = self._score_of_constant(measure, prevalence[0])
-            return ((constant - scores()) - skill[0] * (constant - measure.score(y, y))) / perfect_gain[0]
+        def of_skill() -> FloatArray:
+            return skill_influence(measure, self.panel.outcome, scores(), prevalence[0], skill[0])
 
         rare = RareOutcomes(self.panel, model, measure)
-        of_skill = partial(rare.bound_skill, float(skill[0]))
+        bound_skill = partial(rare.bound_skill, float(skill[0]))
         yield make_statistic(model, measure.label, mean, scores, rare.bound_score)
-        yield make_statistic(model, f"{measure.label} skill", skill, skill_influence, of_skill)
+        yield make_statistic(model, f"{measure.label} skill", skill, of_skill, bound_skill)
 
     def _scores_of(self, model: str, measure: Measure) -> FloatArray:
         return measure.score(self.panel.outcome, self.panel.forecasts[model])
@@ -131,6 +129,18 @@ class ResampledScores:
     def _score_of_constant(self, measure: Measure, constant: float) -> FloatArray:
         y = self.panel.outcome
         return measure.score(y, np.full(len(y), constant))
+
+
+def skill_influence(
+    measure: Measure, outcome: FloatArray, scores: FloatArray, prevalence: float, skill: float
+) -> FloatArray:
+    """Return the influence of cases with these outcomes and scores on a skill."""
+    outcomes = np.array([0.0, 1.0])
+    constant, perfect = measure.score(outcomes, np.full(2, prevalence)), measure.score(outcomes, outcomes)
+    of_none, of_event = constant - skill * (constant - perfect)
+    at = np.array([prevalence])
+    gain = expected_score(measure, at, at) - expected_score(measure, at, None)
+    return np.asarray((np.where(outcome == 1, of_event, of_none) - scores) / gain)
 
 
 class ResampledLines:

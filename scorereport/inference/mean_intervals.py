@@ -7,6 +7,7 @@ few distinct values, such as misclassification, are resampled by the numbers of 
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +17,13 @@ from scipy.special import ndtri
 from scorereport._utils.arrays import row_chunks
 from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.machine import repeat
-from scorereport.inference.bootstrap_resamples import ResampledScores
+from scorereport.inference.bootstrap_resamples import ResampledScores, skill_influence
 from scorereport.inference.bootstrap_results import Bootstrap, find_tails, share_below
 from scorereport.inference.large_panels import are_many_alike, resample_sums
 from scorereport.inference.resampled_weights import BATCH, draw_times, resamples_per_stream
 from scorereport.inference.score_expansions import PanelMoments
 from scorereport.reliability.precision import MOST_RESAMPLES, PRECISION
-from scorereport.reliability.sampling import random_stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.score_expansions import ScoreExpansions
-    from scorereport.reliability.sampling import SamplingUnits
 
     #: A model and a measure.
     Key = tuple[str, Measure]
@@ -157,6 +157,13 @@ class _EqualRows(NamedTuple):
     score: FloatArray
     counts: IntArray
 
+    @property
+    def units(self) -> SamplingUnits:
+        """The rows, of which each pair stands for as many as it counts."""
+        return SamplingUnits(
+            rows=len(self.counts), weight=self.counts.astype(np.float64), weight_kind="frequency"
+        )
+
 
 def _count_equal_rows(panel: ForecastPanel, key: Key) -> _EqualRows | None:
     """Count rows by outcome and score; None if scores are many or infinite, or if counts do not decide."""
@@ -185,7 +192,10 @@ def _count_equal_rows(panel: ForecastPanel, key: Key) -> _EqualRows | None:
 def _resample_counts(
     panel: ForecastPanel, measures: Sequence[Measure], key: Key, rows: _EqualRows, target: _Target
 ) -> list[Statistic]:
-    """Resample the numbers of equal rows, which have a multinomial distribution."""
+    """Resample the numbers of equal rows, which have a multinomial distribution.
+
+    The influence of the statistics is that of the distinct pairs of outcome and score.
+    """
     scores, total = ResampledScores(panel, measures, [key]), int(rows.counts.sum())
     columns = np.stack([rows.outcome, rows.score])
 
@@ -194,9 +204,11 @@ def _resample_counts(
         drawn = rng.multinomial(total, rows.counts / total, resamples)
         counts = np.vstack([rows.counts, drawn]).astype(np.float64)
         prevalence, mean = np.einsum("jk,bk->jb", columns, counts) / total
-        return list(scores.score_and_skill(*key, prevalence, mean))
+        score, skill = scores.score_and_skill(*key, prevalence, mean)
+        of_skill = partial(skill_influence, key[1], rows.outcome, rows.score, prevalence[0], skill.value)
+        return [score._replace(influence=lambda: rows.score), skill._replace(influence=of_skill)]
 
-    return _draw_until_precise(draw, panel.units, target)
+    return _draw_until_precise(draw, rows.units, target)
 
 
 # Precision

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport._utils.arrays import FloatArray, IntArray, as_immutable, set_read_only
+from scorereport._utils.arrays import FloatArray, IntArray, as_immutable, row_chunks, set_read_only
 from scorereport._utils.checks import (
     check_clusters,
     check_outcome,
@@ -167,6 +167,16 @@ class ForecastPanel(PanelRows):
         """The order of rows by each forecast."""
         return ForecastOrders(self)
 
+    @cached_property
+    def shares_surprised(self) -> dict[str, float]:
+        """The share of cases whose outcome surprises each forecast; chunk by chunk, to save memory."""
+        return {name: self._share_surprised(p) for name, p in self.forecasts.items()}
+
+    def _share_surprised(self, p: FloatArray) -> float:
+        weight, parts = self.units.row_weight, row_chunks(len(p))
+        sums = (weight[part].sum(where=are_surprises(self.outcome[part], p[part])) for part in parts)
+        return float(sum(sums) / self.units.total)
+
     @property
     def only(self) -> FloatArray:
         """The only forecast of a panel that has one."""
@@ -187,6 +197,11 @@ class ForecastPanel(PanelRows):
         if len(p) < MANY_CASES or self.time is not None or not 0 < p[0] <= p[-1] < 1:
             return None
         return group_rows(p, self.outcome, self.units.row_weight)
+
+
+def are_surprises(outcome: FloatArray, p: FloatArray) -> NDArray[np.bool_]:
+    """Whether outcomes are on the other side of 1/2 than their forecasts."""
+    return np.asarray((outcome == (p < 0.5)) & (p != 0.5))
 
 
 def _ends(chosen: NDArray[np.bool_]) -> tuple[int, int]:

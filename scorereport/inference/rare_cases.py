@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from scorereport.inference.losses import expected_score
+from scorereport.inference.panel import are_surprises
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -294,7 +295,10 @@ def _mean_of_finite(scores: FloatArray, units: SamplingUnits) -> float:
 
 def has_few(kind: FloatArray, units: SamplingUnits) -> bool:
     """Whether cases of a kind, or others, may be few: a quick check before scores are computed."""
-    share = units.mean(kind)
+    return _is_rare(units.mean(kind), units)
+
+
+def _is_rare(share: float, units: SamplingUnits) -> bool:
     if units.cluster is not None or not units.are_repeated_rows:
         return True
     return min(share, 1 - share) * units.total < FEW_CASES
@@ -316,12 +320,14 @@ class RareOutcomes:
     """
 
     def __init__(self, panel: ForecastPanel, model: str, measure: Measure) -> None:
-        self.panel, self.measure, self.forecast = panel, measure, panel.forecasts[model]
+        self.panel, self.model, self.measure = panel, model, measure
+        self.forecast = panel.forecasts[model]
 
     def bound_score(self, level: float) -> tuple[float, float]:
         """The interval of the mean score that allows for rare cases; NaN where none is rare."""
         units, p = self.panel.units, self.forecast
-        kinds = [kind for kind in (self._events, self._surprises) if has_few(kind[0], units)]
+        kinds = [self._events] if has_few(self.panel.outcome, units) else []
+        kinds += [self._surprises] if self._has_few_surprises else []
         if not kinds:
             return np.nan, np.nan
         scores = self.measure.score(self.panel.outcome, p)
@@ -333,7 +339,7 @@ class RareOutcomes:
     def bound_skill(self, value: float, level: float) -> tuple[float, float]:
         """The interval of the skill that allows for rare cases; NaN where none is rare."""
         y, units = self.panel.outcome, self.panel.units
-        if not (has_few(y, units) or has_few(self._surprises[0], units)):
+        if not (has_few(y, units) or self._has_few_surprises):
             return np.nan, np.nan
         scores = self.measure.score(y, self.forecast)
         events, surprises = (self._split(kind, scores, level) for kind in (self._events, self._surprises))
@@ -343,6 +349,10 @@ class RareOutcomes:
         return skill.bound(units.critical_value(level), level)
 
     @property
+    def _has_few_surprises(self) -> bool:
+        return _is_rare(self.panel.shares_surprised[self.model], self.panel.units)
+
+    @property
     def _events(self) -> tuple[FloatArray, FloatArray]:
         """Which cases are events, and the outcome that makes a case one."""
         return self.panel.outcome, np.broadcast_to(1.0, len(self.forecast))
@@ -350,8 +360,8 @@ class RareOutcomes:
     @property
     def _surprises(self) -> tuple[FloatArray, FloatArray]:
         """Which cases have an outcome on the other side of 1/2 than their forecasts, and that outcome."""
-        outcome = (self.forecast < 0.5).astype(np.float64)
-        return ((self.panel.outcome == outcome) & (self.forecast != 0.5)).astype(np.float64), outcome
+        surprises = are_surprises(self.panel.outcome, self.forecast)
+        return surprises.astype(np.float64), (self.forecast < 0.5).astype(np.float64)
 
     def _split(self, kind: tuple[FloatArray, FloatArray], scores: FloatArray, level: float) -> CaseSplit:
         cases, outcome = kind

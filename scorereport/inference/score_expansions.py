@@ -40,7 +40,8 @@ class ScoreExpansions(NamedTuple):
 class _Units(NamedTuple):
     """Some units: deviations of weight, outcome and score from their means; and how often each unit is drawn.
 
-    All three are divided by the mean weight of a unit.
+    All three are divided by the mean weight of a unit. `weight` is the number 0 where all weigh the same, and
+    `times` the number 1 where each is drawn once.
     """
 
     weight: FloatArray | float
@@ -146,22 +147,39 @@ def _add_up(units: _Units, skill: _Skill) -> tuple[FloatArray, FloatArray]:
     """Sums of powers of both influences and of products, and the largest influences."""
     weight, outcome, score, times = units
     influence = skill.by_score * score + skill.by_outcome * outcome
-    sums = [*_powers(score, times), *_powers(influence, times)]
-    products = (
-        score * weight,
-        influence * weight,
-        influence * outcome,
-        influence * score,
-        outcome * score,
-        outcome * outcome,
-    )
-    sums += [float((product * times).sum()) for product in products]
-    return np.array(sums), np.array([np.abs(score).max(), np.abs(influence).max()])
+    drawn_outcome, drawn_score, drawn = (_weigh(values, times) for values in (outcome, score, influence))
+    sums = [
+        *_powers(score, times),
+        *_powers(influence, times),
+        _sum_products(drawn_score, weight),
+        _sum_products(drawn, weight),
+        _sum_products(drawn, outcome),
+        _sum_products(drawn, score),
+        _sum_products(drawn_outcome, score),
+        _sum_products(drawn_outcome, outcome),
+    ]
+    return np.array(sums), np.array([_largest(score), _largest(influence)])
 
 
 def _powers(values: FloatArray, times: FloatArray | float) -> list[float]:
+    """Sums of the second, third and fourth power."""
     square = values * values
-    return [float((power * times).sum()) for power in (square, square * values, square * square)]
+    drawn = _weigh(square, times)
+    return [float(drawn.sum()), _sum_products(drawn, values), _sum_products(drawn, square)]
+
+
+def _weigh(values: FloatArray, times: FloatArray | float) -> FloatArray:
+    return values if isinstance(times, float) else values * times
+
+
+def _sum_products(values: FloatArray, others: FloatArray | float) -> float:
+    """The sum of products, of which no array is made; not by BLAS, whose sums depend on its threads."""
+    return 0.0 if isinstance(others, float) else float(np.einsum("i,i->", values, others))
+
+
+def _largest(values: FloatArray) -> float:
+    """The largest absolute value."""
+    return max(float(values.max()), -float(values.min()))
 
 
 class _Skill(NamedTuple):
