@@ -408,6 +408,18 @@ TABLE = np.array(
 TABLE /= TABLE.sum(axis=1, keepdims=True)
 
 
+def test_histogram_counts_are_those_of_numpy():
+    """Forecasts at the edges belong to the bin above, and the largest to the last bin."""
+    rng = np.random.default_rng(7)
+    p = np.round(rng.beta(1, 2, 3000), 3)
+    y = rng.random(3000) < p
+    for w, weight in ((np.ones(3000), None), (rng.random(3000),) * 2):
+        bars = sr.curves.forecast_histogram(sr.corp(y, p, weight))
+        edges = np.append(bars.lower, bars.upper[-1])
+        np.testing.assert_allclose(bars.n, np.histogram(p, edges, weights=w)[0], rtol=1e-12)
+        np.testing.assert_allclose(bars.events, np.histogram(p, edges, weights=w * y)[0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["quadratic_weighted_kappa", "expected_cost", "accuracy"])
 @pytest.mark.parametrize("score", ["rps", "multiclass_brier", "penalized_brier"])
 def test_retention_does_not_depend_on_the_order_of_rows(score, metric):
@@ -534,3 +546,9 @@ def test_a_thinned_roc_curve_of_one_class_is_even_along_the_other(outcome):
     assert np.isnan(absent).all()
     assert 30 <= len(known) <= 42
     assert np.diff(known).max() < 0.06
+
+
+@pytest.mark.parametrize("unit", [2.0**-330, 2.0**329])
+def test_the_auc_does_not_depend_on_the_unit_of_weights(unit):
+    y, p, w = np.array([0, 1, 0, 1, 1]), np.array([0.2, 0.4, 0.4, 0.7, 0.1]), np.array([1.0, 2, 4, 1, 2])
+    assert sr.scores.roc_auc(y, p, sample_weight=unit * w) == sr.scores.roc_auc(y, p, sample_weight=w)

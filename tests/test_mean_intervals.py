@@ -9,7 +9,7 @@ from scipy.special import expit, ndtri
 import scorereport as sr
 from scorereport._utils import machine
 from scorereport._utils.choices import USUAL_RESAMPLES
-from scorereport.inference import mean_intervals
+from scorereport.inference import mean_intervals, score_expansions
 from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE, Expansion, InfluenceMoments
 from scorereport.inference.losses import resolve_measure
@@ -115,6 +115,26 @@ def test_an_expansion_is_that_of_a_mean():
     percentile = values.mean() + spread * (skewness * (z**2 - 1) / 6 + z * np.array([-1, 1]))
     assert_allclose(found.bounds(0.95, "percentile"), percentile, atol=0.01 * spread)
     assert abs(shift) > 0.03 * spread
+
+
+@pytest.mark.parametrize("are_weighted", [False, True])
+def test_sums_are_those_of_powers_and_products(are_weighted):
+    rng = np.random.default_rng(3)
+    outcome, score, weight = rng.normal(size=(3, 50))
+    times = rng.integers(1, 4, 50).astype(float)
+    units = score_expansions._Units(weight, outcome, score, times)
+    if not are_weighted:
+        units, weight, times = units._replace(weight=0.0, times=1.0), np.zeros(50), np.ones(50)
+    skill = score_expansions._Skill.of(MEASURES[0], 0.2, 0.4, 0.01)
+    sums, largest = score_expansions._add_up(units, skill)
+    of_skill = skill.by_score * score + skill.by_outcome * outcome
+    terms = [values**power for values in (score, of_skill) for power in (2, 3, 4)]
+    terms += [score * weight, of_skill * weight, of_skill * outcome, of_skill * score]
+    terms += [outcome * score, outcome * outcome]
+    assert_allclose(sums, [(times * term).sum() for term in terms], rtol=1e-12)
+    assert_allclose(largest, [np.abs(score).max(), np.abs(of_skill).max()])
+    reversed_units = units._replace(outcome=-outcome, score=-score)
+    assert_allclose(score_expansions._add_up(reversed_units, skill)[1], largest)
 
 
 @pytest.mark.parametrize("units", UNITS)

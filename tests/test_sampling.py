@@ -20,6 +20,7 @@ from scorereport._utils.arrays import CACHED_ROWS
 from scorereport._utils.choices import SEED
 from scorereport._utils.machine import count_threads, repeat
 from scorereport._utils.progress import steps, watched_by
+from scorereport.inference.mean_errors import without_rounding
 from scorereport.reliability.sampling import _FEW_REPEATS, SamplingUnits, random_stream
 
 RNG = np.random.default_rng(6)
@@ -533,3 +534,11 @@ def test_errors_of_many_rows_are_those_of_all_rows_at_once(kind, n):
     squares = (w * (values - mean)) ** 2 if kind == "sampling" else w * (values - mean) ** 2
     draws = w.sum() if kind == "frequency" else n
     assert units.standard_error(values) == np.sqrt(squares.sum() * draws / (draws - 1)) / w.sum()
+
+
+@pytest.mark.parametrize("value", [-3.0, 3.0])
+def test_an_error_that_comes_from_rounding_is_none(value):
+    values = np.full(4, value)
+    assert without_rounding(1e-14, values) == 0
+    assert without_rounding(1e-13, values) == 1e-13
+    assert without_rounding(1e-300, 0 * values) == 0

@@ -11,9 +11,12 @@ from scorereport._utils.arrays import CountArray, FloatArray, read_only
 from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
 from scorereport.curves.fit_or_arrays import accept_fit_keyword, as_fit
+from scorereport.reliability.blocks import sum_up
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from scorereport.curves.fit_or_arrays import IsotonicFit
@@ -102,8 +105,9 @@ def forecast_histogram(
         edges = (distinct.x_min, distinct.x_max)
         return _histogram(*edges, distinct.n, distinct.events, "one bar per distinct forecast")
     edge = histogram_edges(distinct)
-    n, _ = np.histogram(distinct.x_min, bins=edge, weights=distinct.n)
-    events, _ = np.histogram(distinct.x_min, bins=edge, weights=distinct.events)
+    cuts = np.searchsorted(distinct.x_min, edge)
+    cuts[-1] = len(distinct)  # the last bin has its upper edge
+    n, events = (np.diff(sum_up(counts)[cuts]) for counts in (distinct.n, distinct.events))
     return _histogram(edge[:-1], edge[1:], n, events, "Freedman-Diaconis")
 
 
@@ -116,22 +120,24 @@ def _histogram(
 
 def histogram_edges(distinct: Blocks) -> FloatArray:
     """Return the edges of the bins by Freedman and Diaconis."""
-    spread = quantile_of(distinct, 0.75) - quantile_of(distinct, 0.25)
+    lower, upper = quantiles_of(distinct, (0.25, 0.75))
+    spread = upper - lower
     width = 2 * spread / float(distinct.n.sum()) ** (1 / 3) if spread >= _NO_SPREAD else 0.0
     smallest, largest = distinct.x_min[0], distinct.x_max[-1]
     bins = round((largest - smallest) / max(width, _NARROWEST_BIN))
     return np.linspace(smallest, largest, max(bins, _FEWEST_BINS) + 1)
 
 
-def quantile_of(distinct: Blocks, level: float) -> float:
-    """Return the type-7 quantile of the forecasts, with weights as counts."""
-    position = (distinct.n.sum() - 1) * level
-    reached = np.cumsum(distinct.n)
+def quantiles_of(distinct: Blocks, levels: Sequence[float]) -> list[float]:
+    """Return type-7 quantiles of the forecasts, with weights as counts."""
+    reached, last = np.cumsum(distinct.n), len(distinct) - 1
+    positions = (distinct.n.sum() - 1) * np.asarray(levels)
     below, above = (
-        distinct.x_min[min(np.searchsorted(reached, rank, side="right"), len(distinct) - 1)]
-        for rank in (np.floor(position), np.ceil(position))
+        distinct.x_min[np.minimum(np.searchsorted(reached, ranks, side="right"), last)]
+        for ranks in (np.floor(positions), np.ceil(positions))
     )
-    return float(below + (above - below) * (position - np.floor(position)))
+    found: list[float] = (below + (above - below) * (positions - np.floor(positions))).tolist()
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

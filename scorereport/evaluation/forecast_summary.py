@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.curves.fitted import quantile_of
+from scorereport.curves.fitted import quantiles_of
 from scorereport.reliability.sampling import are_whole
 from scorereport.results.model_records import ForecastSummary, Quantile
 
@@ -30,8 +30,14 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
         minimum=float(distinct.x_min[0]),
         mean=float((distinct.x_min * distinct.n).sum() / fit.n),
         maximum=float(distinct.x_max[-1]),
-        quantiles=tuple(Quantile(level=at, value=quantile_of(_counted(fit), at)) for at in QUANTILES),
+        quantiles=find_quantiles(_counted(fit)),
     )
+
+
+def find_quantiles(counted: Blocks) -> tuple[Quantile, ...]:
+    """The quantiles of distinct forecasts with counts of cases."""
+    values = quantiles_of(counted, QUANTILES)
+    return tuple(Quantile(level=at, value=value) for at, value in zip(QUANTILES, values, strict=True))
 
 
 def _counted(fit: Corp) -> Blocks:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
+from scorereport._utils.arrays import sum_over_parts
 from scorereport._utils.checks import CheckedCases, check_whole
 from scorereport._utils.formatting import format_plain
 from scorereport._utils.rounding import find_reached
@@ -199,15 +200,25 @@ def _test_sum(panel: ForecastPanel, factor: FloatArray, about: SumTest) -> Hypot
 def _sum_and_variance(panel: ForecastPanel, factor: FloatArray) -> tuple[float, float]:
     """Σ w factor (y - p) and its variance: by the forecasts, or bias-reduced over clusters (NaN for one)."""
     p, units = panel.only, panel.units
-    terms = units.row_weight * factor * (panel.outcome - p)
     if units.cluster is None:
-        return float(terms.sum()), float((_squared_weight(panel) * factor**2 * p * (1 - p)).sum())
+        return _sum_rows(panel, factor)
+    terms = units.row_weight * factor * (panel.outcome - p)
     sums, sizes = _sums(units.cluster, terms), _sums(units.cluster, np.abs(terms))
     sums[np.abs(sums) <= _ROUNDING * sizes] = 0
     if units.size <= 1:
         return float(sums.sum()), np.nan
     rounding = _ROUNDING * (sizes + units.cluster_weight / units.total * sizes.sum())
     return float(sums.sum()), variance_of_sum(sums, units.cluster_weight, rounding)
+
+
+def _sum_rows(panel: ForecastPanel, factor: FloatArray) -> tuple[float, float]:
+    """The sum and its variance by the forecasts, of independent rows."""
+    y, p, weight, squares = panel.outcome, panel.only, panel.units.row_weight, _squared_weight(panel)
+    every = slice(0, len(p))
+    return (
+        sum_over_parts(lambda rows: weight[rows] * factor[rows] * (y[rows] - p[rows]), every),
+        sum_over_parts(lambda rows: squares[rows] * factor[rows] ** 2 * p[rows] * (1 - p[rows]), every),
+    )
 
 
 def _sums(group: IntArray, values: FloatArray) -> FloatArray:

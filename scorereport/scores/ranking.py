@@ -49,21 +49,14 @@ def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | 
 
 def area_under_roc(events: FloatArray, non_events: FloatArray) -> float:
     """Compute the AUC from the weight of events and non-events at each distinct forecast, ascending."""
-    events, non_events = _near_one(events), _near_one(non_events)
     pairs = events.sum() * non_events.sum()
     if pairs == 0:
         return np.nan
     below = np.cumsum(non_events)  # in place from here on, to save memory
     below -= non_events
-    non_events /= 2
-    below += non_events
+    below += non_events / 2
     below *= events
     return min(float(below.sum() / pairs), 1.0)  # rounding may exceed 1
-
-
-def _near_one(weights: FloatArray) -> FloatArray:
-    """Scale weights by a power of 2 to a sum near 1, without rounding, so that products stay in range."""
-    return np.ldexp(weights, -np.frexp(weights.sum())[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scorereport._utils.progress import parts, report_stage, report_work
 from scorereport._utils.work_plan import Stage
-from scorereport.curves.fitted import histogram_edges, quantile_of
+from scorereport.curves.fitted import histogram_edges
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
 from scorereport.evaluation.binary_measures import choose_measures
@@ -29,7 +29,7 @@ from scorereport.evaluation.engines.engine_comparison import (
 from scorereport.evaluation.engines.scans import count_at
 from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_units_of
 from scorereport.evaluation.evaluated_parts import DataDescription, EvaluatedParts
-from scorereport.evaluation.forecast_summary import QUANTILES, count_weighted_cases
+from scorereport.evaluation.forecast_summary import count_weighted_cases, find_quantiles
 from scorereport.evaluation.model_calibration import adjust_calibration
 from scorereport.evaluation.model_curves import collect_curves, locate_segments
 from scorereport.evaluation.notes import (
@@ -42,7 +42,7 @@ from scorereport.evaluation.notes import (
 from scorereport.inference.decision_tallies import tally_counts
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.reliability.decomposition import MurphyDecomposition
-from scorereport.results.model_records import Comparisons, ForecastSummary, ModelResult, Quantile
+from scorereport.results.model_records import Comparisons, ForecastSummary, ModelResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -249,7 +249,7 @@ def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
         minimum=digest.x_min,
         mean=float(digest.forecast / model.fit.n),
         maximum=digest.x_max,
-        quantiles=tuple(Quantile(level=at, value=quantile_of(counted, at)) for at in QUANTILES),
+        quantiles=find_quantiles(counted),
     )
 
 
