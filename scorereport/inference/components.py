@@ -97,14 +97,15 @@ class FittedLosses:
 
     def _find_gain(self, component: str) -> FloatArray:
         gain = np.empty(len(self._outcome))
+        is_discrimination = component == "discrimination"
+        of_place = self._discriminated if is_discrimination else self._recalibrated
         for part in row_chunks(len(gain)):
-            place = self._places[part]
-            if component == "discrimination":
-                gain[part] = self._discriminated.take(place)
+            np.take(of_place, self._places[part], out=gain[part], mode="clip")  # else numpy buffers `out`
+            if is_discrimination:
                 continue
             worse = self._loss(self._outcome[part], self._forecast[part])
             with np.errstate(invalid="ignore"):
-                np.subtract(worse, self._recalibrated.take(place), out=gain[part])
+                np.subtract(worse, gain[part], out=gain[part])
         return gain
 
 

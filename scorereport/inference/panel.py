@@ -84,7 +84,8 @@ class PanelRows:
 
     def in_order(self, order: NDArray[Any]) -> Self:
         """Return the rows in an order, which may leave out some, in read-only arrays."""
-        return self.select(order)._frozen(set_read_only)
+        rows = order.astype(np.intp, copy=False)  # else numpy converts it for each column
+        return self.select(rows)._frozen(set_read_only)
 
     def _frozen(self, freeze: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
         """Return the same rows in read-only arrays."""

@@ -34,7 +34,7 @@ def placements(
     if is_ordered:
         y, p, w = outcome, forecast, weight
     else:
-        order = np.argsort(forecast) if order is None else order
+        order = np.argsort(forecast) if order is None else order.astype(np.intp)
         y, p = outcome.take(order), forecast.take(order)
         w = None if weight is None else weight.take(order)
     in_order = _place_ordered(y, p, w)
