@@ -126,13 +126,27 @@ def _bootstrap_scores(
     """Intervals of all mean scores and skills; what they come from is not kept: it may hold every score."""
     if settings.resamples is None:
         boot = infer_means(
-            panel, measures, level=settings.level, method=settings.interval_method, seed=settings.seed
+            panel,
+            measures,
+            level=settings.level,
+            method=settings.interval_method,
+            seed=settings.seed,
+            means=_name_means(models, measures),
         )
     else:
         boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
     return {
         name: replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
         for name, known in models.items()
+    }
+
+
+def _name_means(models: Mapping[str, ModelScores], measures: list[Measure]) -> dict[tuple[str, str], float]:
+    """The mean scores by model and label of the measure."""
+    return {
+        (name, measure.label): part.score
+        for name, known in models.items()
+        for measure, part in zip(measures, known.decompositions, strict=True)
     }
 
 

@@ -26,7 +26,7 @@ from scorereport.reliability.precision import MOST_RESAMPLES, PRECISION
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.inference.bootstrap_results import Statistic
@@ -58,10 +58,19 @@ class _Target(NamedTuple):
 
 
 def infer_means(
-    panel: ForecastPanel, measures: Sequence[Measure], *, level: float, method: str, seed: int
+    panel: ForecastPanel,
+    measures: Sequence[Measure],
+    *,
+    level: float,
+    method: str,
+    seed: int,
+    means: Mapping[tuple[str, str], float] | None = None,
 ) -> Bootstrap:
-    """Return all mean scores and skills of all models, with the distribution that their intervals need."""
-    target, moments = _Target(level, method, seed), PanelMoments(panel=panel)
+    """Return all mean scores and skills of all models, with the distribution that their intervals need.
+
+    `means` are the mean scores that are known already, by model and label of the measure.
+    """
+    target, moments = _Target(level, method, seed), PanelMoments(panel=panel, means=means or {})
     keys = [(model, measure) for model in panel.forecasts for measure in measures]
     found: dict[Key, list[Statistic]] = {}
     drawn = []

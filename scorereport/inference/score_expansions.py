@@ -8,7 +8,8 @@ that of misclassification at a prevalence of 1/2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,9 +53,13 @@ class _Units(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PanelMoments:
-    """A panel whose scores are expanded: it is read in chunks, or by cluster."""
+    """A panel whose scores are expanded: it is read in chunks, or by cluster.
+
+    `means` are the mean scores that are known already, by model and label of the measure.
+    """
 
     panel: ForecastPanel
+    means: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
     def has_enough_units(self) -> bool:
@@ -71,7 +76,8 @@ class PanelMoments:
 
     def expand(self, model: str, measure: Measure) -> ScoreExpansions | None:
         """The expansions of a score and of its skill; None if the score is infinite or has no skill."""
-        mean = self._mean(model, measure)
+        known = self.means.get((model, measure.label))
+        mean = self._mean(model, measure) if known is None else known
         skill = _Skill.of(measure, mean, self.prevalence, self._error_of_prevalence)
         if not np.isfinite(mean) or skill is None:
             return None
