@@ -15,7 +15,7 @@ import scorereport as sr
 from scorereport._utils.arrays import CACHED_ROWS
 from scorereport.reliability import blocks as blocks_module
 from scorereport.reliability import fitted_sample
-from scorereport.reliability.blocks import Blocks, pool
+from scorereport.reliability.blocks import Blocks, outcomes_before, pool
 from scorereport.reliability.decomposition import resolve_score
 from scorereport.scores import REGISTRY, Direction, Kind, Propriety
 from scorereport.scores.registry import get_score
@@ -801,3 +801,27 @@ def test_two_runs_of_fractional_cases_that_fall_are_one_block():
     fit = sr.corp(y, p, sample_weight=[0.8, 0.2, 0.1, 0.9, 0.2, 0.8])
     assert len(fit.blocks) == 1
     assert fit.blocks.mean[0] == pytest.approx(1.1 / 3, rel=1e-14)
+
+
+# Sums before places
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_outcomes_before_places_are_those_of_running_totals(weighted):
+    """Of places in any order, repeated, at both ends, and where nothing but events is left."""
+    rng = np.random.default_rng(8)
+    n = rng.random(40) if weighted else rng.integers(1, 5, 40)
+    events = np.where(np.arange(40) > 30, n, n * rng.random(40) if weighted else rng.integers(0, n + 1))
+    places = np.append(rng.integers(0, 41, 12), [40, 0, 33, 33])
+    for found, counts in zip(outcomes_before(n, events, places), (events, n - events), strict=True):
+        running = np.append(0, np.cumsum(counts))
+        np.testing.assert_allclose(found, running[np.append(places, 40)], rtol=1e-14)
+    assert found[-1] == found[-2] == found[-3]  # no non-event is left from place 33 on
+
+
+def test_no_cases_lie_before_a_place_among_none():
+    nothing = np.empty(0, dtype=np.int64)
+    assert [before.tolist() for before in outcomes_before(nothing, nothing, np.array([0]))] == [
+        [0, 0],
+        [0, 0],
+    ]

@@ -13,6 +13,7 @@ from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
 from scorereport.curves.fit_or_arrays import accept_fit_keyword, as_fit
 from scorereport.errors import UsageError
+from scorereport.reliability.blocks import outcomes_before
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -152,9 +153,8 @@ def _net_benefit(
 ) -> FloatArray:
     table = fit.distinct
     first = np.searchsorted(table.x_min, t, side=side)
-    true = np.append(0.0, np.cumsum(table.events))
-    false = np.append(0.0, np.cumsum(table.n - table.events))
-    return ((true[-1] - true[first]) - (false[-1] - false[first]) * odds) / fit.n
+    true, false = (before[-1] - before[:-1] for before in outcomes_before(table.n, table.events, first))
+    return (true - false * odds) / fit.n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,9 +241,8 @@ def threshold_table(
     t = check_probability(thresholds, "thresholds")
     distinct = fit.distinct
     first = np.searchsorted(distinct.x_min, t, side="left")
-    missed = np.append(0, np.cumsum(distinct.events))  # events below each distinct forecast
-    spared = np.append(0, np.cumsum(distinct.n - distinct.events))
-    false_negative, true_negative = missed[first], spared[first]
+    missed, spared = outcomes_before(distinct.n, distinct.events, first)
+    false_negative, true_negative = missed[:-1], spared[:-1]
     true_positive, false_positive = missed[-1] - false_negative, spared[-1] - true_negative
     flagged, total = true_positive + false_positive, missed[-1] + spared[-1]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

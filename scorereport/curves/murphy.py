@@ -16,6 +16,7 @@ from scorereport._utils.checks import check_probability
 from scorereport._utils.record_frames import array_frame
 from scorereport._utils.representation import short_repr
 from scorereport.curves.fit_or_arrays import accept_fit_keyword, as_fit
+from scorereport.reliability.blocks import outcomes_before
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,11 +180,10 @@ def _elementary_limits(
     theta: FloatArray, forecast: FloatArray, n: CountArray, events: CountArray
 ) -> tuple[FloatArray, FloatArray]:
     """Limits of the mean elementary score of grouped, ascending forecasts, from both sides."""
-    missed = np.append(0.0, np.cumsum(events)) / n.sum()
-    quiet = np.append(0.0, np.cumsum(n - events)) / n.sum()
 
     def limit(below: NDArray[np.intp]) -> FloatArray:
-        return 2 * (theta * (quiet[-1] - quiet[below]) + (1 - theta) * missed[below])
+        missed, quiet = (before / n.sum() for before in outcomes_before(n, events, below))
+        return 2 * (theta * (quiet[-1] - quiet[:-1]) + (1 - theta) * missed[:-1])
 
     left = np.searchsorted(forecast, theta, side="left")
     right = np.searchsorted(forecast, theta, side="right")

@@ -14,6 +14,7 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray
 from scorereport.curves.decision import interventions_avoided
 from scorereport.inference.rates import log_odds_limits, wilson_limits
+from scorereport.reliability.blocks import outcomes_before
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
@@ -227,10 +228,11 @@ def _count(fit: IsotonicFit, t: FloatArray, side: ThresholdSide) -> FloatArray:
     """The four sums at each threshold."""
     distinct = fit.distinct
     first = np.searchsorted(distinct.x_min, t, side=side)
-    below = np.append(0.0, np.cumsum(distinct.events.astype(np.float64)))
-    spared = np.append(0.0, np.cumsum((distinct.n - distinct.events).astype(np.float64)))
-    sums = np.stack([below[-1] - below[first], spared[-1] - spared[first], below[first], spared[first]])
-    return np.where(sums > _ROUNDING * (below[-1] + spared[-1]), sums, 0.0)
+    found = outcomes_before(distinct.n, distinct.events, first)
+    below, spared = (before[:-1].astype(np.float64) for before in found)
+    all_events, all_others = (float(before[-1]) for before in found)
+    sums = np.stack([all_events - below, all_others - spared, below, spared])
+    return np.where(sums > _ROUNDING * (all_events + all_others), sums, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

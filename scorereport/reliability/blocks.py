@@ -284,6 +284,30 @@ def sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
     return sums
 
 
+def sums_before(counts: CountArray, places: NDArray[np.intp]) -> CountArray:
+    """Return the sum of the counts before each place; of few places no running totals of all counts are made.
+
+    >>> sums_before(np.array([1, 2, 4]), np.array([3, 0, 2, 2]))
+    array([7, 0, 3, 3])
+    """
+    edges = np.unique(np.append(0, places))
+    inside = edges[edges < len(counts)]
+    between = np.add.reduceat(counts, inside) if len(inside) else counts
+    found: CountArray = sum_up(between)[np.searchsorted(edges, places)]
+    return found
+
+
+def outcomes_before(
+    n: CountArray, events: CountArray, places: NDArray[np.intp]
+) -> tuple[CountArray, CountArray]:
+    """Return the events and the non-events before each place, and at last those of all cases."""
+    ends = np.append(places, len(n))
+    before = sums_before(events, ends)
+    if n.dtype.kind == "f":  # a difference of sums would differ from 0 by rounding where nothing is left
+        return before, sums_before(n - events, ends)
+    return before, sums_before(n, ends) - before
+
+
 def differences(values: NDArray[Any]) -> NDArray[Any]:
     """Return differences of neighbours like `np.diff`, in a third of the time where values are few."""
     return values[1:] - values[:-1]
