@@ -16,7 +16,7 @@ from scorereport._utils.arrays import CACHED_ROWS
 from scorereport.reliability import blocks as blocks_module
 from scorereport.reliability import fitted_sample
 from scorereport.reliability.blocks import Blocks, outcomes_before, pool
-from scorereport.reliability.decomposition import resolve_score
+from scorereport.reliability.decomposition import mean_at, resolve_score
 from scorereport.scores import REGISTRY, Direction, Kind, Propriety
 from scorereport.scores.registry import get_score
 
@@ -825,3 +825,17 @@ def test_no_cases_lie_before_a_place_among_none():
         [0, 0],
         [0, 0],
     ]
+
+
+# Mean scores of grouped cases
+
+
+def test_only_outcomes_that_occurred_are_scored():
+    """With infinite scores of others, of groups with one outcome, with both and without cases."""
+    forecast = np.array([0.0, 0.3, 0.6, 1.0, 0.0, 0.8, 1.0])
+    n, events = np.array([3, 2, 5, 4, 0, 2, 0]), np.array([0, 2, 3, 4, 0, 0, 0])
+    p, y = forecast.repeat(n), np.concatenate([np.arange(k) < e for k, e in zip(n, events, strict=True)])
+    for name in ("brier", "log", "spherical"):
+        expected = get_score(name).function(y, p).mean()
+        assert mean_at(resolve_score(name, {})[1], forecast, n, events) == pytest.approx(expected, rel=1e-14)
+    assert mean_at(resolve_score("log", {})[1], np.array([0.0]), np.array([2]), np.array([1])) == np.inf

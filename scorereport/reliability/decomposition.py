@@ -289,15 +289,18 @@ def mean_at(
     n: CountArray,
     events: CountArray,
 ) -> float:
-    """Compute the mean score of grouped cases; outcomes that did not occur do not count, even if infinite."""
-    occurred, absent = events > 0, events < n
-    total = 0.0
-    if occurred.any():
-        p = forecast[occurred]
-        total += (events[occurred] * function(np.ones(len(p)), p)).sum()
-    if absent.any():
-        p = forecast[absent]
-        total += ((n - events)[absent] * function(np.zeros(len(p)), p)).sum()
+    """Compute the mean score of grouped cases; outcomes that did not occur do not count, even if infinite.
+
+    Each group is scored by one outcome, and only groups with both outcomes by the other as well.
+    """
+    if not (n > 0).all():
+        known = n > 0
+        return mean_at(function, forecast[known], n[known], events[known])
+    occurred = events > 0
+    total = (np.where(occurred, events, n) * function(occurred.astype(np.float64), forecast)).sum()
+    mixed = np.flatnonzero(occurred & (events < n))
+    if len(mixed):
+        total += ((n - events)[mixed] * function(np.zeros(len(mixed)), forecast[mixed])).sum()
     return float(total / n.sum())
 
 
