@@ -385,3 +385,13 @@ def test_units_with_much_of_the_weight_are_resampled(units):
     panel = make_panel(y, {"model": p}, **options)
     assert not PanelMoments(panel=panel).has_enough_units
     assert PanelMoments(panel=make_panel(y, {"model": p})).has_enough_units
+
+
+def test_intervals_are_around_the_mean_scores_of_the_evaluation():
+    y, p = make_case("usual", 6000)
+    evaluation = sr.evaluate(pd.DataFrame({"y": y, "a": p, "b": p**2}), outcome="y", forecasts=["a", "b"])
+    for model in evaluation.models:
+        for score in model.scores.scores[:2]:
+            assert "influence" in score.interval.method
+            assert score.interval.value == score.value
+            assert score.skill_interval.value == pytest.approx(score.skill, rel=1e-12)
