@@ -812,6 +812,7 @@ def test_outcomes_before_places_are_those_of_running_totals(weighted):
     rng = np.random.default_rng(8)
     n = rng.random(40) if weighted else rng.integers(1, 5, 40)
     events = np.where(np.arange(40) > 30, n, n * rng.random(40) if weighted else rng.integers(0, n + 1))
+    assert outcomes_before(n, events, np.array([7]))[0][0] == pytest.approx(events[:7].sum())
     places = np.append(rng.integers(0, 41, 12), [40, 0, 33, 33])
     for found, counts in zip(outcomes_before(n, events, places), (events, n - events), strict=True):
         running = np.append(0, np.cumsum(counts))
