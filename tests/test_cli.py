@@ -672,7 +672,8 @@ def test_commands_load_tools_for_tests_and_for_fortran_only_if_they_are_used():
         "print(sorted({'numpy.f2py.crackfortran', 'unittest'} & set(sys.modules)))\n"
         "numpy.testing.assert_array_equal([1], [1])\n"
         "from numpy import f2py; print(f2py.get_include.__name__)\n"
-        "print([getattr(finder, '__name__', '') for finder in sys.meta_path].count('_Deferring'))"
+        "import importlib; importlib.invalidate_caches()\n"
+        "print([type(finder).__name__ for finder in sys.meta_path].count('_Deferring'))"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[]", "get_include", "1"]

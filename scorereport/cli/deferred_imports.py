@@ -22,16 +22,15 @@ _DEFERRED = frozenset({"numpy.f2py", "numpy.testing"})
 
 def defer_imports() -> None:
     """Load these modules when something is taken from them, from now on."""
-    if _Deferring not in sys.meta_path:
-        sys.meta_path.insert(0, _Deferring)
+    if not any(isinstance(finder, _Deferring) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Deferring())
 
 
 class _Deferring(MetaPathFinder):
     """Finds the deferred modules as Python does, and loads them later."""
 
-    @classmethod
     def find_spec(
-        cls, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname not in _DEFERRED:
             return None
