@@ -117,13 +117,12 @@ def load_rows(
     """
     _check_source(source)
     roles, work = find_roles(columns), work or {}
-    drop = columns.get("missing") == "drop"
     choice = RowSelection(
         column=window.column,
         period=period,
         zone=zone,
         roles=roles,
-        drop=drop,
+        drop=columns.get("missing") == "drop",
         maturity=maturity,
         hashed=hashed,
     )
@@ -139,19 +138,25 @@ def load_rows(
             copy = copy_database_rows(database, choice, work.get("temporary_folder"))
             return _reference_copy(copy, database.source, "", columns, work)
         read = read_source_database(database, window, period, roles, more)
-    is_time = window.column == roles.time
+    return _choose_rows(read, choice, columns)
+
+
+def _choose_rows(read: SourceRows, choice: RowSelection, columns: Columns) -> LoadedRows:
+    """Choose the rows of the period from those that were read, and check them."""
+    column, period, roles, maturity = choice.column, choice.period, choice.roles, choice.maturity
+    is_time = column == roles.time
     with read.name_rows():
-        chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
+        chosen = choose_period_rows(read, column, period, choice.zone, is_time=is_time, drop=choice.drop)
     if maturity is not None:
-        chosen = remove_immature(chosen, roles.outcome, maturity, read.source, window.column, period)
-    predictions = check_period_rows(chosen, read, window.column, period, columns, roles)
+        chosen = remove_immature(chosen, roles.outcome, maturity, read.source, column, period)
+    predictions = check_period_rows(chosen, read, column, period, columns, roles)
     return LoadedRows(
         predictions=predictions,
         source=read.source,
         source_sha256=read.sha256,
         times=find_kept_times(predictions, chosen),
         maturity=maturity,
-        hashes=None if hashed is None else _hash_chosen(hashed, read, chosen),
+        hashes=None if choice.hashed is None else _hash_chosen(choice.hashed, read, chosen),
     )
 
 
