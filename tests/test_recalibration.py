@@ -438,9 +438,13 @@ def test_a_gain_that_is_stated_because_it_is_significant_is_bounded_given_that(p
 
 
 def test_discrimination_before_is_that_of_the_forecasts_also_with_ties():
-    """Pairs of equal forecasts count half; without ties the ranks of events suffice."""
+    """Pairs of equal forecasts count half; without ties the ranks of events suffice.
+
+    Equal rows are counted together, unless they belong to clusters.
+    """
     rng = np.random.default_rng(4)
     for p in (rng.random(400), np.round(rng.random(400), 1), np.full(400, 0.5)):
         y = (rng.random(400) < p).astype(float)
-        trial = try_recalibration(y, p)[0]
-        assert trial.auc_before == pytest.approx(roc_auc_score(y, p), abs=1e-14)
+        for cluster in (None, np.arange(400) // 2):
+            trial = try_recalibration(y, p, cluster=cluster)[0]
+            assert trial.auc_before == pytest.approx(roc_auc_score(y, p), abs=1e-14)
