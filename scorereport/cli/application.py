@@ -179,6 +179,13 @@ def _global_options(
     debug: Annotated[  # noqa: ARG001  # `entry_point` reads it, because an error may occur before this runs
         bool, typer.Option("--debug", help="Show the traceback of an internal error.")
     ] = False,
+    arguments: Annotated[  # noqa: ARG001  # `entry_point` reads it, because the file has the arguments
+        Path | None,
+        typer.Option(
+            help="Take all arguments from this file, a JSON list of texts, and none from the command line; for "
+            "programs that call this one."
+        ),
+    ] = None,
 ) -> None:
     if version:
         from scorereport._utils.version import package_version
