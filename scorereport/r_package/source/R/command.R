@@ -109,9 +109,27 @@ run_program <- function(program, arguments, output, errors, folder = NULL) {
     on.exit(setwd(before))
   }
   # R CMD check sets R_TESTS, with which the R of a certificate would not start.
-  restore <- set_environment(PYTHONIOENCODING = "utf-8", R_TESTS = NA)
+  restore <- set_environment(PYTHONIOENCODING = "utf-8", R_TESTS = NA, LD_LIBRARY_PATH = library_path_outside())
   on.exit(restore(), add = TRUE)
   suppressWarnings(system2(program, arguments, stdout = output, stderr = errors, stdin = ""))
+}
+
+# LD_LIBRARY_PATH without what R adds for itself: with that, a Python that is not the system's would load the
+# libraries of the system's. NA if nothing is left.
+library_path_outside <- function() {
+  if (is.null(session$added)) session$added <- library_path_of_r()
+  entries <- strsplit(Sys.getenv("LD_LIBRARY_PATH"), ":", fixed = TRUE)[[1]]
+  left <- setdiff(entries, session$added)
+  if (length(left)) paste(left, collapse = ":") else NA
+}
+
+# What the script that starts R puts into LD_LIBRARY_PATH.
+library_path_of_r <- function() {
+  script <- file.path(R.home("etc"), "ldpaths")
+  if (.Platform$OS.type != "unix" || !file.exists(script)) return(character())
+  code <- paste0("LD_LIBRARY_PATH=; . ", shQuote(script), "; printf %s \"$LD_LIBRARY_PATH\"")
+  added <- suppressWarnings(system2("sh", c("-c", shQuote(code)), stdout = TRUE, stderr = FALSE))
+  unlist(strsplit(added, ":", fixed = TRUE))
 }
 
 set_environment <- function(...) {
@@ -142,13 +160,16 @@ describe_failure <- function(outcome) {
   if (!length(said)) {
     return(paste0("The command line of scorereport ended with code ", outcome$code, " and said nothing."))
   }
-  own <- grep("^scorereport: ", said)
+  own <- grep("^(scorereport|Error): ", said)
   if (length(own)) said <- said[own[1]:length(said)]
-  name_as_arguments(paste(sub("^scorereport: ", "", said), collapse = "\n"))
+  name_as_arguments(paste(sub("^(scorereport|Error): ", "", said), collapse = "\n"))
 }
 
 # Options are named as arguments of R in messages: `--smallest-group` is `smallest_group`.
 name_as_arguments <- function(text) {
+  text <- gsub(" [(]--[^)]*[)]", "", text)  # the same again for the command line
+  text <- sub("^No such option: ([^ ]+) ?", "There is no argument `\\1`. ", text)
+  text <- trimws(sub("[(]Possible options: (.*)[)]$", "Did you mean one of \\1?", text))
   found <- unique(regmatches(text, gregexpr("--[a-z][a-z-]*", text))[[1]])
   for (option in found[order(-nchar(found))]) {
     name <- gsub("-", "_", sub("^--", "", option), fixed = TRUE)

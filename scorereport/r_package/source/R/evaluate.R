@@ -1,7 +1,7 @@
 # Evaluations, reports and certificates: each call of the command line, and what it gives back.
 
 sr_evaluate <- function(data = NULL, outcome = NULL, forecasts = NULL, ..., config = NULL, certify = FALSE) {
-  request <- make_request(data, outcome, forecasts, list(...), source_name(substitute(data)))
+  request <- make_request(data, outcome, forecasts, list(...), name_source(substitute(data), substitute(outcome)))
   run_request(request, config = config, certify = certify)$evaluation
 }
 
@@ -13,7 +13,7 @@ sr_certify <- function(data = NULL, outcome = NULL, forecasts = NULL, ..., confi
     }
     return(certificate_of(data))
   }
-  request <- make_request(data, outcome, forecasts, list(...), source_name(substitute(data)))
+  request <- make_request(data, outcome, forecasts, list(...), name_source(substitute(data), substitute(outcome)))
   certificate_of(run_request(request, config = config, certify = TRUE)$evaluation)
 }
 
@@ -26,11 +26,17 @@ sr_report <- function(data = NULL, outcome = NULL, forecasts = NULL, ..., file =
     }
     run_document(data, list(...), files, config)
   } else {
-    request <- make_request(data, outcome, forecasts, list(...), source_name(substitute(data)))
+    request <- make_request(data, outcome, forecasts, list(...), name_source(substitute(data), substitute(outcome)))
     run_request(request, config = config, certify = certify, files = files)
   }
   if (!quiet) describe_report(found)
   invisible(structure(files, verdict = attr(found$evaluation, "verdict")))
+}
+
+# A formula names its data in the other argument.
+name_source <- function(data, outcome) {
+  is_formula <- is.call(data) && identical(data[[1]], as.name("~"))
+  if (is_formula) source_name(outcome) else source_name(data)
 }
 
 check_files <- function(file) {

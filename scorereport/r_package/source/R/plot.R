@@ -56,11 +56,14 @@ take_table <- function(x, name, models, needs) {
 
 # ---- Parts of diagrams ----
 
-# Panels side by side, with the parameters of before at the end.
-open_panels <- function(n, square = FALSE) {
+# Panels side by side, or in the given rows; returns what sets the parameters of before.
+open_panels <- function(n, square = FALSE, rows = NULL) {
   before <- graphics::par(no.readonly = TRUE)
-  if (n > 1) graphics::par(mfrow = if (n <= 3) c(1, n) else grDevices::n2mfrow(n))
-  graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.25, las = 1, fg = MUTED, col.axis = INK,
+  if (n > 1) {
+    is_even <- !is.null(rows) && n > rows && n %% rows == 0
+    graphics::par(mfrow = if (is_even) c(rows, n / rows) else if (n <= 3) c(1, n) else rev(grDevices::n2mfrow(n)))
+  }
+  graphics::par(mar = c(4, 4.4, 2.2, 0.8), mgp = c(2.9, 0.6, 0), tcl = -0.25, las = 1, fg = MUTED, col.axis = INK,
                 col.lab = INK, col.main = INK, font.main = 2, cex.main = 1, pty = if (square) "s" else "m")
   function() graphics::par(before)
 }
@@ -88,6 +91,12 @@ band_corners <- function(band) {
        upper = band$upper[c(1, rep(2:n, each = 2))])
 }
 
+# Bars from 0; those of single values, whose bins have no width, get one that can be seen.
+draw_bars <- function(bins, heights, colour) {
+  missing <- pmax(0.008 - (bins$upper - bins$lower), 0) / 2
+  graphics::rect(bins$lower - missing, 0, bins$upper + missing, heights, col = colour, border = "white", lwd = 0.4)
+}
+
 colour_of <- function(places) COLOURS[(places - 1) %% length(COLOURS) + 1]
 line_of <- function(places) (places - 1) %% 6 + 1
 
@@ -100,7 +109,7 @@ draw_legend <- function(labels, place, ...) {
 
 plot_reliability <- function(x, models, band, coverage, view, ...) {
   panels <- list_panels(take_table(x, "reliability_curves", models, "probabilities"), view)
-  restore <- open_panels(length(panels), square = TRUE)
+  restore <- open_panels(length(panels), square = TRUE, rows = length(models))
   on.exit(restore())
   for (panel in panels) {
     draw_reliability(panel, match_rows(x$histograms, panel), match_band(x$bands, panel, band, coverage), ...)
@@ -142,8 +151,7 @@ draw_reliability <- function(curve, histogram, band, xlab = "forecast probabilit
                              main = title_panel(curve), ...) {
   open_panel(c(0, 1), c(0, 1), xlab, ylab, main, ...)
   if (!is.null(histogram) && nrow(histogram)) {
-    heights <- 0.14 * histogram$n / max(histogram$n)
-    graphics::rect(histogram$lower, 0, histogram$upper, heights, col = QUIET, border = "white", lwd = 0.5)
+    draw_bars(histogram, 0.14 * histogram$n / max(histogram$n), QUIET)
   }
   if (!is.null(band) && nrow(band)) {
     corners <- band_corners(band)
@@ -224,10 +232,11 @@ plot_retention <- function(x, models, ...) {
   restore <- open_panels(1)
   on.exit(restore())
   values <- range(chosen$value, chosen$lower, chosen$upper, na.rm = TRUE)
+  values[2] <- values[2] + 0.12 * diff(values)
   open_panel(range(chosen$fraction), values, "share of rows set aside", gsub("_", " ", chosen$metric[1]), "", ...)
   if (length(models) == 1) draw_band(chosen$fraction, chosen$lower, chosen$upper, COLOURS[1])
   draw_lines(chosen, models, "fraction", "value")
-  draw_legend(models, "bottomright")
+  draw_legend(models, "topleft", horiz = TRUE)
 }
 
 draw_lines <- function(table, models, across, up) {
@@ -262,12 +271,12 @@ plot_components <- function(x, models, measure = main_score(x), ...) {
 
 plot_forecasts <- function(x, models, view, ...) {
   panels <- list_panels(take_table(x, "histograms", models, "probabilities"), view)
-  restore <- open_panels(length(panels))
+  restore <- open_panels(length(panels), rows = length(models))
   on.exit(restore())
   for (panel in panels) {
     open_panel(c(0, 1), c(0, max(panel$n)), "forecast probability", "rows", title_panel(panel), ...)
-    graphics::rect(panel$lower, 0, panel$upper, panel$n, col = QUIET, border = "white", lwd = 0.5)
-    graphics::rect(panel$lower, 0, panel$upper, panel$events, col = COLOURS[1], border = "white", lwd = 0.5)
+    draw_bars(panel, panel$n, QUIET)
+    draw_bars(panel, panel$events, COLOURS[1])
   }
   graphics::legend("topright", legend = c("without the event", "with the event"), fill = c(QUIET, COLOURS[1]),
                    border = NA, bty = "n", text.col = INK, cex = 0.85)

@@ -10,18 +10,18 @@ RESERVED <- c(output = "sr_report(..., file = )", from = "sr_report(evaluation, 
               quiet = "nothing", arguments = "nothing")
 
 make_request <- function(data, outcome, forecasts, options, source) {
-  if (is.null(data)) {
-    if (!is.null(options$formula)) data <- options$formula
-    else fail("`data` is missing: give a data frame, a formula, a fitted glm, or probabilities.")
-  }
+  check_options(options)
+  if (is.null(outcome)) outcome <- options$formula
   options$formula <- NULL
+  if (is.null(data) && is.null(outcome)) {
+    fail("`data` is missing: give a data frame, a formula, a fitted glm, or probabilities.")
+  }
   if (inherits(outcome, "formula")) {  # sr_evaluate(y ~ p, data = d) and sr_evaluate(d, y ~ p)
     given <- data
     data <- outcome
     outcome <- given
   }
   names(options)[names(options) == "group"] <- "groups"
-  check_options(options)
   request <- as_request(data, outcome, forecasts, options, source)
   request$source <- source
   request
@@ -42,6 +42,7 @@ check_options <- function(options) {
 as_request <- function(data, outcome, forecasts, options, source) UseMethod("as_request")
 
 as_request.default <- function(data, outcome, forecasts, options, source) {
+  if (inherits(data, "sr_evaluation")) fail("`data` is an evaluation already: plot(), summary() and sr_report() show it.")
   fail("`data` must be a data frame, a formula, a fitted glm, a vector or matrix of probabilities, or a named ",
        "list of such models; got ", describe_class(data), ".", describe_other_model(data))
 }
@@ -144,7 +145,9 @@ as_request.matrix <- function(data, outcome, forecasts, options, source) {
 
 name_models <- function(data, forecasts) {
   names <- if (is.null(forecasts)) colnames(data) else forecasts
-  if (is.null(names)) names <- if (ncol(data) == 1) "model" else paste0("model_", seq_len(ncol(data)))
+  if (is.null(names)) names <- character(ncol(data))
+  unnamed <- !nzchar(names)
+  names[unnamed] <- if (ncol(data) == 1) "model" else paste0("model_", seq_len(ncol(data)))[unnamed]
   if (length(names) != ncol(data)) {
     fail("`forecasts` must name the ", ncol(data), " columns of the matrix; got ", length(names), " names.")
   }
@@ -423,10 +426,8 @@ finish_options <- function(table, forecasts, options, columns = forecasts) {
   list(columns = table$columns[unique(table$used)], options = options)
 }
 
-# The name of the data in reports: that of the object, as far as it may be the name of a file everywhere.
+# The name of the data in reports: that of the first object, if it may be the name of a file everywhere.
 source_name <- function(expression) {
-  if (!is.name(expression) && !is.call(expression)) return("data")
-  text <- if (is.name(expression)) as.character(expression) else deparse(expression, nlines = 1)[1]
-  plain <- gsub("^[.-]+|[.-]+$", "", gsub("[^A-Za-z0-9._-]+", "-", text))
-  if (nzchar(plain) && nchar(plain) <= 60) plain else "data"
+  name <- if (is.language(expression)) all.vars(expression)[1] else NA
+  if (grepl("^[A-Za-z][A-Za-z0-9._-]{0,59}$", name)) name else "data"
 }

@@ -68,7 +68,8 @@ print_numbers <- function(frame, digits) {
 
 format_number <- function(x, digits) {
   is_whole <- is.integer(x) || all(is.na(x) | x == round(x)) && any(abs(x) > 1, na.rm = TRUE)
-  if (is_whole) format(x, big.mark = ",", digits = 15) else formatC(x, format = "f", digits = digits)
+  text <- if (is_whole) format(x, big.mark = ",", digits = 15) else formatC(x, format = "f", digits = digits)
+  sub("^-(0[.]0*)$", "\\1", text)
 }
 
 print_findings <- function(x, most = Inf) {
