@@ -28,6 +28,7 @@ from scorereport.errors import DataError, ScoreReportError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -48,32 +49,46 @@ _VECTORS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _OpenTable:
-    """The table of a file that was chosen, and the stream from which its columns are read."""
+class OpenRFile:
+    """An open file of R: what it holds, and the stream from which vectors are read."""
 
-    table: RTable
+    content: RObject
+    is_workspace: bool
     stream: RStream
     native: str
 
+    def read(self, table: RTable, columns: Sequence[str]) -> pa.Table:
+        """Columns of a table, read in the order of the file, because a packed file is read forwards."""
+        import pyarrow as pa
+
+        chosen = [column for column in table.columns if column.name in columns]
+        found = {column.name: read_column(self.stream, column, table.rows, self.native) for column in chosen}
+        return pa.table({name: found[name] for name in columns})
+
 
 @contextmanager
-def _open_table(place: SourceLocation) -> Iterator[_OpenTable]:
-    path = place.files[0]
+def open_r_file(path: Path) -> Iterator[OpenRFile]:
+    """Open a file of R and scan what it holds; what is damaged, also in the block, is a `DataError`."""
     try:
         with open_r_stream(path) as (stream, is_workspace):
-            found, native = scan_object(stream)
-            table = _choose_table(found, place, is_workspace=is_workspace)
-            yield _OpenTable(table=table, stream=stream, native=native)
+            content, native = scan_object(stream)
+            yield OpenRFile(content=content, is_workspace=is_workspace, stream=stream, native=native)
     except ScoreReportError:
         raise
     except (DamagedError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise unreadable_file(path, _NAME, error if str(error) else type(error)()) from error
 
 
-def _choose_table(found: RObject, place: SourceLocation, *, is_workspace: bool) -> RTable:
+@contextmanager
+def _open_table(place: SourceLocation) -> Iterator[tuple[OpenRFile, RTable]]:
+    with open_r_file(place.files[0]) as opened:
+        yield opened, _choose_table(opened, place)
+
+
+def _choose_table(opened: OpenRFile, place: SourceLocation) -> RTable:
     """The only data frame of a file, or the one that `table` names; without one, the only matrix."""
-    file = place.files[0].name
-    if not is_workspace and (only := find_table(found)) is not None:
+    file, found = place.files[0].name, opened.content
+    if not opened.is_workspace and (only := find_table(found)) is not None:
         if place.table:
             raise UsageError(f"{file} holds one table, which has no name: leave out `table` (--table).")
         return only
@@ -106,7 +121,9 @@ def _find_named(
     if name in tables:
         return tables[name]
     if name in objects:
-        raise DataError(f"{name!r} in {file} is {_describe(objects[name])}, not a data frame. {_REMEDY}")
+        raise DataError(
+            f"{name!r} in {file} is {describe_object(objects[name])}, not a data frame. {_REMEDY}"
+        )
     known = f"it has {_join_names(list(tables))}" if tables else "it has none"
     meant = suggest_name(name, list(tables))
     hint = f" Did you mean {meant!r}?" if meant else ""
@@ -115,11 +132,11 @@ def _find_named(
 
 def _describe_all(found: RObject, objects: Mapping[str, RObject]) -> str:
     if not objects:
-        return _describe(found)
-    return join_some([f"{name!r} ({_describe(item)})" for name, item in objects.items()], _SHOWN)
+        return describe_object(found)
+    return join_some([f"{name!r} ({describe_object(item)})" for name, item in objects.items()], _SHOWN)
 
 
-def _describe(found: RObject) -> str:
+def describe_object(found: RObject) -> str:
     """What an object is, for people who know R."""
     if found.classes:
         return f"an object of class {found.classes[0]}"
@@ -134,26 +151,18 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _list_columns(place: SourceLocation) -> list[str]:
-    with _open_table(place) as opened:
-        return [name for name in opened.table.names if name]
+    with _open_table(place) as (_, table):
+        return [name for name in table.names if name]
 
 
 def _read(place: SourceLocation, numbers: Sequence[str], labels: Sequence[str]) -> pa.Table:
-    """Read columns, those that come first in the file first, because a packed file is read forwards."""
-    import pyarrow as pa
-
-    wanted = [*numbers, *labels]
-    with _open_table(place) as opened:
-        table = opened.table
+    columns = [*numbers, *labels]
+    with _open_table(place) as (opened, table):
         if not table.columns:
             raise DataError(f"{place.name} holds a data frame without columns.")
-        check_columns(wanted, [name for name in table.names if name], place.name)
-        check_memory(place.name, table.rows, len(wanted))
-        chosen = [column for column in table.columns if column.name in wanted]
-        found = {
-            column.name: read_column(opened.stream, column, table.rows, opened.native) for column in chosen
-        }
-    return pa.table({name: found[name] for name in wanted})
+        check_columns(columns, [name for name in table.names if name], place.name)
+        check_memory(place.name, table.rows, len(columns))
+        return opened.read(table, columns)
 
 
 def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames:
@@ -178,8 +187,8 @@ def _open_batches(
 def _count_rows(place: SourceLocation) -> int:
     """The rows of the table; 0 if it cannot be read, which the reader explains."""
     try:
-        with _open_table(place) as opened:
-            return opened.table.rows
+        with _open_table(place) as (_, table):
+            return table.rows
     except ScoreReportError:
         return 0
 
