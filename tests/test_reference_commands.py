@@ -75,10 +75,10 @@ def short_record(monkeypatch):
     )
 
 
-def assert_not_certified(certificate, *attempts):
+def assert_not_checked(certificate, *attempts):
     """Assert the verdict, its sentence, and the reason and remedy of each reference that was tried."""
-    assert certificate.verdict == "not certified"
-    assert certificate.sentence.startswith(f"Not certified on these data. {attempts[-1][1]}")
+    assert certificate.verdict == "not checked"
+    assert certificate.sentence.startswith(f"Not checked on these data. {attempts[-1][1]}")
     assert certificate.sentence.endswith(" of other data.")
     assert " agrees with 6 recorded answers of reliabilitydiag " in certificate.sentence
     assert certificate.left_out == ("every number of this evaluation",)
@@ -108,11 +108,11 @@ def assert_reference_fails(sentence, time_limit=PATIENCE, kind="base"):
 
 
 @pytest.mark.usefixtures("short_record")
-def test_without_r_nothing_is_certified(tmp_path, monkeypatch):
+def test_without_r_nothing_is_checked(tmp_path, monkeypatch):
     write_program(tmp_path / "bin" / "apt-get", "#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     remedy = "sudo apt-get install r-base-core r-base-dev"
-    assert_not_certified(certify(), (PACKAGE, MISSING, remedy), (BASE, MISSING, remedy))
+    assert_not_checked(certify(), (PACKAGE, MISSING, remedy), (BASE, MISSING, remedy))
 
 
 @pytest.mark.parametrize("kind", ["base", "reliabilitydiag"])
@@ -405,8 +405,8 @@ def _folder_of(pid):
 def test_base_r_replaces_an_r_that_was_killed(temporary):
     small_evaluation()
     certificate = CertifyThread(temporary, draws=500).interrupt_r(signal.SIGKILL)
-    assert certificate.verdict == "certified"
-    assert certificate.sentence.startswith("Certified on these data. ")
+    assert certificate.verdict == "confirmed"
+    assert certificate.sentence.startswith("Confirmed on these data by base R. ")
     assert re.match(r"base R \d+\.\d+\.\d+ \(stats::isoreg", certificate.reference)
     assert certificate.reference in certificate.sentence
     assert not {"reliabilitydiag", "rpy2"} & set(certificate.software)
@@ -421,7 +421,7 @@ def test_the_last_r_that_was_killed_is_reported(temporary):
     small_evaluation()
     certificate = CertifyThread(temporary, draws=200_000, reference="base").interrupt_r(signal.SIGKILL)
     (attempt,) = certificate.attempts
-    assert_not_certified(certificate, (BASE, attempt.reason, ""))
+    assert_not_checked(certificate, (BASE, attempt.reason, ""))
     assert attempt.reason.startswith("R was ended by signal 9 (SIGKILL).")
 
 
@@ -453,7 +453,7 @@ def test_a_fake_r_that_hangs_breaks_no_report(tmp_path, monkeypatch):
     bin_folder = fake_r_home(tmp_path, "sleep 1000 & sleep 1000") / "bin"
     monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
     attempt = (BASE, "R gave no answer within 1 seconds and was ended.", "")
-    assert_not_certified(certify(reference="base", time_limit=1), attempt)
+    assert_not_checked(certify(reference="base", time_limit=1), attempt)
     assert left_running(MARK) == []
 
 
@@ -530,9 +530,9 @@ def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["evaluation"]["models"][0]["model"] == "p"
-    assert document["certificate"]["verdict"] == "certified"
+    assert document["certificate"]["verdict"] == "confirmed"
     verdict, attempt, left_out = lines_of(done)
-    assert re.match(r"R certificate: Certified on these data\. .* with base R \d", verdict)
+    assert re.match(r"R certificate: Confirmed on these data by base R\. .* with base R \d", verdict)
     assert attempt.startswith(f"{PACKAGE}: The Python package rpy2 is not installed. To fix: pip install ")
     assert left_out.startswith("Not compared: intervals, ")
 
@@ -548,11 +548,11 @@ def test_scores_are_printed_without_r(tmp_path, monkeypatch, capfd, file, option
     assert (stop.value.code or 0) == code
     out, err = capfd.readouterr()
     verdict, *attempts, left_out = err.splitlines()
-    assert verdict.startswith(f"R certificate: Not certified on these data. {MISSING} ")
+    assert verdict.startswith(f"R certificate: Not checked on these data. {MISSING} ")
     remedy = "To fix: install R from CRAN"
     assert attempts == [f"{PACKAGE}: {MISSING} {remedy}", f"{BASE}: {MISSING} {remedy}"]
     assert left_out == "Not compared: every number of this evaluation."
-    assert json.loads(out)["certificate"]["verdict"] == "not certified" if options else "Brier" in out
+    assert json.loads(out)["certificate"]["verdict"] == "not checked" if options else "Brier" in out
 
 
 CLI = """

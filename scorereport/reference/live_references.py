@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
+from scorereport.reference.certificate_verdicts import BASE_R
 from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.r_installation import (
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 PACKAGE, BASE = "reliabilitydiag", "base"
-NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: "base R (stats::isoreg)"}
+NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: f"{BASE_R} (stats::isoreg)"}
 #: The R scripts of this package.
 R_CODE = Path(__file__).parent / "r"
 #: The software of a reference whose versions are in a certificate.
@@ -65,7 +66,7 @@ class Reference:
         s = self.software
         if self.is_package:
             return f"reliabilitydiag {s['reliabilitydiag']} (R {s['R']}) through rpy2 {s['rpy2']}"
-        return f"base R {s['R']} (stats::isoreg and plain arithmetic in a script of scorereport)"
+        return f"{BASE_R} {s['R']} (stats::isoreg and plain arithmetic in a script of scorereport)"
 
     def ask(self, question: Question) -> dict[str, Vector]:
         """The raw answer to a question about one model."""
