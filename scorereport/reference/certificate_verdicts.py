@@ -7,7 +7,8 @@ here from that text and from the reference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+import re
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,7 @@ OPENINGS: dict[CertificateVerdict, str] = {
 _FORMER_OPENINGS = {"confirmed": "Certified on these data.", "not checked": "Not certified on these data."}
 #: The sentence on the certificate in the summary of a report begins with this.
 BASIS = "R certificate: "
+_SENTENCE = re.compile(f"{BASIS}({'|'.join(get_args(WrittenVerdict))})(.*)", re.DOTALL)
 #: What is known of a certificate if its record does not name the reference.
 EITHER = "certified or confirmed"
 
@@ -68,10 +70,20 @@ def read_recorded_verdict(written: str, basis: Iterable[str]) -> str:
     >>> read_recorded_verdict("certified", [])
     'certified or confirmed'
     """
-    line = next((line for line in basis if line.startswith(BASIS)), "")
+    line = next(filter(split_basis, basis), "")
     if written == "certified" and not line:
         return EITHER
     return read_verdict(written, line.partition("(")[2])
+
+
+def split_basis(sentence: str) -> tuple[str, str] | None:
+    """Return the verdict in the sentence on the certificate, and the text after it; None for other sentences.
+
+    >>> split_basis("R certificate: confirmed, 2 of 2 comparisons as expected.")
+    ('confirmed', ', 2 of 2 comparisons as expected.')
+    """
+    found = _SENTENCE.match(sentence)
+    return None if found is None else (found[1], found[2])
 
 
 def read_basis(sentence: str) -> str:
@@ -80,7 +92,8 @@ def read_basis(sentence: str) -> str:
     >>> read_basis("R certificate: certified, 2 of 2 comparisons as expected (base R 4.2.2).")
     'R certificate: confirmed, 2 of 2 comparisons as expected (base R 4.2.2).'
     """
-    if not sentence.startswith(BASIS):
+    parts = split_basis(sentence)
+    if parts is None:
         return sentence
-    written, comma, rest = sentence.removeprefix(BASIS).partition(",")
-    return f"{BASIS}{read_recorded_verdict(written, (sentence,))}{comma}{rest}"
+    written, rest = parts
+    return f"{BASIS}{read_recorded_verdict(written, (sentence,))}{rest}"

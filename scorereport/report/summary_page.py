@@ -265,10 +265,15 @@ def _describe_basis(report: Report) -> Iterator[str]:
     )
     has_odds = report.trend is not None and report.trend.evidence is not None
     yield f"{cases}, {what}. {describe_method_line(evaluation, has_odds=has_odds)}"
-    if certificate is not None and not _is_unchecked(certificate):
-        compared = len(certificate.comparisons)
-        expected = compared - len(certificate.unexpected)
-        yield (
-            f"{BASIS}{certificate.current_verdict}, {expected} of {compared} comparisons as expected "
-            f"({certificate.reference})."
-        )
+    if certificate is not None:
+        yield _describe_verification(certificate)
+
+
+def _describe_verification(certificate: Certificate) -> str:
+    """State the verdict of the certificate, the number of comparisons, and the reference."""
+    verdict = certificate.current_verdict
+    if _is_unchecked(certificate):
+        return f"{BASIS}{verdict}."
+    compared = len(certificate.comparisons)
+    expected = compared - len(certificate.unexpected)
+    return f"{BASIS}{verdict}, {expected} of {compared} comparisons as expected ({certificate.reference})."

@@ -14,7 +14,7 @@ from scorereport.plots.small_diagrams import (
     list_diagrams,
     plot_small_diagrams,
 )
-from scorereport.reference.certificate_verdicts import BASIS
+from scorereport.reference.certificate_verdicts import BASIS, split_basis
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.section_declaration import Profile, Section
@@ -66,10 +66,11 @@ def describe_overall_verdict(report: Report) -> dict[str, Any]:
 
 def _mark_certificate(sentence: str) -> dict[str, Any]:
     """Split the sentence on the certificate at its verdict, which has a colour."""
-    if not sentence.startswith(BASIS):
+    parts = split_basis(sentence)
+    if parts is None:
         return {"text": sentence, "verdict": None, "rest": ""}
-    verdict, comma, rest = sentence.removeprefix(BASIS).partition(",")
-    return {"text": BASIS, "verdict": certificate_badge(verdict), "rest": f"{comma}{rest}"}
+    verdict, rest = parts
+    return {"text": BASIS, "verdict": certificate_badge(verdict), "rest": rest}
 
 
 def _draw_diagrams(evaluation: Evaluation) -> Part | None:
