@@ -36,6 +36,7 @@ PACKAGE, BASE = "reliabilitydiag", "base"
 NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: f"{BASE_R} (stats::isoreg)"}
 #: The R scripts of this package.
 R_CODE = Path(__file__).parent / "r"
+_SOURCES = {PACKAGE: ("shared.R", "package.R", "diagrams.R"), BASE: ("shared.R", "base.R")}
 #: The software of a reference whose versions are in a certificate.
 _SOFTWARE = ("R", "reliabilitydiag", "monotone", "rpy2", "rpy2-rinterface", "rpy2-robjects")
 #: The most rows to which whole weights are expanded; beyond, base R uses the weights themselves.
@@ -91,7 +92,7 @@ def open_reference(
     program = [sys.executable, "-m", "scorereport.reference.worker"]
     if not is_package:
         program = [str(r.rscript), "--vanilla", str(R_CODE / "serve.R")]
-    sources = [R_CODE / "shared.R", R_CODE / ("package.R" if is_package else "base.R")]
+    sources = [R_CODE / name for name in _SOURCES[kind]]
     with Session(program, sources, time_limit=time_limit) as session:
         on_start(session)
         versions = _ask_versions(session, r)
