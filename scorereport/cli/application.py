@@ -116,19 +116,24 @@ def validate(
     strict: Strict = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Compare this installation with R, other packages and published results; write validation-report.*."""
+    """Compare this installation with R, other packages and published results; write validation-report.*.
+
+    A study that was ended continues where it stopped if it is started again with the same output folder.
+    """
     from scorereport._utils.choices import SEED
     from scorereport._utils.progress import report_work
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_study
     from scorereport.reference.comparison_records import Verdict
     from scorereport.report.report_output import write_study
+    from scorereport.study.case_records import remove_case_records
     from scorereport.study.validation_study import run_study
 
     with show_progress(quiet=quiet):
         report_work(formats=_ENDINGS, cases=cases)
-        study = run_study(cases=cases, seed=SEED if seed is None else seed)
+        study = run_study(cases=cases, seed=SEED if seed is None else seed, folder=output)
         written = write_study(study, output)
+        remove_case_records(output)
     print_study(study)
     echo(f"Written: {', '.join(map(str, written))}")
     if not study.passed:
