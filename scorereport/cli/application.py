@@ -1,4 +1,4 @@
-"""The application with all its commands; `demo`, `validate` and `r-setup` are defined here.
+"""The application with all its commands; `demo`, `validate`, `r-setup` and `r-package` are defined here.
 
 Modules that are slow to import are imported inside the commands, so that `--help` is fast.
 """
@@ -20,7 +20,7 @@ from scorereport.cli.command_output import (
 from scorereport.cli.documentation_command import docs
 from scorereport.cli.init_commands import app as init_app
 from scorereport.cli.report_commands import ProfileName, describe_command, report, score
-from scorereport.errors import ExitCode
+from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -156,6 +156,24 @@ def set_up_r(
     echo(install_package(repository=repository, again=again, quiet=quiet))
 
 
+def install_r_package(
+    library: Annotated[
+        Path | None, typer.Option(help="Folder of the R library; by default the first that you may write.")
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="Copy the source of the package into this new folder instead of installing it."),
+    ] = None,
+) -> None:
+    """Install the R package scorereport, with which R evaluates data frames and models, and writes reports."""
+    from scorereport.r_package import package_installation
+
+    if library is not None and source is not None:
+        raise UsageError("Give either --library or --source: a copy of the source is not installed.")
+    copied = package_installation.copy_source(source) if source is not None else ""
+    echo(copied or package_installation.install_r_package(library))
+
+
 #: Exit code of typer after an interrupt, as shells expect.
 _INTERRUPTED = 130
 
@@ -172,6 +190,7 @@ app.command("score")(score)
 app.command("report")(report)
 app.command("validate")(validate)
 app.command("r-setup")(set_up_r)
+app.command("r-package")(install_r_package)
 app.command("demo")(demo)
 app.command("docs")(docs)
 
@@ -184,6 +203,13 @@ def _global_options(
     debug: Annotated[  # noqa: ARG001  # `entry_point` reads it, because an error may occur before this runs
         bool, typer.Option("--debug", help="Show the traceback of an internal error.")
     ] = False,
+    arguments: Annotated[  # noqa: ARG001  # `entry_point` reads it, because the file has the arguments
+        Path | None,
+        typer.Option(
+            help="Take all arguments from this file, a JSON list of texts, and none from the command line; for "
+            "programs that call this one."
+        ),
+    ] = None,
 ) -> None:
     if version:
         from scorereport._utils.version import package_version
