@@ -23,6 +23,7 @@ from scorereport.reference.certificate_verdicts import OPENINGS, CertificateVerd
 from scorereport.reference.class_comparison import compare_class_results
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.inquiry import Answers, AnyPredictions, Event, Inquiry, NoAnswerError, Opened
+from scorereport.reference.joint_comparison import compare_together
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, are_rows, open_reference
 from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
 from scorereport.reference.r_session import ReferenceFailure
@@ -257,6 +258,7 @@ class _Certification:
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)
+        yield from compare_together(answers, evaluation, predictions)
 
 
 def _compare_records(attempts: tuple[Attempt, ...]) -> _Findings:

@@ -36,7 +36,9 @@ PACKAGE, BASE = "reliabilitydiag", "base"
 NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: f"{BASE_R} (stats::isoreg)"}
 #: The R scripts of this package.
 R_CODE = Path(__file__).parent / "r"
-_SOURCES = {PACKAGE: ("shared.R", "package.R", "diagrams.R"), BASE: ("shared.R", "base.R")}
+#: Those that every reference reads, in this order, before its own.
+_SHARED = ("shared", "sampling", "regression", "ranks", "intervals", "decisions", "groups", "inference")
+_OWN = {PACKAGE: ("package", "diagrams"), BASE: ("base",)}
 #: The software of a reference whose versions are in a certificate.
 _SOFTWARE = ("R", "reliabilitydiag", "monotone", "rpy2", "rpy2-rinterface", "rpy2-robjects")
 #: The most rows to which whole weights are expanded; beyond, base R uses the weights themselves.
@@ -79,6 +81,11 @@ class Reference:
         return self.session.ask(what, **vectors)
 
 
+def list_sources(kind: str) -> list[Path]:
+    """The R scripts of a reference, in the order in which R reads them."""
+    return [R_CODE / f"{name}.R" for name in (*_SHARED, *_OWN[kind])]
+
+
 @contextmanager
 def open_reference(
     kind: str, time_limit: float, on_start: Callable[[Session], None] = lambda _: None
@@ -92,8 +99,7 @@ def open_reference(
     program = [sys.executable, "-m", "scorereport.reference.worker"]
     if not is_package:
         program = [str(r.rscript), "--vanilla", str(R_CODE / "serve.R")]
-    sources = [R_CODE / name for name in _SOURCES[kind]]
-    with Session(program, sources, time_limit=time_limit) as session:
+    with Session(program, list_sources(kind), time_limit=time_limit) as session:
         on_start(session)
         versions = _ask_versions(session, r)
         if is_package:

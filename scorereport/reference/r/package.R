@@ -95,6 +95,6 @@ defects <- function(x, y, values) {
   )
 }
 
-operations <- list(
-  hello = hello, certify = certify, classes = class_entries, niamey = niamey, defects = defects
+operations <- c(
+  list(hello = hello, certify = certify, niamey = niamey, defects = defects), shared_operations
 )
