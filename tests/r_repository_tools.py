@@ -169,7 +169,7 @@ def hide_libraries(tmp_path):
         "R_ENVIRON": tmp_path / "Renviron",
         "R_ENVIRON_USER": tmp_path / "Renviron",
         "R_LIBS_USER": tmp_path / "of the user",
-        "R_LIBS_SITE": "",
+        "R_LIBS_SITE": "NULL",  # an empty one would be set to the usual folders
         "SCOREREPORT_R_LIBRARY": "",
         "XDG_DATA_HOME": tmp_path / "data",
     }
