@@ -146,14 +146,29 @@ def validate(
 def set_up_r(
     repository: Annotated[str, typer.Option(help="Address of a repository other than CRAN.")] = "",
     again: Annotated[
-        bool, typer.Option("--again", help="Install the package even if it is installed already.")
+        bool, typer.Option("--again", help="Install the package even if it works already.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show the output of R.")] = False,
+    system: Annotated[
+        bool,
+        typer.Option(
+            "--system",
+            help="First install what Debian or Ubuntu have ready-built, by apt-get as root or with sudo.",
+        ),
+    ] = False,
+    at_most: Annotated[
+        int | None, typer.Option(min=0, help="Give up if more packages than these would have to be built.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Install the R package reliabilitydiag from CRAN into your own library."""
-    from scorereport.reference.r_installation import install_package
+    """Install the R package reliabilitydiag from CRAN into a library of scorereport's own."""
+    from functools import partial
 
-    echo(install_package(repository=repository, again=again, quiet=quiet))
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.reference.r_setup import SetupRequest, install_package
+
+    show = partial(show_progress, quiet=quiet, between=_SECONDS_BETWEEN_BUILDS)
+    request = SetupRequest(repository=repository, again=again, system=system, most_builds=at_most)
+    echo(install_package(request, show))
 
 
 def install_r_package(
@@ -174,6 +189,8 @@ def install_r_package(
     echo(copied or package_installation.install_r_package(library))
 
 
+#: Seconds between two lines of progress of builds where there is no terminal.
+_SECONDS_BETWEEN_BUILDS = 10.0
 #: Exit code of typer after an interrupt, as shells expect.
 _INTERRUPTED = 130
 
