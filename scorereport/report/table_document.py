@@ -112,7 +112,10 @@ def _list_curves(evaluation: Evaluation) -> Iterator[NumberTable]:
     """The curves that have points; those of decisions are among the tables of all reports."""
     models = evaluation.models
     found = {
-        "reliability_curves": ("Reliability curves: a row for each point.", reliability_curve_frame(evaluation)),
+        "reliability_curves": (
+            "Reliability curves: a row for each point.",
+            reliability_curve_frame(evaluation),
+        ),
         "bands": ("Bands of reliability diagrams: a row for each point.", band_frame(evaluation)),
         "histograms": ("Histograms of the forecasts: a row for each bin.", histogram_frame(evaluation)),
         "roc_curves": ("ROC curves and their hulls: a row for each point.", roc_curve_frame(models)),
