@@ -74,7 +74,9 @@ def test_every_option_of_an_evaluation_is_documented():
 
 def test_no_file_of_the_source_is_ignored_by_git():
     files = {path.relative_to(ROOT).as_posix() for path in SOURCE.rglob("*") if path.is_file()}
-    ignored = subprocess.run(["git", "check-ignore", *files], cwd=ROOT, capture_output=True, text=True, check=False)
+    ignored = subprocess.run(
+        ["git", "check-ignore", *files], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if ignored.returncode == 128:
         pytest.skip(f"this is not a clone: {ignored.stderr.strip()}")
     assert ignored.stdout == ""
@@ -85,9 +87,13 @@ def test_the_source_is_copied_whole_and_never_over_something(tmp_path):
     assert "R CMD INSTALL" in copy_source(tmp_path / "source")
     copied = {path.relative_to(tmp_path / "source") for path in (tmp_path / "source").rglob("*")}
     assert copied == {path.relative_to(SOURCE) for path in SOURCE.rglob("*")}
-    with pytest.raises(UsageError, match=r"^.*source exists already\. To fix: name a folder that is to be made\.$"):
+    with pytest.raises(
+        UsageError, match=r"^.*source exists already\. To fix: name a folder that is to be made\.$"
+    ):
         copy_source(tmp_path / "source")
-    with pytest.raises(UsageError, match=r"^The folder .*absent does not exist\. To fix: create it, or name ano"):
+    with pytest.raises(
+        UsageError, match=r"^The folder .*absent does not exist\. To fix: create it, or name ano"
+    ):
         copy_source(tmp_path / "absent" / "source")
 
 
@@ -97,7 +103,9 @@ def test_the_source_is_copied_whole_and_never_over_something(tmp_path):
 def test_the_command_installs_into_a_library(call, library, tmp_path):
     code, out, _ = call("r-package", "--library", tmp_path / "lib é")
     assert code == ExitCode.DONE
-    assert out.startswith(f"The R package scorereport {read_version()} is installed into {tmp_path / 'lib é'} (R ")
+    assert out.startswith(
+        f"The R package scorereport {read_version()} is installed into {tmp_path / 'lib é'} (R "
+    )
     installed = tmp_path / "lib é" / "scorereport"
     assert (installed / "DESCRIPTION").exists()
     assert (installed / "help").is_dir()
@@ -116,7 +124,11 @@ def test_without_r_the_command_says_what_to_install(call, monkeypatch, tmp_path)
     ("version", "prints", "sentence"),
     [
         ("4.2.2", "printf '/lib\\nTRUE\\nFALSE\\n'", r"^R has no package jsonlite\. To fix: .*jsonlite.*$"),
-        ("4.2.2", "printf '/lib\\nFALSE\\nTRUE\\n'", r"^The R library /lib cannot be written\. To fix: name anot"),
+        (
+            "4.2.2",
+            "printf '/lib\\nFALSE\\nTRUE\\n'",
+            r"^The R library /lib cannot be written\. To fix: name anot",
+        ),
         ("3.6.3", "true", r"^R 3\.6\.3 is too old: the package needs R 4\.0 or newer\.$"),
         ("4.2.2", "echo 'Error: broken'; exit 1", r"^R did not start: Error: broken$"),
     ],
@@ -161,7 +173,7 @@ def test_columns_arrive_as_they_are(library, tmp_path):
     groups <- c({", ".join(f'"{name}"' for name in columns)})
     e <- sr_evaluate(d, "y", "p", groups = groups, time = "time", missing = "drop", resamples = 0,
                      smallest_group = 1, window = "month")
-    cat(attr(e, "document"), file = "r.json")
+    writeLines(attr(e, "document"), "r.json", useBytes = TRUE)
     """
     require_done(run_r(code, library, tmp_path))
     keywords = {"time": "time", "missing": "drop", "resamples": 0, "smallest_group": 1, "window": "month"}
@@ -185,7 +197,7 @@ def test_names_survive_locales_without_their_letters(library, tmp_path, locale):
     d <- data.frame(a = c(0, 1, 1), b = c(0.2, 0.7, 0.6), g = c("\\u00e9", "\\u4e2d", "\\u4e2d"))
     names(d) <- c("r\\u00e9sultat, \\"x\\"", "--\\u03b1 'b' $HOME `c`", "g")
     e <- sr_evaluate(d, names(d)[1], names(d)[2], groups = "g", resamples = 0, smallest_group = 1)
-    cat(attr(e, "document"), file = "r.json")
+    writeLines(attr(e, "document"), "r.json", useBytes = TRUE)
     stopifnot(identical(enc2utf8(e$scores$model), enc2utf8(names(d)[2])))
     """
     require_done(run_r(code, library, tmp_path, LC_ALL=locale))
@@ -198,19 +210,19 @@ def test_names_survive_locales_without_their_letters(library, tmp_path, locale):
 def test_few_rows_and_what_is_wrong(library, tmp_path):
     code = """
     say <- function(...) cat(tryCatch({ e <- sr_evaluate(...); paste("rows", attr(e, "rows")) },
-                                      error = function(e) paste(class(e)[1], conditionMessage(e))), "\n", sep = "")
+                                      error = function(e) paste(class(e)[1], conditionMessage(e))), "\\n", sep = "")
     d <- data.frame(y = c(0, 1), p = c(0.2, 1.5))
     say(d[0, ], "y", "p")
     say(d[1, ], "y", "p")
     say(d, "y", "p")
     say(d[1, ], "y", "p", resample = 5)
-    cat(length(list.files(tempdir())), "left\n")
-    """.replace("\n\"", "\\n\"")
+    cat(length(list.files(tempdir())), "left\\n")
+    """
     lines = require_done(run_r(code, library, tmp_path)).splitlines()
     assert lines == [
         "scorereport_refused d.rds holds no rows.",
         "rows 1",
-        "scorereport_refused `p` must lie in [0, 1]; got 1.5 at row 2 of d.rds (1 of 2 rows: 2).",
+        "scorereport_refused `p` must lie in [0, 1]; got 1.5 at row 2 of d.rds (1 of 2 rows).",
         "scorereport_refused There is no argument `resample`. Did you mean one of resamples?",
         "0 left",
     ]
@@ -231,7 +243,9 @@ def test_without_python_the_reason_and_the_way_out_are_stated(library, tmp_path)
         if found := shutil.which(name):
             (tools / name).symlink_to(found)
     none = require_done(run_r(code, library, tmp_path, SCOREREPORT_PYTHON="", PATH=str(tools)))
-    assert none.startswith("FALSE|The Python package scorereport was not found: there is no scorereport on the pa")
+    assert none.startswith(
+        "FALSE|The Python package scorereport was not found: there is no scorereport on the pa"
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
@@ -312,11 +326,34 @@ def test_the_package_passes_the_check_of_r(tmp_path):
     require_r("jsonlite", "testthat", "knitr", "rmarkdown", programs=("pandoc",))
     copy_source(tmp_path / "scorereport")
     environment = make_environment(_R_CHECK_FORCE_SUGGESTS_="true", LC_ALL="C.UTF-8")
-    options = {"cwd": tmp_path, "env": environment, "capture_output": True, "encoding": "utf-8", "check": False}
+    options = {
+        "cwd": tmp_path,
+        "env": environment,
+        "capture_output": True,
+        "encoding": "utf-8",
+        "check": False,
+    }
     built = subprocess.run(["R", "CMD", "build", "scorereport"], timeout=TIME_LIMIT, **options)
     assert built.returncode == 0, built.stdout + built.stderr
     package = f"scorereport_{read_version()}.tar.gz"
     checked = subprocess.run(["R", "CMD", "check", "--no-manual", package], timeout=2 * TIME_LIMIT, **options)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert re.findall(r"\.\.\. (?:\[.*\] )?(?:ERROR|WARNING|NOTE)$", checked.stdout, flags=re.M) == [], checked.stdout
+    assert re.findall(r"\.\.\. (?:\[.*\] )?(?:ERROR|WARNING|NOTE)$", checked.stdout, flags=re.M) == [], (
+        checked.stdout
+    )
     assert checked.stdout.rstrip().endswith("Status: OK")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", ["from-r.Rmd", "from-r.qmd"])
+def test_the_documents_of_the_documentation_can_be_rendered(library, tmp_path, name):
+    """Quarto runs a document by knitr, so that knitr must run it without Quarto."""
+    require_r("knitr", "rmarkdown", programs=("pandoc",))
+    shutil.copyfile(ROOT / "docs" / "how-to" / name, tmp_path / "document.Rmd")
+    code = 'rmarkdown::render("document.Rmd", "html_document", output_file = "page.html", quiet = TRUE)'
+    require_done(run_r(code, library, tmp_path))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The models were evaluated on 248 rows." in page
+    assert page.count("<img ") == 1
+    assert "<li>" in page
+    assert "abortions" in page

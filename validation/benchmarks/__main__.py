@@ -93,7 +93,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _benchmarks(folder: Path) -> dict[str, Benchmark]:
     return {
         "engine": compare_engine,
-        "start": compare_start,
+        "start": partial(compare_start, folder),
         "bands": compare_bands,
         "classes": compare_classes,
         "audits": compare_audits,

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 
 import scorereport as sr
-from validation.benchmarks.measure import Comparison, time_by_turns
+from validation.benchmarks.from_r import compare_from_r
+from validation.benchmarks.measure import Comparison, Skipped, time_by_turns
+from validation.benchmarks.samples import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 _ROWS = 1_000_000
 
 
-def compare_start() -> Iterator[Comparison]:
-    """Compare imports with that of pandas, and reading a CSV file with the reader of pandas."""
+def compare_start(folder: Path | None = None) -> Iterator[Comparison | Skipped]:
+    """Compare imports with that of pandas, reading a CSV file with the reader of pandas, and R with a file."""
     nothing, _ = time_by_turns(_python("pass"), _python("pass"))
     package, pandas = (
         time_with - nothing
@@ -44,6 +46,8 @@ def compare_start() -> Iterator[Comparison]:
         limit=1,
     )
     yield _read_csv()
+    with data_folder(folder) as place:
+        yield from compare_from_r(place)
 
 
 def _read_csv() -> Comparison:
