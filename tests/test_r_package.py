@@ -100,7 +100,8 @@ def test_the_source_is_copied_whole_and_never_over_something(tmp_path):
 # ---- The installation ----
 
 
-def test_the_command_installs_into_a_library(call, library, tmp_path):
+@pytest.mark.usefixtures("library")
+def test_the_command_installs_into_a_library(call, tmp_path):
     code, out, _ = call("r-package", "--library", tmp_path / "lib é")
     assert code == ExitCode.DONE
     assert out.startswith(
@@ -209,8 +210,10 @@ def test_names_survive_locales_without_their_letters(library, tmp_path, locale):
 
 def test_few_rows_and_what_is_wrong(library, tmp_path):
     code = """
-    say <- function(...) cat(tryCatch({ e <- sr_evaluate(...); paste("rows", attr(e, "rows")) },
-                                      error = function(e) paste(class(e)[1], conditionMessage(e))), "\\n", sep = "")
+    describe <- function(e) paste(class(e)[1], conditionMessage(e))
+    say <- function(...) {
+      cat(tryCatch(paste("rows", attr(sr_evaluate(...), "rows")), error = describe), "\\n", sep = "")
+    }
     d <- data.frame(y = c(0, 1), p = c(0.2, 1.5))
     say(d[0, ], "y", "p")
     say(d[1, ], "y", "p")
@@ -331,12 +334,12 @@ def test_the_package_passes_the_check_of_r(tmp_path):
         "env": environment,
         "capture_output": True,
         "encoding": "utf-8",
-        "check": False,
     }
-    built = subprocess.run(["R", "CMD", "build", "scorereport"], timeout=TIME_LIMIT, **options)
+    built = subprocess.run(["R", "CMD", "build", "scorereport"], timeout=TIME_LIMIT, check=False, **options)
     assert built.returncode == 0, built.stdout + built.stderr
     package = f"scorereport_{read_version()}.tar.gz"
-    checked = subprocess.run(["R", "CMD", "check", "--no-manual", package], timeout=2 * TIME_LIMIT, **options)
+    command = ["R", "CMD", "check", "--no-manual", package]
+    checked = subprocess.run(command, timeout=2 * TIME_LIMIT, check=False, **options)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert re.findall(r"\.\.\. (?:\[.*\] )?(?:ERROR|WARNING|NOTE)$", checked.stdout, flags=re.M) == [], (
         checked.stdout

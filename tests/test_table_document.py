@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import scorereport as sr
+from scorereport._utils import json_documents
 from scorereport.cli.argument_file import expand_arguments
 from scorereport.errors import ExitCode, UsageError
 from scorereport.report import table_document
@@ -117,8 +118,9 @@ def test_types_of_columns_follow_their_values():
         "mixed": "text",
         "gap": "text",
     }
-    assert found["mixed"].values == ["[1.5, 2]", "x"]
-    assert found["gap"].values == ["a", None]
+    texts = {name: json_documents.encode(each)["values"] for name, each in found.items()}
+    assert texts["mixed"] == ["[1.5, 2]", "x"]
+    assert texts["gap"] == ["a", None]
 
 
 # ---- Arguments in a file ----
@@ -151,8 +153,8 @@ def test_a_file_of_arguments_is_all_that_is_given(call, tmp_path):
     code, _, err = call("--arguments", tmp_path / "a.json", "score")
     assert code == ExitCode.USAGE
     assert err == (
-        "scorereport: `--arguments` must be followed by the name of a file and nothing else: the file has all "
-        "arguments.\n"
+        "scorereport: `--arguments` must be followed by the name of a file and nothing else: the file has "
+        "all arguments.\n"
     )
     assert expand_arguments(["score", "d.csv"]) == ["score", "d.csv"]
 

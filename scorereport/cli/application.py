@@ -180,7 +180,7 @@ def install_r_package(
         typer.Option(help="Copy the source of the package into this new folder instead of installing it."),
     ] = None,
 ) -> None:
-    """Install the R package scorereport, with which R evaluates data frames and models, and writes reports."""
+    """Install the R package scorereport: R then evaluates data frames and models, and writes reports."""
     from scorereport.r_package import package_installation
 
     if library is not None and source is not None:
@@ -223,8 +223,8 @@ def _global_options(
     arguments: Annotated[  # noqa: ARG001  # `entry_point` reads it, because the file has the arguments
         Path | None,
         typer.Option(
-            help="Take all arguments from this file, a JSON list of texts, and none from the command line; for "
-            "programs that call this one."
+            help="Take all arguments from this file, a JSON list of texts, and none from the command line: "
+            "for programs that call this one."
         ),
     ] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Arguments in a file: for programs that call the command line, whatever names contain and shells do to them."""
+"""Arguments in a file: for programs that call the command line, so that no shell changes names."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class RPackageError(ScoreReportError):
 
 
 def install_r_package(library: Path | None = None) -> str:
-    """Install the R package into a library, by default the first that the user may write; return a sentence."""
+    """Install the R package into a library, by default the first that may be written; return a sentence."""
     r = _find_new_r()
     with TemporaryFolder("r-") as folder:
         where = _find_library(r, library, folder)

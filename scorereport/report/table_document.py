@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport._utils import json_documents
@@ -154,6 +155,6 @@ def _find_type(values: list[Any]) -> str | None:
 def _as_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, float) and value != value:  # pandas fills in NaN where there is no text
+    if isinstance(value, float) and isnan(value):  # pandas fills in NaN where there is no text
         return None
     return json.dumps(json_documents.encode(value), ensure_ascii=False)

@@ -23,7 +23,7 @@ _ROWS = 1_000_000
 
 
 def compare_start(folder: Path | None = None) -> Iterator[Comparison | Skipped]:
-    """Compare imports with that of pandas, reading a CSV file with the reader of pandas, and R with a file."""
+    """Compare imports with that of pandas, reading with the reader of pandas, and R with a file."""
     nothing, _ = time_by_turns(_python("pass"), _python("pass"))
     package, pandas = (
         time_with - nothing
