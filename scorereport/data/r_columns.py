@@ -56,15 +56,11 @@ def find_table(found: RObject) -> RTable | None:
     """The table that an object is: a data frame, or a matrix of numbers or texts; None if it is neither."""
     if isinstance(found, RList) and "data.frame" in found.classes:
         return _frame_table(found)
-    if isinstance(found, RVector) and _is_matrix(found):
-        rows, count = (int(size) for size in found.numbers("dim"))
+    if isinstance(found, RVector) and found.dim is not None and set(found.classes) <= {"matrix", "array"}:
+        rows, count = found.dim
         names = _column_names(found) or tuple(f"V{place + 1}" for place in range(count))
         return RTable(columns=tuple(_cut_matrix(found, names, rows)), rows=rows)
     return None
-
-
-def _is_matrix(found: RObject) -> bool:
-    return len(found.numbers("dim")) == 2 and set(found.classes) <= {"matrix", "array"}
 
 
 def _column_names(matrix: RObject) -> tuple[str, ...]:
@@ -108,8 +104,8 @@ def _count_rows(frame: RList) -> int:
 
 def _spread(name: str, item: RObject, rows: int) -> Iterator[RColumn]:
     """The columns that an element of a data frame is: several for a matrix or a frame, as R prints them."""
-    if isinstance(item, RVector) and _is_matrix(item):
-        count = int(item.numbers("dim")[1])
+    if isinstance(item, RVector) and item.dim is not None:
+        count = item.dim[1]
         parts = _column_names(item) or tuple(str(place + 1) for place in range(count))
         yield from _cut_matrix(item, tuple(f"{name}.{part}" for part in parts), rows)
         return

@@ -7,8 +7,6 @@ returns the part that is there. So files are read here, and only as far as a tab
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,7 +17,7 @@ from scorereport._utils.suggestions import suggest_name
 from scorereport.data.dataframes import FRAME
 from scorereport.data.r_columns import RTable, find_table, read_column
 from scorereport.data.r_objects import RList, RObject, RVector, scan_object
-from scorereport.data.r_streams import DamagedError, is_r_data, open_r_stream
+from scorereport.data.r_streams import UNREADABLE, DamagedError, is_r_data, open_r_stream
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_memory
 from scorereport.data.source_kind import SourceKind, unreadable_file
@@ -75,7 +73,7 @@ def open_r_file(path: Path) -> Iterator[OpenRFile]:
             yield OpenRFile(content=content, is_workspace=is_workspace, stream=stream, native=native)
     except ScoreReportError:
         raise
-    except (DamagedError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except (DamagedError, *UNREADABLE) as error:
         raise unreadable_file(path, _NAME, error if str(error) else type(error)()) from error
 
 
