@@ -37,12 +37,12 @@ _NAME = "R data"
 _SHOWN = 10
 _REMEDY = "In R, save the data frame of outcomes and forecasts with saveRDS()."
 _VECTORS = {
-    "logical": "logical",
-    "integer": "integer",
-    "double": "numeric",
-    "complex": "complex",
-    "string": "character",
-    "raw": "raw",
+    "logical": "a logical",
+    "integer": "an integer",
+    "double": "a numeric",
+    "complex": "a complex",
+    "string": "a character",
+    "raw": "a raw",
 }
 
 
@@ -140,7 +140,7 @@ def describe_object(found: RObject) -> str:
         return f"an object of class {found.classes[0]}"
     if isinstance(found, RVector):
         values = "1 value" if found.length == 1 else f"{found.length:,} values"
-        return f"a {_VECTORS[found.kind]} vector of {values}"
+        return f"{_VECTORS[found.kind]} vector of {values}"
     return found.what
 
 
