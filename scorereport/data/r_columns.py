@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import refuse_rows
+from scorereport._utils.checks import LONGEST_TEXT, refuse_rows
 from scorereport.data.r_objects import RList, RObject, RVector
 from scorereport.data.r_streams import MISSING_INTEGER, DamagedError
+from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -50,6 +51,12 @@ class RTable:
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
+
+    def count_text_bytes(self, names: Sequence[str]) -> int:
+        """The bytes of the texts in some columns."""
+        vectors = (column.vector for column in self.columns if column.name in names)
+        found = (vector.lengths for vector in vectors if isinstance(vector, RVector))
+        return sum(int(np.maximum(lengths, 0).sum()) for lengths in found if lengths is not None)
 
 
 def find_table(found: RObject) -> RTable | None:
@@ -127,7 +134,7 @@ def read_column(stream: RStream, column: RColumn, rows: int, native: str) -> pa.
         return _slice(_read_texts(stream, vector, native), column.start, rows)
     values = _read_numbers(stream, vector)[column.start : column.start + rows]
     if "factor" in classes:
-        return _make_factor(stream, vector, values, native)
+        return _make_factor(stream, column, values, native)
     if "Date" in classes:
         return _make_dates(_as_doubles(values), column.name)
     if "POSIXct" in classes:
@@ -262,17 +269,20 @@ def _format_number(value: float | None, vector: RVector) -> str | None:
     return fixed if len(fixed) <= len(scientific) + vector.penalty else scientific
 
 
-def _make_factor(stream: RStream, vector: RVector, values: NDArray[Any], native: str) -> pa.Array:
+def _make_factor(stream: RStream, column: RColumn, values: NDArray[Any], native: str) -> pa.Array:
     """The labels of a factor, as a dictionary of Arrow."""
     import pyarrow as pa
 
-    levels = vector.attributes.get("levels")
+    levels = column.vector.attributes.get("levels")
     if not isinstance(levels, RVector) or levels.kind != "string" or values.dtype != np.int32:
         raise DamagedError("it has a factor without levels")
     labels = _read_texts(stream, levels, native)
     is_missing = values == MISSING_INTEGER
     if ((values < 1) | (values > len(labels)))[~is_missing].any():
         raise DamagedError("it has a factor with a code beyond its levels")
+    for code, label in enumerate(labels.to_pylist(), 1):
+        if len(label or "") > LONGEST_TEXT and (values == code).any():
+            refuse_long_text(column.name, len(label), int((values == code).argmax()))
     codes = _make_array(np.where(is_missing, 1, values) - np.int32(1), is_missing)
     return pa.DictionaryArray.from_arrays(codes, labels)
 

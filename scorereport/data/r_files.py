@@ -159,7 +159,7 @@ def _read(place: SourceLocation, numbers: Sequence[str], labels: Sequence[str]) 
         if not table.columns:
             raise DataError(f"{place.name} holds a data frame without columns.")
         check_columns(columns, [name for name in table.names if name], place.name)
-        check_memory(place.name, table.rows, len(columns))
+        check_memory(place.name, table.rows, len(columns), table.count_text_bytes(columns))
         return opened.read(table, columns)
 
 
