@@ -17,7 +17,7 @@ from scorereport.data.r_columns import find_table
 from scorereport.data.r_files import describe_object, open_r_file
 from scorereport.data.r_objects import RList, RObject
 from scorereport.errors import DataError, UsageError
-from scorereport.reference.r_diagrams import ASYMPTOTICS, POSITIONS, RESAMPLING
+from scorereport.reference.r_diagrams import ASYMPTOTICS, POINTWISE, POSITIONS
 from scorereport.reliability.bands import COVERAGES, Band
 from scorereport.reliability.fit import corp
 
@@ -98,16 +98,13 @@ def band_from_r(source: Any, forecast: str | None = None) -> Band | None:
 
 def _read_method(text: str) -> tuple[str, str, int | None]:
     """The coverage, the method and the number of resamples of a region."""
-    for name, of_package in ASYMPTOTICS.items():
-        if text == of_package:
-            return "pointwise", name, None
-    coverage, _, method = text.partition(" ")
-    if coverage in COVERAGES and method:
-        return coverage, method, None
-    kind, _, count = text.rpartition("_")
-    if kind == RESAMPLING and count.isdecimal():
-        return "pointwise", kind, int(count)
-    return "pointwise", text, None
+    first, _, others = text.partition(" ")
+    coverage, rest = (first, others) if first in COVERAGES and others else (POINTWISE, text)
+    method, _, count = rest.rpartition("_")
+    if not (method and count.isdecimal()):
+        method, count = rest, ""
+    names = {of_package: name for name, of_package in ASYMPTOTICS.items()}
+    return coverage, names.get(method, method), int(count) if count else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
