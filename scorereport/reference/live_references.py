@@ -140,8 +140,19 @@ def require_package(versions: dict[str, str]) -> None:
             f"The R package reliabilitydiag is not installed in {versions.get('libraries')}.",
             "scorereport r-setup",
         )
-    if "problem" in versions:
-        raise Unavailable(f"{versions['problem']}.", "scorereport r-setup")
+    if problem := _describe_problem(versions):
+        raise Unavailable(problem, "scorereport r-setup")
+
+
+def _describe_problem(versions: dict[str, str]) -> str:
+    """Say why the installed package cannot be used; empty if its numbers are right."""
+    package = f"reliabilitydiag {versions.get('reliabilitydiag')} (in {versions.get('location')})"
+    if "caller" in versions:
+        both = f"{versions['caller']} and {versions['callee']}"
+        return f"The R packages {both} do not fit together: {versions['reason']}."
+    if "wrong" in versions:
+        return f"The R package {package} gives wrong numbers: the {versions['wrong']} of an example."
+    return f"The R package {package} does not work: {versions['reason']}." if "reason" in versions else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

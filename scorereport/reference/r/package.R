@@ -12,7 +12,7 @@ hello <- function(library = character()) {
   found <- version_of("reliabilitydiag")
   problem <- if (found != "absent") find_problem()
   c(
-    if (!is.null(problem)) list(problem = problem),
+    problem,
     if (found != "absent") list(location = dirname(system.file(package = "reliabilitydiag"))),
     R = paste(R.version$major, R.version$minor, sep = "."),
     platform = R.version$platform,
