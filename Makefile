@@ -75,7 +75,7 @@ format: ## sort the imports and format the code
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-docs: ## write docs/scores.md, limits.md, methods.md, checklists.md and postgresql-history.sql, and the generated tables of configuration.md and audits.md
+docs: ## write docs/scores.md, limits.md, methods.md, checklists.md, guide/r-packages.md and postgresql-history.sql, and the generated tables of configuration.md and audits.md
 	@.ci/setup test
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
@@ -86,6 +86,8 @@ docs: ## write docs/scores.md, limits.md, methods.md, checklists.md and postgres
 	mv build/limits.md docs/limits.md
 	$(BIN)/python -m validation.checklist_page > build/checklists.md
 	mv build/checklists.md docs/checklists.md
+	$(BIN)/python -m validation.r_agreement.agreement_page > build/r-packages.md
+	mv build/r-packages.md docs/guide/r-packages.md
 	$(BIN)/python -m validation.role_script > build/postgresql-history.sql
 	mv build/postgresql-history.sql docs/postgresql-history.sql
 

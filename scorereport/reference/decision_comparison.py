@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelResult
 
-TABLE, CURVES, NET_BENEFIT = "decisions at thresholds", "decision and regret curves", "differences of net benefit"
+TABLE, CURVES, NET_BENEFIT = (
+    "decisions at thresholds",
+    "decision and regret curves",
+    "differences of net benefit",
+)
 #: The numbers of a threshold, by the names of both its record and R's answer.
 _NUMBERS = (
     *("flagged", "sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value"),
@@ -39,7 +43,9 @@ def compare_decisions(
     """Compare the table of decisions and the decision and regret curves of a model."""
     thresholds = np.array([row.threshold for row in result.thresholds])
     if not np.array_equal(thresholds, question.thresholds):
-        yield comparer.state(TABLE, Verdict.DIFFERS, "The table has other thresholds than the settings ask for.")
+        yield comparer.state(
+            TABLE, Verdict.DIFFERS, "The table has other thresholds than the settings ask for."
+        )
         return
     per_case = _NOISE / np.minimum(thresholds, 1 - thresholds)
     for name in _NUMBERS:
@@ -64,7 +70,12 @@ def _compare_limits(
             continue
         ours = [[getattr(interval, part) for interval in intervals] for part in _LIMITS]
         noise = np.tile(per_case * (1000 if name == "interventions_avoided" else 10), len(_LIMITS))
-        yield c.match(quantity, np.ravel(ours), np.concatenate([part for part in theirs if part is not None]), noise=noise)
+        yield c.match(
+            quantity,
+            np.ravel(ours),
+            np.concatenate([part for part in theirs if part is not None]),
+            noise=noise,
+        )
 
 
 def _compare_curves(

@@ -56,8 +56,12 @@ _LIMITS = {"bca": slice(1, 3), "percentile": slice(3, 5)}
 DRAWN = "The ends come from random resamples; the standard errors of mean scores are compared."
 _WIDENED_REASON = "The ends are widened for rare cases, or for few clusters; the standard error is compared."
 ENGINE = "This engine computes errors from buckets of rows, base R from the rows."
-_HOTELLING = "With clusters or weights its p-value is that of Hotelling's distribution, which R is not asked for."
-_FEW_DRAWS = "R does not compute the degrees of freedom that decide whether there is a test of two parameters."
+_HOTELLING = (
+    "With clusters or weights its p-value is that of Hotelling's distribution, which R is not asked for."
+)
+_FEW_DRAWS = (
+    "R does not compute the degrees of freedom that decide whether there is a test of two parameters."
+)
 #: Errors of R about samples that its script does not cover.
 _BEYOND_R = ("glm did not converge", "one draw determines a coefficient alone")
 _NOT_ASKED = "R is not asked for this with clusters or weights."
@@ -95,7 +99,13 @@ class InferenceComparer:
         return self.state(quantity, Verdict.FAILED if is_failure else Verdict.NOT_COMPARED, problem or reason)
 
     def match_named(
-        self, quantity: str, ours: ArrayLike, name: str, *, noise: ArrayLike = 0.0, places: slice = slice(None)
+        self,
+        quantity: str,
+        ours: ArrayLike,
+        name: str,
+        *,
+        noise: ArrayLike = 0.0,
+        places: slice = slice(None),
     ) -> Comparison:
         """A line that compares numbers with those of R's answer by name."""
         theirs = self.find(name)
@@ -164,7 +174,9 @@ def _compare_test(c: InferenceComparer, test: HypothesisTest) -> Iterator[Compar
     noise = noise * (1 + abs(float(np.nan_to_num(theirs[at]))))
     yield c.match(f"{quantity}, p-value", test.p_value, theirs[at_p], noise=_noise_of(theirs[at_p], noise))
     if at_freedom is not None:
-        yield c.match(f"{quantity}, degrees of freedom", float(test.degrees_of_freedom or 0), theirs[at_freedom])
+        yield c.match(
+            f"{quantity}, degrees of freedom", float(test.degrees_of_freedom or 0), theirs[at_freedom]
+        )
     adjusted = c.answer.find(f"holm.{name}")
     if test.p_value_holm is not None and adjusted is not None:
         own = adjusted[int(c.prefix[1:-1]) - 1]
@@ -208,7 +220,9 @@ def _compare_interval(
         theirs = c.find("auc.interval")
         if theirs is None:
             return [c.miss(quantity, "auc")], ""
-        theirs = theirs[:4] * (1 if what == "score" else 2) - ([0, 0, 0, 0] if what == "score" else [1, 0, 1, 1])
+        theirs = theirs[:4] * (1 if what == "score" else 2) - (
+            [0, 0, 0, 0] if what == "score" else [1, 0, 1, 1]
+        )
         return [c.match(quantity, numbers_of(estimate), theirs)], ""
     if estimate.method.startswith(("Wilson", "normal on log-odds")):
         return [c.match_named(quantity, numbers_of(estimate), f"rate.{name}")], ""

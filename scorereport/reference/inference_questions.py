@@ -125,7 +125,9 @@ class GroupQuestion:
     def asked(self) -> dict[str, IntArray]:
         """The rows of each group that R is asked about, in the order of labels."""
         predictions = self.question.predictions
-        groups = ((label, rows) for label, rows in rows_by_label(self.labels) if has_weight(predictions, rows))
+        groups = (
+            (label, rows) for label, rows in rows_by_label(self.labels) if has_weight(predictions, rows)
+        )
         return dict(list(groups)[:MOST_GROUPS])
 
     def vectors(self) -> dict[str, SentVector]:

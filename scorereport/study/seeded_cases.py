@@ -11,12 +11,14 @@ from scorereport._utils.arrays import FloatArray
 from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 #: Rows of the one large case.
 MILLION = 1_000_000
 #: With this many cases or more, one of them has a million rows.
 CASES_WITH_A_MILLION = 100
+#: The first cases have each shape in turn, this many times; the shapes of later cases are drawn.
+_ROUNDS = 27
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,21 +83,45 @@ _SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], FloatArray], str]]
     "float32": (_single_precision, "follow"),
 }
 CASE_SHAPES = (*_SHAPES, "a million rows")
+#: A shape of later cases only: the forecasts of two shapes, mixed.
+MIXTURE = "mixture"
+#: Shapes whose forecasts are not mixed with others.
+_UNMIXED = ("constant", "one class", "two rows", "anti-correlated")
 
 
 def draw_cases(count: int, seed: int) -> Iterator[Case]:
-    """Draw this many cases, each shape in turn; the last of a hundred or more has a million rows.
+    """Draw this many cases, one after the other; see `draw_case`.
 
     >>> [case.name for case in draw_cases(2, seed=1)]
     ['continuous 1', 'discrete 1']
     """
-    names = list(_SHAPES)
-    with_million = count >= CASES_WITH_A_MILLION
-    for number in range(count - with_million):
-        turn, position = divmod(number, len(names))
-        yield _draw(names[position], turn + 1, random_stream(seed, number))
-    if with_million:
-        yield draw_million(seed)
+    return (draw_case(number, seed) for number in number_cases(count))
+
+
+def number_cases(count: int) -> Sequence[int]:
+    """The numbers of this many cases; the last of a hundred or more is that of a million rows.
+
+    >>> number_cases(3), number_cases(100)[-2:]
+    ([0, 1, 2], [98, 1000000])
+    """
+    if count < CASES_WITH_A_MILLION:
+        return [*range(count)]
+    return [*range(count - 1), MILLION]
+
+
+def draw_case(number: int, seed: int) -> Case:
+    """Draw a case, which depends on nothing but its number and the seed.
+
+    The first cases have each shape in turn; the shapes of later ones are drawn, as all sizes are.
+    """
+    if number == MILLION:
+        return draw_million(seed)
+    rng, names = random_stream(seed, number), list(_SHAPES)
+    turn, position = divmod(number, len(names))
+    if turn < _ROUNDS:
+        return _draw(names[position], f"{names[position]} {turn + 1}", rng)
+    shape = str(rng.choice([*names, MIXTURE]))
+    return _draw(shape, f"{shape}, case {number + 1}", rng)
 
 
 def draw_million(seed: int) -> Case:
@@ -107,11 +133,18 @@ def draw_million(seed: int) -> Case:
     return Case(name=CASE_SHAPES[-1], shape=CASE_SHAPES[-1], y_true=outcomes, y_prob=forecasts)
 
 
-def _draw(shape: str, number: int, rng: np.random.Generator) -> Case:
-    draw, rule = _SHAPES[shape]
+def _draw(shape: str, name: str, rng: np.random.Generator) -> Case:
+    draw, rule = (_mix, "doubt") if shape == MIXTURE else _SHAPES[shape]
     n = 2 if shape == "two rows" else int(np.exp(rng.uniform(np.log(8), np.log(3000))))
     y_prob = draw(rng, n)
-    return Case(name=f"{shape} {number}", shape=shape, y_true=_outcomes(rng, y_prob, rule), y_prob=y_prob)
+    return Case(name=name, shape=shape, y_true=_outcomes(rng, y_prob, rule), y_prob=y_prob)
+
+
+def _mix(rng: np.random.Generator, n: int) -> FloatArray:
+    """Forecasts of two shapes in random order."""
+    chosen = rng.choice([name for name in _SHAPES if name not in _UNMIXED], 2, replace=False)
+    first, second = (_SHAPES[name][0](rng, n).astype(np.float64) for name in chosen)
+    return np.where(rng.random(n) < rng.random(), first, second)
 
 
 def _outcomes(rng: np.random.Generator, y_prob: FloatArray, rule: str) -> FloatArray:

@@ -20,6 +20,7 @@ from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record
 from scorereport.reference.reference_documents import Study, StudyFigure, StudySection
 from scorereport.study.installation_checks import check_installation, check_operation, software_versions
+from scorereport.study.package_defects import show_defects
 from scorereport.study.papers.ahmadian import reproduce_ahmadian
 from scorereport.study.papers.ahmadian_errata import errata_ahmadian
 from scorereport.study.papers.dimitriadis import reproduce_dimitriadis
@@ -32,15 +33,17 @@ from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
 from scorereport.study.papers.nelson_plots import illustrate_nelson
 from scorereport.study.peers.peer_comparison import compare_with_peers
-from scorereport.study.r_comparison import ask_ahead, compare_live, show_defects
-from scorereport.study.seeded_cases import Case, draw_cases
+from scorereport.study.r_comparison import LiveCases, LiveComparison
+from scorereport.study.seeded_cases import draw_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
-    from scorereport.reference.model_comparison import ModelComparer
+    from scorereport.study.case_summary import CaseSummary
 
-#: Default number of cases that R is asked about; base R is asked about one in this many of them too.
+#: Default number of cases that R is asked about; base R is asked about one in this many of them too. Other
+#: packages are asked about the cases of a study with the default number at most.
 CASES, _BASE_SHARE = 300, 5
 #: Columns of the Niamey data: the outcome, and four forecasts.
 _NIAMEY = ("obs", "ENS", "EPC", "EMOS", "Logistic")
@@ -83,53 +86,63 @@ _TEXTS = {
 _ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
 
 
-def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = STUDY_TIME_LIMIT) -> Study:
-    """Check installation and operation, and compare the engine with R, its record, peers and papers."""
-    drawn = list(draw_cases(cases, seed))
+def run_study(
+    *, cases: int = CASES, seed: int = SEED, time_limit: float = STUDY_TIME_LIMIT, folder: Path | None = None
+) -> Study:
+    """Check installation and operation, and compare the engine with R, its record, peers and papers.
+
+    In `folder`, if there is one, finished cases are written, from which a study that was ended continues.
+    """
+    asked = LiveCases(cases=cases, seed=seed, time_limit=time_limit, folder=folder)
     return Study(
         time=timestamp(),
         seed=seed,
         cases=cases,
         software=software_versions(),
-        sections=tuple(_sections(drawn, seed, time_limit)),
+        sections=tuple(_sections(asked)),
     )
 
 
-def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[StudySection]:
+def _sections(asked: LiveCases) -> Iterator[StudySection]:
     """All sections in order; those that need no R are computed while it answers."""
     report_stage(Stage.STUDY)
-    with _try_reference(PACKAGE, time_limit) as package:
-        with _ask_meanwhile(package, drawn, seed) as answers:
+    with _try_reference(PACKAGE, asked.time_limit) as package:
+        with _compare_meanwhile(package, asked) as live:
             meanwhile = {
-                "installation": _known_section("installation", check_installation(time_limit)),
+                "installation": _known_section("installation", check_installation(asked.time_limit)),
                 "operation": _known_section("operation", check_operation()),
                 "recorded": _known_section("recorded", compare_with_record()),
-                "peers": _known_section("peers", compare_with_peers(drawn)),
+                "peers": _known_section("peers", _compare_with_peers(asked)),
             }
             yield from (meanwhile.pop(key) for key in ("installation", "operation"))
             report_stage(Stage.REFERENCE)
-            yield _live_section("reliabilitydiag", package, drawn, seed, answers)
+            yield _live_section("reliabilitydiag", live)
         if isinstance(package, Reference):
             yield _known_section("defects", show_defects(package))
         niamey, failure = _fetch_niamey(package)
-    with _try_reference(BASE, time_limit) as base:
-        yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
+    fewer = replace(asked, cases=max(asked.cases // _BASE_SHARE, 1))
+    with _try_reference(BASE, asked.time_limit) as base, _compare_meanwhile(base, fewer) as live:
+        yield _live_section("base-r", live)
     yield from meanwhile.values()
     report_stage(Stage.PAPERS)
     yield _known_section("papers", chain(failure, _reproduce(niamey)), illustrate_nelson())
     yield _known_section("errata", _check_errata())
 
 
+def _compare_with_peers(asked: LiveCases) -> Iterator[Comparison]:
+    return compare_with_peers(draw_cases(min(asked.cases, CASES), asked.seed))
+
+
 @contextmanager
-def _ask_meanwhile(
-    reference: Reference | Comparison, drawn: Sequence[Case], seed: int
-) -> Iterator[Iterable[tuple[Case, ModelComparer | Comparison]] | None]:
-    """Let R answer while the block does other work; None if there is no R."""
+def _compare_meanwhile(
+    reference: Reference | Comparison, asked: LiveCases
+) -> Iterator[LiveComparison | Comparison]:
+    """Let R answer while the block does other work; the reason if there is no R."""
     if isinstance(reference, Comparison):
-        yield None
+        yield reference
         return
-    with ask_ahead(drawn, reference, seed) as answers:
-        yield answers
+    with LiveComparison(reference, asked) as live:
+        yield live
 
 
 def _check_errata() -> Iterator[Comparison]:
@@ -182,23 +195,24 @@ def _missing(kind: str, verdict: Verdict, reason: str) -> Comparison:
     )
 
 
-def _live_section(
-    key: str,
-    reference: Reference | Comparison,
-    drawn: Sequence[Case],
-    seed: int,
-    answers: Iterable[tuple[Case, ModelComparer | Comparison]] | None = None,
-) -> StudySection:
+def _live_section(key: str, live: LiveComparison | Comparison) -> StudySection:
     """The section of live comparisons, or the reason why R was not asked."""
-    if isinstance(reference, Comparison):
-        title = f"{reference.subject}, live"
-        return _section(key, title, "R was not asked.", [reference])
-    shapes = ", ".join(dict.fromkeys(case.shape for case in drawn))
+    if isinstance(live, Comparison):
+        return _section(key, f"{live.subject}, live", "R was not asked.", [live])
+    found: list[CaseSummary] = []
+    section = _section(key, f"{live.reference.name}, live", "", _describe_cases(live, found))
+    shapes = ", ".join(shape.shape for summary in found for shape in summary.shapes)
     text = (
-        f"{len(drawn)} seeded cases ({shapes}) compared with {reference.title}, in a separate process. "
-        "Each line is the largest difference over all cases, or over those of a shape."
+        f"{live.asked.cases:,} seeded cases ({shapes}) compared with {live.reference.title}, in separate "
+        "processes. Each line is the largest difference over all cases, or over those of a shape."
     )
-    return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed, answers))
+    return replace(section, text=text)
+
+
+def _describe_cases(live: LiveComparison, found: list[CaseSummary]) -> Iterator[Comparison]:
+    """The lines of all cases, once R has answered; their summary is found."""
+    found.append(live.wait())
+    yield from found[0].describe()
 
 
 def _fetch_niamey(reference: Reference | Comparison) -> tuple[pd.DataFrame | None, list[Comparison]]:

@@ -1,0 +1,1 @@
+"""Agreement with R packages: each quantity of ours, theirs, and where definitions differ both formulas."""
