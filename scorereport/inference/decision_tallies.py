@@ -164,7 +164,7 @@ class Decisions:
             one[first] += 1
             two[second] += 1
             spread = np.sqrt(self._covariance(one, one) * self._covariance(two, two))
-            found = np.clip(self._covariance(one, two) / spread, -1, 1)
+            found = np.where(spread > 0, np.clip(self._covariance(one, two) / spread, -1, 1), 0.0)
         return np.where(np.isfinite(found), found, 0.0)
 
     def _covariance(self, one: FloatArray, two: FloatArray) -> FloatArray:
