@@ -32,10 +32,8 @@ _ALL = CaseRule("all of these cases", lambda _: True)
 _NO_LINE = (rules.ONE_CLASS, rules.CERTAIN, rules.CONSTANT, rules.SEPARATED, rules.LARGE)
 _NO_ERROR = (rules.ONE_CLASS, rules.CONSTANT, rules.NO_SPREAD, rules.LARGE)
 _BINNED = "It rounds forecasts down to multiples of 1/5000 before it compares ranks."
-_NORMAL = (
-    "Its p-value is from the normal distribution, ours from Student's t with Welch's degrees of freedom."
-)
-_INDEPENDENT = "Its degrees of freedom are for independent rows, ours for rows that are slightly correlated in a cluster."
+_NORMAL = "Its p-value is normal; ours is that of Student's t with Welch's degrees of freedom."
+_INDEPENDENT = "It takes the rows of a cluster as independent, ours as slightly correlated."
 _NOT_REDUCED = "Its error is the sandwich times a factor for the number of {}; ours is bias-reduced (CR2)."
 
 
