@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from scorereport.plots.displays import MurphyDisplay as MurphyDisplay
     from scorereport.plots.displays import ReliabilityDisplay as ReliabilityDisplay
     from scorereport.reference.certification import certify as certify
+    from scorereport.reference.r_diagram_files import band_from_r as band_from_r
+    from scorereport.reference.r_diagram_files import from_r as from_r
+    from scorereport.reference.r_diagrams import to_r as to_r
     from scorereport.reference.reference_documents import Certificate as Certificate
     from scorereport.reliability.fit import Corp as Corp
     from scorereport.reliability.fit import corp as corp
@@ -61,14 +64,17 @@ _HOMES = {
     "ScoreReportError": "errors",
     "Selection": "evaluation.selection.selection_records",
     "UsageError": "errors",
+    "band_from_r": "reference.r_diagram_files",
     "certify": "reference.certification",
     "corp": "reliability.fit",
     "evaluate": "evaluation.dispatch",
+    "from_r": "reference.r_diagram_files",
     "log_to_mlflow": "pipelines.mlflow_run",
     "read_predictions": "data.reader",
     "scorers": "estimators.scorers",
     "select": "evaluation.selection.choice",
     "skill": "scores.skills",
+    "to_r": "reference.r_diagrams",
     "write_report": "report.report_output",
 }
 

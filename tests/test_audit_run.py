@@ -234,7 +234,7 @@ def test_a_run_that_fails_is_a_record_and_blocks_nothing(folder, break_it, code,
 
 def test_a_missing_required_certificate_is_a_failure(folder, monkeypatch):
     class Absent:
-        verdict = "not certified"
+        current_verdict = "not checked"
         attempts = ()
 
     monkeypatch.setattr(certification, "_kinds", lambda _reference: ())

@@ -150,7 +150,7 @@ def certify_meanwhile(data, draws=0):
 def test_a_certificate_asked_for_meanwhile_has_the_same_bytes(frame, evaluation, use):
     use(StandIn())
     meanwhile = certify_meanwhile(frame)
-    assert meanwhile.verdict == "certified"
+    assert meanwhile.verdict == "confirmed"
     assert meanwhile.to_json() == sr.certify(evaluation, draws=0).to_json()
 
 
@@ -163,7 +163,7 @@ def test_that_of_classes_as_well(use):
     arguments |= {"classes": list(LABELS), "ordered": True, "resamples": 0}
     with PendingCertificate(draws=0) as pending, called_when_read(pending.start):
         meanwhile = pending.complete(sr.evaluate(data, **arguments))
-    assert meanwhile.verdict == "certified"
+    assert meanwhile.verdict == "confirmed"
     assert meanwhile.to_json() == sr.certify(sr.evaluate(data, **arguments), draws=0).to_json()
 
 
@@ -177,7 +177,7 @@ def test_the_reference_answers_before_the_evaluation_ends(frame, use, monkeypatc
         return evaluate_binary(*arguments)
 
     monkeypatch.setattr(dispatch, "evaluate_binary", wait_for_answer)
-    assert certify_meanwhile(frame).verdict == "certified"
+    assert certify_meanwhile(frame).verdict == "confirmed"
 
 
 def test_questions_are_asked_once_and_in_order(frame, use):
@@ -198,7 +198,7 @@ def test_a_reference_that_fails_is_followed_by_the_next(frame, use, answers_befo
 
     package.spoil = refuse
     c = certify_meanwhile(frame)
-    assert (c.verdict, c.reference) == ("certified", "a stand-in of base")
+    assert (c.verdict, c.reference) == ("confirmed", "a stand-in of base")
     assert [(attempt.reference, attempt.reason) for attempt in c.attempts] == [
         ("reliabilitydiag through rpy2", "R refused: no.")
     ]
@@ -212,7 +212,7 @@ def test_an_answer_found_incomplete_in_the_comparison_is_followed_by_the_next(us
     forecasts = {"sharp": [f"sharp_{k}" for k in range(4)]}
     found = sr.evaluate(data, outcome="y", forecasts=forecasts, classes=list(LABELS), resamples=0)
     c = sr.certify(found, draws=0)
-    assert (c.verdict, c.reference) == ("certified", "a stand-in of base")
+    assert (c.verdict, c.reference) == ("confirmed", "a stand-in of base")
     assert [attempt.reason for attempt in c.attempts] == ["R answered with 3 numbers `joint` instead of 16."]
 
 
@@ -232,7 +232,7 @@ def test_questions_with_other_settings_are_asked_again(frame, evaluation, use):
     with PendingCertificate(draws=0) as pending:
         pending.start(evaluation.predictions, EvaluationSettings(seed=1))
         c = pending.complete(evaluation)
-    assert c.verdict == "certified"
+    assert c.verdict == "confirmed"
     assert {question.seed for question in reference.questions[-2:]} == {evaluation.settings.seed}
     other = evaluate(frame.rename(columns={"sharp": "flat", "flat": "sharp"}))
     with PendingCertificate(draws=0) as pending:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scorereport as sr
+from scorereport.evaluation.engines.engine_evaluation import LEFT_OUT
 from validation.benchmarks import __main__ as command
 from validation.benchmarks import (
     diagram_work,
@@ -25,6 +27,7 @@ from validation.benchmarks import (
     samples,
     spark,
     whole,
+    whole_work,
 )
 from validation.benchmarks.apart import Failure, Run, require_success, run_apart, run_work
 from validation.benchmarks.large import compare_large, fit_exponent
@@ -286,6 +289,35 @@ class TestWhole:
             ].ours
             == 9
         )
+
+    def test_what_engines_leave_out_is_timed_apart(self):
+        assert set(whole_work.IN_MEMORY_ONLY) == set(LEFT_OUT)
+        assert all(callable(getattr(module, name)) for module, name in whole_work.IN_MEMORY_ONLY.values())
+
+    def test_seconds_of_a_call_include_its_threads_only_on_the_main_thread(self):
+        def work():
+            until = time.thread_time() + 0.05
+            while time.thread_time() < until:
+                pass
+
+        def work_on_two_threads():
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        seconds = []
+        whole_work.count_seconds(work_on_two_threads, seconds)()
+        assert seconds.pop() >= 0.1
+        counted = whole_work.count_seconds(work, seconds)
+        threads = [threading.Thread(target=counted) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(seconds) == 2
+        assert all(0.05 <= each < 0.1 for each in seconds)
 
     @pytest.mark.sweep
     def test_processor_time_of_a_command_includes_its_imports(self, tmp_path):

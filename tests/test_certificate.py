@@ -95,9 +95,9 @@ def _quick_record(recorded_certificate, monkeypatch):
 
 def test_recorded_answers_do_not_certify_these_data(recorded_certificate):
     c = recorded_certificate
-    assert c.verdict == "not certified"
+    assert c.verdict == "not checked"
     assert c.sentence == (
-        "Not certified on these data. Only recorded answers were requested. The engine agrees with 44 "
+        "Not checked on these data. Only recorded answers were requested. The engine agrees with 44 "
         "recorded answers of reliabilitydiag 0.2.1.9000 (R 4.2.2), of other data."
     )
     assert c.reference == describe_recorded_answers()
@@ -130,7 +130,7 @@ def test_certificates_are_read_back_equal(recorded_certificate, tmp_path):
     text = recorded_certificate.to_json(path)
     assert path.read_text(encoding="utf-8") == text
     assert sr.Certificate.from_json(path) == recorded_certificate
-    assert json.loads(text)["verdict"] == "not certified"
+    assert json.loads(text)["verdict"] == "not checked"
 
 
 @pytest.mark.sweep
@@ -279,10 +279,10 @@ def test_three_models_are_certified_by_the_package(evaluation, package, tmp_path
 
 @pytest.mark.sweep
 @pytest.mark.r
-def test_three_models_are_certified_by_base_r_under_its_own_name(evaluation, base):
+def test_three_models_are_confirmed_by_base_r_under_its_own_name(evaluation, base):
     """And never under that of the package."""
     c = sr.certify(evaluation, reference="base")
-    assert (c.verdict, c.unexpected, c.expected, c.attempts) == ("certified", (), (), ())
+    assert (c.verdict, c.unexpected, c.expected, c.attempts) == ("confirmed", (), (), ())
     assert (
         c.reference
         == base.title
@@ -413,9 +413,9 @@ def test_whole_weights_are_repeated_rows(frame):
 @pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
-def test_fractional_weights_are_certified_by_base_r_by_name(frame, base):
+def test_fractional_weights_are_confirmed_by_base_r_by_name(frame, base):
     c = certify(evaluate(frame, weight="share"))
-    assert (c.verdict, c.reference, c.unexpected) == ("certified", base.title, ())
+    assert (c.verdict, c.reference, c.unexpected) == ("confirmed", base.title, ())
     (attempt,) = c.attempts
     assert (attempt.reference, attempt.remedy) == ("reliabilitydiag through rpy2", "")
     assert attempt.reason == (
@@ -425,13 +425,13 @@ def test_fractional_weights_are_certified_by_base_r_by_name(frame, base):
         assert quantities_of(c, model, Verdict.NOT_COMPARED) == {"bands"}
         assert quantities_of(c, model, Verdict.AGREES) == PLAIN
     assert c.sentence == (
-        f"Certified on these data. {3 * (len(PLAIN) - 1)} agree, 3 could not be compared with {base.title}; "
-        "3 agree of the evaluation with the engine itself."
+        f"Confirmed on these data by base R. {3 * (len(PLAIN) - 1)} agree, 3 could not be compared with "
+        f"{base.title}; 3 agree of the evaluation with the engine itself."
     )
     refused = certify(evaluate(frame, weight="share"), reference="reliabilitydiag")
-    assert refused.verdict == "not certified"
+    assert refused.verdict == "not checked"
     assert refused.attempts == c.attempts
-    assert refused.sentence.startswith(f"Not certified on these data. {attempt.reason} The engine agrees ")
+    assert refused.sentence.startswith(f"Not checked on these data. {attempt.reason} The engine agrees ")
 
 
 @pytest.mark.r
@@ -440,7 +440,7 @@ def test_rows_with_a_weight_of_zero_do_not_count(frame):
     """Whole or not; a forecast with weight zero has no effect, however far it is from all others."""
     odd = frame.assign(share=np.where(frame.index < 40, 0.0, frame["share"]))
     c = certify(evaluate(odd, weight="share"))
-    assert (c.verdict, c.unexpected) == ("certified", ())
+    assert (c.verdict, c.unexpected) == ("confirmed", ())
 
 
 @pytest.mark.r

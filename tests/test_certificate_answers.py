@@ -253,6 +253,6 @@ def test_a_broken_engine_differs_from_the_record(break_engine, monkeypatch):
     assert c.verdict == "failed"
     assert {line.quantity for line in c.unexpected} == differing
     assert c.sentence == (
-        "Not certified on these data. Only recorded answers were requested. The engine differs from "
+        "Not checked on these data. Only recorded answers were requested. The engine differs from "
         f"{describe_recorded_answers()}, of other data."
     )

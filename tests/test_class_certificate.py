@@ -83,17 +83,17 @@ def test_every_threshold_and_every_class_is_a_binary_question(evaluation, use):
         *(f"{model}, {view}" for model in ("sharp", "flat") for view in THRESHOLDS + CLASSES),
         *("sharp", "flat"),
     }
-    assert c.verdict == "certified"
+    assert c.verdict == "confirmed"
     assert c.sentence.startswith(
-        "Certified on these data. 14 binary questions were asked, about each threshold between classes and "
-        "each class. "
+        "Confirmed on these data by base R. 14 binary questions were asked, about each threshold between "
+        "classes and each class. "
     )
 
 
 def test_unordered_classes_have_no_thresholds(frame, use):
     reference = use(StandIn())
     c = certify(evaluate(frame, LABELS, ordered=False))
-    assert (c.verdict, len(reference.questions)) == ("certified", 4)
+    assert (c.verdict, len(reference.questions)) == ("confirmed", 4)
     assert {line.subject for line in c.comparisons} == {"sharp", *(f"sharp, {view}" for view in CLASSES)}
     assert "4 binary questions were asked, about each class. " in c.sentence
     assert not any("Ranked" in line.quantity or "kappa" in line.quantity for line in c.comparisons)
@@ -171,14 +171,14 @@ def test_weights_that_are_too_many_rows_are_for_base_r(frame, use, monkeypatch):
     package, base = StandIn(PACKAGE), StandIn()
     use(package, base)
     c = certify(evaluate(frame, LABELS, weight="count"))
-    assert (c.verdict, c.reference, package.questions) == ("certified", base.title, [])
+    assert (c.verdict, c.reference, package.questions) == ("confirmed", base.title, [])
 
 
 def test_fractional_weights_are_for_base_r(frame, use):
     package, base = StandIn(PACKAGE), StandIn()
     use(package, base)
     c = certify(evaluate(frame, LABELS, weight="share"), draws=100)
-    assert (c.verdict, c.reference, package.questions) == ("certified", base.title, [])
+    assert (c.verdict, c.reference, package.questions) == ("confirmed", base.title, [])
     assert [attempt.reason for attempt in c.attempts] == [inquiry.NO_WEIGHTS]
     assert c.left_out == certification.CLASS_LEFT_OUT
     left = {line.subject for line in c.comparisons if line.verdict is Verdict.NOT_COMPARED}
@@ -199,7 +199,7 @@ def test_costs_of_the_user_are_those_compared(frame, use):
     costs = [[0, 1, 2, 9], [1, 0.5, 1, 1], [5, 1, 0, 1], [9, 2, 1, 0]]
     use(StandIn())
     c = certify(evaluate(frame, LABELS, cost_matrix=costs))
-    assert c.verdict == "certified"
+    assert c.verdict == "confirmed"
     other = certify(evaluate(frame, LABELS))
     value = [
         next(line.engine for line in found.comparisons if line.quantity == "Expected cost: as reported")

@@ -96,7 +96,7 @@ def test_an_invalid_answer_ends_as_a_verdict(evaluation, use, spoil, sentence):
     reference = use(StandIn())
     reference.spoil_classes = spoil
     c = certify(evaluation, reference="base")
-    assert c.verdict == "not certified"
+    assert c.verdict == "not checked"
     assert [attempt.reason for attempt in c.attempts] == [f"R answered {sentence}"]
 
 
@@ -111,7 +111,7 @@ def test_r_that_fails_in_one_view_leaves_it_to_base_r(evaluation, use):
 
     package.spoil = refuse
     c = certify(evaluation)
-    assert (c.verdict, c.reference) == ("certified", base.title)
+    assert (c.verdict, c.reference) == ("confirmed", base.title)
     assert [(attempt.reference, attempt.reason) for attempt in c.attempts] == [
         (package.name, "R refused: no.")
     ]
@@ -330,20 +330,20 @@ def test_odd_classes_are_certified(name, package, base, use):
     use(package, base)
     for reference in ("reliabilitydiag", "base"):
         c = certify(made, reference=reference)
-        assert (c.verdict, c.unexpected) == ("certified", ())
+        assert (c.verdict, c.unexpected) == ("confirmed" if reference == "base" else "certified", ())
         log = next(line for line in c.comparisons if line.quantity == "Log score (K classes): as reported")
         assert np.isinf(log.reference) == (name == "0 and 1")
 
 
 @pytest.mark.r
-def test_fractional_weights_and_costs_are_certified_by_base_r(frame, base, use):
+def test_fractional_weights_and_costs_are_confirmed_by_base_r(frame, base, use):
     use(base)
     odd = frame.assign(share=np.where(frame.index % 5 == 0, 0.0, frame["share"]))
     costs = [[0, 1, 2, 9], [1, 0.5, 1, 1], [5, 1, 0, 1], [9, 2, 1, 0]]
     for ordered in (True, False):
         made = evaluate(odd, LABELS, ("sharp", "flat"), ordered=ordered, weight="share", cost_matrix=costs)
         c = certify(made, reference="base")
-        assert (c.verdict, c.unexpected, c.reference) == ("certified", (), base.title)
+        assert (c.verdict, c.unexpected, c.reference) == ("confirmed", (), base.title)
 
 
 @pytest.mark.r

@@ -415,7 +415,7 @@ def test_labels_may_be_numbers(call, tmp_path):
             ["--forecast", "m", "--classes", "low,,high"],
             ExitCode.USAGE,
             "`--classes` must be names separated by commas; got an empty one in 'low,,high'. "
-            "Names that contain commas can be given in a configuration.",
+            "Names that contain commas need double quotes.",
         ),
         (
             ["--forecast", "m", "--classes", "low"],

@@ -346,8 +346,8 @@ def test_an_empty_name_is_not_the_current_folder(tmp_path, monkeypatch):
         (
             "csv",
             "loans",
-            "`table` is for a database file (.duckdb, .ddb), the address of a database or a workbook "
-            "(.xlsx); p.csv is none of them.",
+            "`table` is for a database file (.duckdb, .ddb), the address of a database, an Excel workbook "
+            "(.xlsx) or R data (.rds, .rdata, .rda); p.csv is none of them.",
         ),
     ],
 )

@@ -173,8 +173,8 @@ def test_every_name_gives_legal_xml(tmp_path, name):
 def test_the_certificate_is_a_case_of_its_own(tmp_path):
     evaluation = sr.evaluate([0, 1] * 20, {"m": [0.3, 0.7] * 20}, resamples=0)
     found = sr.Certificate(
-        verdict="not certified",
-        sentence="Not certified: R is missing.",
+        verdict="not checked",
+        sentence="Not checked: R is missing.",
         reference="",
         time="2026-01-01T00:00:00+00:00",
         rows=40,
@@ -185,8 +185,8 @@ def test_the_certificate_is_a_case_of_its_own(tmp_path):
     expected = {
         ("certified", False): "pass",
         ("failed", False): "failure",
-        ("not certified", False): "skipped",
-        ("not certified", True): "failure",
+        ("not checked", False): "skipped",
+        ("not checked", True): "failure",
     }
     for (verdict, strict), result in expected.items():
         report = build_report(evaluation, trace_provenance(), certificate=replace(found, verdict=verdict))

@@ -275,8 +275,8 @@ def test_tallies_give_the_snapshot_of_predictions(tmp_path, frame, weight, clust
 def test_a_declined_certificate_states_why(frame):
     evaluation = evaluate(frame, outcome="y", forecasts=["m"], resamples=0)
     certificate = decline(evaluation, "R cannot hold these rows.")
-    assert certificate.verdict == "not certified"
-    assert certificate.sentence == "Not certified on these data. R cannot hold these rows."
+    assert certificate.verdict == "not checked"
+    assert certificate.sentence == "Not checked on these data. R cannot hold these rows."
     assert (certificate.rows, certificate.sha256) == (400, evaluation.data.sha256)
 
 

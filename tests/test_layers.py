@@ -48,6 +48,7 @@ DYNAMIC = {
     "__init__": "public names, which _HOMES lists",
     "channels": "the modules of its own folder",
     "cli.application": "one of the examples",
+    "cli.deferred_imports": "compiled modules of SciPy",
     "plots": "the modules of its folder",
     "report.sections": "the modules of its folder",
     "study.installation_checks": "packages of others",

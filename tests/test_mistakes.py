@@ -793,7 +793,10 @@ FILES = [
         "p.xls",
         b"\xd0\xcf\x11\xe0",
         {},
-        ("p.xls must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx. Save it as .xlsx or .csv."),
+        (
+            "p.xls must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .rds, .rdata, .rda. "
+            "Save it as .xlsx or .csv."
+        ),
     ),
     (
         "workbook with a password",
@@ -810,21 +813,27 @@ FILES = [
         "p.ods",
         b"PK\x03\x04",
         {},
-        ("p.ods must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx. Save it as .xlsx or .csv."),
+        (
+            "p.ods must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .rds, .rdata, .rda. "
+            "Save it as .xlsx or .csv."
+        ),
     ),
     (
         "Stata",
         "p.dta",
         b"<stata_dta>",
         {},
-        ("p.dta must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx. Save it as .csv or .parquet."),
+        (
+            "p.dta must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .rds, .rdata, .rda. "
+            "Save it as .csv or .parquet."
+        ),
     ),
     (
         "text file",
         "p.txt",
         "y,m\n0,0.2\n",
         {},
-        "p.txt must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx. Save it as .csv.",
+        "p.txt must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .rds, .rdata, .rda. Save it as .csv.",
     ),
     (
         "packed without gzip",
@@ -839,8 +848,8 @@ FILES = [
         "y,m\n0,0.2\n",
         {"table": "scores"},
         (
-            "`table` is for a database file (.duckdb, .ddb), the address of a database or a workbook "
-            "(.xlsx); p.csv is none of them."
+            "`table` is for a database file (.duckdb, .ddb), the address of a database, an Excel workbook "
+            "(.xlsx) or R data (.rds, .rdata, .rda); p.csv is none of them."
         ),
     ),
     (
@@ -1002,8 +1011,8 @@ COMMANDS = [
         "y,m\n0,0.2\n1,0.7\n",
         ["--table", "May"],
         (
-            "`table` is for a database file (.duckdb, .ddb), the address of a database or a workbook "
-            "(.xlsx); p.csv is none of them. To print one table of the results, give --show NAME."
+            "`table` is for a database file (.duckdb, .ddb), the address of a database, an Excel workbook "
+            "(.xlsx) or R data (.rds, .rdata, .rda); p.csv is none of them. To print one table of the results, give --show NAME."
         ),
     ),
     (

@@ -330,11 +330,11 @@ OF_EVALUATIONS = {
 OF_REPORTS = {
     "ending": (
         lambda: report("report.docx"),
-        "The name of a report must end in .pdf, .html, .xlsx, .md, .cdx.json or .json; got 'report.docx'.",
+        "The name of a report must end in .pdf, .html, .xlsx, .md, .cdx.json, .tables.json or .json; got 'report.docx'.",
     ),
     "no ending": (
         lambda: report("report"),
-        "The name of a report must end in .pdf, .html, .xlsx, .md, .cdx.json or .json; got 'report'.",
+        "The name of a report must end in .pdf, .html, .xlsx, .md, .cdx.json, .tables.json or .json; got 'report'.",
     ),
     "folder": (
         lambda: report("no/such/report.pdf"),
@@ -569,7 +569,7 @@ COMMANDS = {
     ),
     "ending": (
         ["report", "p.csv", "--outcome", "y", "--forecast", "m", "-o", "r.docx"],
-        "The name of a report must end in .pdf, .html, .xlsx, .md, .cdx.json or .json; got 'r.docx'.",
+        "The name of a report must end in .pdf, .html, .xlsx, .md, .cdx.json, .tables.json or .json; got 'r.docx'.",
     ),
     "folder": (
         ["report", "p.csv", "--outcome", "y", "--forecast", "m", "-o", "no/r.pdf"],

@@ -1,4 +1,4 @@
-"""Certificates by the command line and with failing R, and r-setup."""
+"""Certificates by the command line and with failing R."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from reference_tools import (
 import scorereport as sr
 from scorereport.cli import main
 from scorereport.reference import recorded_answers
-from scorereport.reference.live_references import open_reference
+from scorereport.reference.live_references import SOURCES, open_reference
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure, Session
@@ -75,10 +75,10 @@ def short_record(monkeypatch):
     )
 
 
-def assert_not_certified(certificate, *attempts):
+def assert_not_checked(certificate, *attempts):
     """Assert the verdict, its sentence, and the reason and remedy of each reference that was tried."""
-    assert certificate.verdict == "not certified"
-    assert certificate.sentence.startswith(f"Not certified on these data. {attempts[-1][1]}")
+    assert certificate.verdict == "not checked"
+    assert certificate.sentence.startswith(f"Not checked on these data. {attempts[-1][1]}")
     assert certificate.sentence.endswith(" of other data.")
     assert " agrees with 6 recorded answers of reliabilitydiag " in certificate.sentence
     assert certificate.left_out == ("every number of this evaluation",)
@@ -108,11 +108,11 @@ def assert_reference_fails(sentence, time_limit=PATIENCE, kind="base"):
 
 
 @pytest.mark.usefixtures("short_record")
-def test_without_r_nothing_is_certified(tmp_path, monkeypatch):
+def test_without_r_nothing_is_checked(tmp_path, monkeypatch):
     write_program(tmp_path / "bin" / "apt-get", "#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     remedy = "sudo apt-get install r-base-core r-base-dev"
-    assert_not_certified(certify(), (PACKAGE, MISSING, remedy), (BASE, MISSING, remedy))
+    assert_not_checked(certify(), (PACKAGE, MISSING, remedy), (BASE, MISSING, remedy))
 
 
 @pytest.mark.parametrize("kind", ["base", "reliabilitydiag"])
@@ -265,8 +265,7 @@ def test_an_rpy2_of_one_distribution_is_not_reported_as_missing(tmp_path, monkey
             (tmp_path / found.name).symlink_to(found)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(R_CODE.parents[2])]))
     program = [sys.executable, "-S", "-m", "scorereport.reference.worker"]
-    sources = [R_CODE / "shared.R", R_CODE / "package.R"]
-    with Session(program, sources, time_limit=PATIENCE) as session:
+    with Session(program, SOURCES["reliabilitydiag"], time_limit=PATIENCE) as session:
         try:
             answer = session.ask("hello")
         except ReferenceFailure as failure:
@@ -281,6 +280,8 @@ def test_a_missing_package_is_reported(tmp_path, monkeypatch):
     (tmp_path / "Renviron").touch()
     monkeypatch.setenv("R_ENVIRON", str(tmp_path / "Renviron"))
     monkeypatch.setenv("R_LIBS_USER", str(tmp_path))
+    monkeypatch.setenv("R_LIBS_SITE", "NULL")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with pytest.raises(Unavailable) as stop, open_reference("reliabilitydiag", PATIENCE):
         pass
     assert str(stop.value).startswith(f"The R package reliabilitydiag is not installed in {tmp_path}, ")
@@ -294,14 +295,16 @@ def test_a_broken_package_is_reported(tmp_path, monkeypatch):
     (tmp_path / "reliabilitydiag").mkdir()
     (tmp_path / "reliabilitydiag" / "DESCRIPTION").write_text("Package: reliabilitydiag\nVersion: 9.9.9\n")
     monkeypatch.setenv("R_LIBS", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with (
         pytest.raises(
-            Unavailable, match=r"^The R package reliabilitydiag does not load: .*namespace"
+            Unavailable,
+            match=r"^The R package reliabilitydiag 9\.9\.9 \(in .+\) does not work: .*namespace.*[^.]\.$",
         ) as stop,
         open_reference("reliabilitydiag", PATIENCE),
     ):
         pass
-    assert stop.value.remedy == "scorereport r-setup --again"
+    assert stop.value.remedy == "scorereport r-setup"
 
 
 # the user's profile
@@ -405,8 +408,8 @@ def _folder_of(pid):
 def test_base_r_replaces_an_r_that_was_killed(temporary):
     small_evaluation()
     certificate = CertifyThread(temporary, draws=500).interrupt_r(signal.SIGKILL)
-    assert certificate.verdict == "certified"
-    assert certificate.sentence.startswith("Certified on these data. ")
+    assert certificate.verdict == "confirmed"
+    assert certificate.sentence.startswith("Confirmed on these data by base R. ")
     assert re.match(r"base R \d+\.\d+\.\d+ \(stats::isoreg", certificate.reference)
     assert certificate.reference in certificate.sentence
     assert not {"reliabilitydiag", "rpy2"} & set(certificate.software)
@@ -421,7 +424,7 @@ def test_the_last_r_that_was_killed_is_reported(temporary):
     small_evaluation()
     certificate = CertifyThread(temporary, draws=200_000, reference="base").interrupt_r(signal.SIGKILL)
     (attempt,) = certificate.attempts
-    assert_not_certified(certificate, (BASE, attempt.reason, ""))
+    assert_not_checked(certificate, (BASE, attempt.reason, ""))
     assert attempt.reason.startswith("R was ended by signal 9 (SIGKILL).")
 
 
@@ -453,7 +456,7 @@ def test_a_fake_r_that_hangs_breaks_no_report(tmp_path, monkeypatch):
     bin_folder = fake_r_home(tmp_path, "sleep 1000 & sleep 1000") / "bin"
     monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
     attempt = (BASE, "R gave no answer within 1 seconds and was ended.", "")
-    assert_not_certified(certify(reference="base", time_limit=1), attempt)
+    assert_not_checked(certify(reference="base", time_limit=1), attempt)
     assert left_running(MARK) == []
 
 
@@ -530,9 +533,9 @@ def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["evaluation"]["models"][0]["model"] == "p"
-    assert document["certificate"]["verdict"] == "certified"
+    assert document["certificate"]["verdict"] == "confirmed"
     verdict, attempt, left_out = lines_of(done)
-    assert re.match(r"R certificate: Certified on these data\. .* with base R \d", verdict)
+    assert re.match(r"R certificate: Confirmed on these data by base R\. .* with base R \d", verdict)
     assert attempt.startswith(f"{PACKAGE}: The Python package rpy2 is not installed. To fix: pip install ")
     assert left_out.startswith("Not compared: intervals, ")
 
@@ -548,11 +551,11 @@ def test_scores_are_printed_without_r(tmp_path, monkeypatch, capfd, file, option
     assert (stop.value.code or 0) == code
     out, err = capfd.readouterr()
     verdict, *attempts, left_out = err.splitlines()
-    assert verdict.startswith(f"R certificate: Not certified on these data. {MISSING} ")
+    assert verdict.startswith(f"R certificate: Not checked on these data. {MISSING} ")
     remedy = "To fix: install R from CRAN"
     assert attempts == [f"{PACKAGE}: {MISSING} {remedy}", f"{BASE}: {MISSING} {remedy}"]
     assert left_out == "Not compared: every number of this evaluation."
-    assert json.loads(out)["certificate"]["verdict"] == "not certified" if options else "Brier" in out
+    assert json.loads(out)["certificate"]["verdict"] == "not checked" if options else "Brier" in out
 
 
 CLI = """
@@ -572,180 +575,3 @@ def test_ctrl_c_while_r_works_is_one_line(tmp_path, file, temporary, monkeypatch
     assert done == (130, "", "scorereport: interrupted.\n")
     assert left_running(MARK) == []
     assert [file.name for file in temporary.iterdir()] == ["ready"]
-
-
-# ---- r-setup ----
-
-DESCRIPTION = """\
-Package: reliabilitydiag
-Version: {version}
-Title: No Reliability Diagrams
-Description: A stand-in for tests.
-Author: Nobody
-Maintainer: Nobody <nobody@example.org>
-License: BSD_3_clause
-"""
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory, rscript):
-    """A repository of R packages with a new package of the name reliabilitydiag."""
-    folder = tmp_path_factory.mktemp("repository")
-    source, contrib = folder / "reliabilitydiag", folder / "src" / "contrib"
-    (source / "R").mkdir(parents=True)
-    contrib.mkdir(parents=True)
-    (source / "DESCRIPTION").write_text(DESCRIPTION.format(version="99.1"))
-    (source / "NAMESPACE").write_text("export(answer)\n")
-    (source / "R" / "x.R").write_text("answer <- function() 42\n")
-    code = f'tools::Rcmd(c("build", "{source}")); tools::write_PACKAGES(".", type = "source")'
-    subprocess.run([rscript, "-e", code], cwd=contrib, check=True, capture_output=True, timeout=PATIENCE)
-    return f"file://{folder}"
-
-
-def set_up(*options, **environment):
-    """Run r-setup with another home folder, so that the default library is not that of the user."""
-    return run_cli("r-setup", *options, **{"HOME": tempfile.gettempdir(), **environment})
-
-
-def assert_refused(done, sentence):
-    """Assert exit code 2, no output, and one line of scorereport as the last on standard error."""
-    assert done.returncode == 2, (done.stdout, done.stderr)
-    assert done.stdout == ""
-    ours = [line for line in lines_of(done) if line.startswith("scorereport: ")]
-    assert ours == lines_of(done)[-1:]
-    assert re.search(sentence, ours[0]), ours[0]
-
-
-@pytest.mark.sweep
-@pytest.mark.r
-def test_the_package_is_installed_into_the_library_of_the_user(tmp_path, repository):
-    """Installed once, and again on request; library and temporary files may be in any folder."""
-    (tmp_path / "my files").mkdir()
-    library = tmp_path / "my Büro" / "library"
-    place = {"R_LIBS_USER": library, "LC_ALL": "C.UTF-8", "TMPDIR": tmp_path / "my files"}
-    done = set_up("--repository", repository, "--again", **place)
-    assert done.returncode == 0, done.stderr
-    assert re.fullmatch(rf"R \d\S+: installed reliabilitydiag 99\.1 in {library}\.\n", done.stdout)
-    assert "Installing reliabilitydiag from file://" in done.stderr
-    assert (library / "reliabilitydiag" / "DESCRIPTION").is_file()
-    done = set_up(**place)
-    assert done.returncode == 0, done.stderr
-    assert re.fullmatch(
-        rf"R \d\S+: nothing to do: there is reliabilitydiag 99\.1 in {library}\.\n", done.stdout
-    )
-    assert done.stderr == ""
-    assert list((tmp_path / "my files").iterdir()) == []
-
-
-#: An address without a server.
-UNREACHABLE = "http://127.0.0.1:9"
-
-
-NOT_INSTALLED = r"^scorereport: R set-up failed: .+\."
-
-
-@pytest.mark.sweep(after=1)
-@pytest.mark.r
-@pytest.mark.usefixtures("base_r")
-@pytest.mark.parametrize("address", [UNREACHABLE, "file:///tmp/nowhere", "nonsense"])
-def test_an_unreachable_repository_is_reported(tmp_path, address):
-    (tmp_path / "Renviron").touch()
-    hidden = {"R_ENVIRON": tmp_path / "Renviron", "R_LIBS_USER": tmp_path / "library"}
-    assert_refused(set_up("--repository", address, **hidden), NOT_INSTALLED)
-
-
-@pytest.mark.sweep
-@pytest.mark.r
-@pytest.mark.usefixtures("r_package")
-def test_a_package_of_another_library_does_not_count_as_installed(tmp_path):
-    """A failed installation is a failure even if another library has reliabilitydiag."""
-    done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER=tmp_path / "library")
-    assert_refused(done, NOT_INSTALLED)
-
-
-@pytest.mark.sweep
-@pytest.mark.r
-@pytest.mark.usefixtures("base_r")
-def test_an_older_package_does_not_count_as_installed_again(tmp_path, repository):
-    place = {"R_LIBS_USER": tmp_path / "library"}
-    done = set_up("--repository", repository, "--again", "--quiet", **place)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "installed reliabilitydiag 99.1" in done.stdout
-    assert_refused(set_up("--repository", UNREACHABLE, "--again", **place), NOT_INSTALLED)
-
-
-@pytest.mark.sweep
-@pytest.mark.r
-@pytest.mark.usefixtures("base_r")
-def test_without_a_user_library_the_first_library_of_r_is_used(tmp_path):
-    """From an address without a server, so that nothing is installed into a library of this machine."""
-    (tmp_path / "library").mkdir()
-    done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER="NULL", R_LIBS=tmp_path / "library")
-    assert_refused(done, NOT_INSTALLED)
-    assert f"from {UNREACHABLE} into {tmp_path / 'library'}\n" in done.stderr
-
-
-@pytest.mark.sweep
-@pytest.mark.r
-@pytest.mark.usefixtures("base_r")
-def test_a_failure_without_messages_does_not_point_to_them(tmp_path):
-    (tmp_path / "Renviron").touch()
-    hidden = {"R_ENVIRON": tmp_path / "Renviron", "R_LIBS_USER": tmp_path / "library"}
-    done = set_up("--repository", UNREACHABLE, "--quiet", **hidden)
-    assert_refused(done, NOT_INSTALLED)
-    assert len(lines_of(done)) == 1
-    assert "above" not in done.stderr
-
-
-@pytest.mark.r
-@pytest.mark.usefixtures("base_r")
-def test_a_library_that_cannot_be_written_to_is_reported(tmp_path):
-    (tmp_path / "a file").touch()
-    library = tmp_path / "a file" / "library"
-    done = set_up("--repository", UNREACHABLE, "--again", R_LIBS_USER=library)
-    assert_refused(done, rf"R set-up failed: the library {library} cannot be written to\.")
-
-
-@pytest.mark.parametrize("home", [None, "/tmp/nowhere"])
-def test_setting_up_without_r_is_refused(tmp_path, home):
-    done = set_up(PATH=tmp_path, R_HOME=home)
-    sentence = f"{MISSING} To fix: install R from CRAN"
-    if home is not None:
-        sentence = f"R_HOME is {home}, where there is no R. To fix: unset R_HOME"
-    assert_refused(done, f"^scorereport: {re.escape(sentence)}$")
-    assert len(lines_of(done)) == 1
-
-
-@pytest.mark.sweep(after=1)
-@pytest.mark.parametrize(
-    ("behaviour", "sentence"),
-    [
-        ("echo chatter; exit 1", "^scorereport: R set-up failed: R ended early"),
-        ("kill -SEGV $$", "^scorereport: R set-up failed: R ended early"),
-        ('head -c 300 /dev/urandom > "$2"', "^scorereport: R set-up failed"),
-    ],
-    ids=["ends", "crashes", "garbage"],
-)
-def test_an_r_that_fails_during_setup_is_reported(tmp_path, behaviour, sentence):
-    assert_refused(set_up(R_HOME=fake_r_home(tmp_path, behaviour)), sentence)
-
-
-def test_output_of_r_during_setup_is_safe_for_a_terminal(tmp_path):
-    behaviour = r"""printf '\033[2Jbuilding\rit\a \377\n' >&2; printf 'installed \033[31mit\n' > "$2" """
-    done = set_up(R_HOME=fake_r_home(tmp_path, behaviour))
-    assert (done.returncode, done.stdout) == (0, "R 4.2.2: installed [31mit.\n")
-    assert done.stderr == "[2Jbuilding it \N{REPLACEMENT CHARACTER}\n"
-
-
-def test_ctrl_c_while_r_sets_up_leaves_no_process_and_no_folder(tmp_path, temporary, monkeypatch):
-    behaviour = 'mktemp > /dev/null; echo > ../ready; sleep 1000 & sleep 1000; echo installed it > "$2"'
-    monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", behaviour)))
-    done = interrupt([sys.executable, "-c", CLI, "r-setup"], (temporary / "ready").exists)
-    assert done == (130, "", "scorereport: interrupted.\n")
-    assert left_running(MARK) == []
-    assert [file.name for file in temporary.iterdir()] == ["ready"]
-
-
-def test_a_file_that_is_not_a_program_cannot_set_up(tmp_path):
-    write_program(tmp_path / "bin" / "Rscript", "\x7fELF, or not")
-    assert_refused(set_up(R_HOME=tmp_path), "^scorereport: .*Exec format error")

@@ -262,7 +262,7 @@ def test_a_report_has_the_tables_and_the_certificate(evaluation):
 @pytest.mark.sweep
 def test_a_report_without_certificate_states_it(evaluation):
     page = words_of(report_page(evaluation))
-    assert "Not verified: the numbers were not recomputed by another implementation." in page
+    assert "Not checked: the numbers were not recomputed by another implementation." in page
     assert "were computed a second time" not in page
 
 
@@ -278,7 +278,13 @@ def test_intervals_stand_under_their_numbers():
     [
         ("certified", "Certified on these data. All agree.", "Certified on these data.", "good"),
         ("failed", "2 of 54 numbers differ.", "Failed: 2 of 54 numbers differ.", "bad"),
-        ("not certified", "There is no R.", "Not certified: There is no R.", "open"),
+        (
+            "confirmed",
+            "Confirmed on these data by base R. All agree.",
+            "Confirmed on these data by base R.",
+            "confirmed",
+        ),
+        ("not checked", "There is no R.", "Not checked: There is no R.", "unchecked"),
     ],
 )
 def test_a_certificate_begins_with_its_verdict(verdict, sentence, loud, tone):
@@ -291,7 +297,7 @@ def test_a_certificate_names_failures_and_remedies(evaluation):
         Attempt(reference="reliabilitydiag", reason="There is no R.", remedy="apt install r-base-core"),
         Attempt(reference="base R", reason="Nor here.", remedy="First run `R`, then wait."),
     )
-    certificate = certified(evaluation, "not certified", "There is no R.", attempts=attempts, reference="")
+    certificate = certified(evaluation, "not checked", "There is no R.", attempts=attempts, reference="")
     page = report_page(evaluation, certificate)
     assert "<code>apt install r-base-core</code>" in page
     assert "First run <code>R</code>, then wait." in page

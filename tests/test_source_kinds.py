@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
+from r_data_tools import data_frame, write_rdata, write_rds
 from sqlalchemy import make_url
 
 import scorereport
@@ -19,6 +20,7 @@ from scorereport.data.database_sessions import create_reader, hide_login
 from scorereport.data.dataframes import FRAME
 from scorereport.data.excel_files import EXCEL
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
+from scorereport.data.r_files import R_DATA
 from scorereport.data.raw_tables import RawTable
 from scorereport.data.sources import (
     DATABASE_ENDINGS,
@@ -42,6 +44,9 @@ def folder(tmp_path, monkeypatch):
     ROWS.to_csv("t.csv.gz", index=False)
     ROWS.to_csv("t.tsv", index=False, sep="\t")
     ROWS.to_excel("t.xlsx", index=False)
+    frame = data_frame({name: ROWS[name].tolist() for name in ROWS})
+    write_rds(tmp_path / "t.rds", frame)
+    write_rdata(tmp_path / "t.RData", {"rows": frame})
     (tmp_path / "parts" / "r=1").mkdir(parents=True)
     for name in ("t.parquet", "parts/r=1/a.parquet"):
         ROWS.to_parquet(name)
@@ -59,6 +64,9 @@ CASES = [
     ("t.parquet", None, PARQUET),
     ("t.xlsx", None, EXCEL),
     ("t.xlsx", "Sheet1", EXCEL),
+    ("t.rds", None, R_DATA),
+    ("t.RData", None, R_DATA),
+    ("t.RData", "rows", R_DATA),
     ("parts", None, PARQUET_FILES),
     ("parts/*/*.parquet", None, PARQUET_FILES),
     ("t.duckdb", "rows", DUCKDB),

@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
+#: What is said if a required certificate has one of these verdicts.
+_NOT_SUFFICIENT = {
+    "not checked": "`audit.certify` requires a certificate, but R gave none.",
+    "confirmed": (
+        "`audit.certify` requires the R package reliabilitydiag, which could not be used. Base R confirmed "
+        "the numbers, which does not suffice."
+    ),
+}
 #: Why there is no certificate for rows that are not in memory.
 ROWS_NOT_IN_MEMORY = (
     "R needs all rows in memory, but the engine of this evaluation reads them in parts: set "
@@ -201,7 +209,14 @@ def _certify(pending: PendingCertificate, evaluation: Evaluation, how: str) -> C
     if evaluation.predictions is None:
         return decline(evaluation, ROWS_NOT_IN_MEMORY)
     certificate = pending.complete(evaluation)
-    if how == "required" and certificate.verdict == "not certified":
-        reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)
-        raise CertificateError(f"`audit.certify` requires a certificate, but R gave none. {reasons}".strip())
+    if how == "required" and certificate.current_verdict in _NOT_SUFFICIENT:
+        raise CertificateError(_explain_missing(certificate))
     return certificate
+
+
+def _explain_missing(certificate: Certificate) -> str:
+    """State why a required certificate was not given, and the command that fixes it."""
+    reasons = [f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts]
+    remedy = next((attempt.remedy for attempt in certificate.attempts if attempt.remedy), "")
+    fix = [f"To fix: {remedy}"] if remedy else []
+    return " ".join((_NOT_SUFFICIENT[certificate.current_verdict], *reasons, *fix))

@@ -53,6 +53,7 @@ def _describe_entry(outcome: Outcome) -> str:
     result = verdict if is_stated else " - ".join(filter(None, (status, verdict)))
     lines = [f"{outcome['audit']} {outcome['period']['label']}: {result}"]
     lines += [f"- {finding}" for finding in outcome["findings"]]
+    lines += [f"R certificate: {outcome['certificate']}"] if "certificate" in outcome else []
     lines += [f"Report: {outcome['link']}"] if outcome["link"] else []
     record = outcome["record"]
     lines += [f"Record {record['id']}, SHA-256 {record['sha256']}"] if record is not None else []

@@ -46,7 +46,7 @@ def summarize_outcome(
         "reason": record.reason,
         "findings": list_findings(record)[:_MAX_FINDINGS],
         "link": find_link(record, files, site),
-        "summary": cast("OutcomeSummary | None", json_documents.encode(record.summary)),
+        "summary": cast("OutcomeSummary | None", json_documents.encode(record.current_summary)),
         "judgements": _list_open_limits(record),
         "drifts": _list_drifts(record),
         "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
@@ -55,6 +55,8 @@ def summarize_outcome(
     }
     if record.kind != "audit":
         outcome["event"] = record.kind
+    if record.certificate:
+        outcome["certificate"] = record.current_certificate
     if alarms:
         outcome["alarms"] = list(alarms)
     if record.limit_changes:

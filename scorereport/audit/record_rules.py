@@ -109,7 +109,7 @@ def find_status(report: Report) -> AuditStatus:
     `warn`.
     """
     certificate, trend = report.certificate, report.trend
-    if certificate is not None and certificate.verdict == "failed":
+    if certificate is not None and certificate.current_verdict == "failed":
         return AuditStatus.UNCERTIFIED
     verdict = report.verdict
     if verdict in (None, LimitVerdict.PASS) and trend is not None and _needs_attention(trend):

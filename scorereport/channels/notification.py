@@ -88,9 +88,9 @@ class Outcome(TypedDict):
     sentences of the summary, `link` is the page of the audit on the web site or the path of its report.
     `summary` is the first page of the report, None if there is no report. `record` is None for a failure that
     could not be recorded, and so is `head`, which is an anchor of the history in a mail box. `event` is
-    present only if the record is not of a run: "key" for a key that was added. `alarms` is present only if
-    the history needs attention, and `limit_changes` only if limits differ from those of the audit before, a
-    clause for each.
+    present only if the record is not of a run: "key" for a key that was added. `certificate` is present only
+    if R was asked: its verdict. `alarms` is present only if the history needs attention, and `limit_changes`
+    only if limits differ from those of the audit before, a clause for each.
     """
 
     subject: str
@@ -110,6 +110,7 @@ class Outcome(TypedDict):
     head: OutcomeHead | None
     files: list[str]
     event: NotRequired[str]
+    certificate: NotRequired[str]
     alarms: NotRequired[list[str]]
     limit_changes: NotRequired[list[str]]
 

@@ -1,4 +1,4 @@
-"""The application with all its commands; `demo`, `validate` and `r-setup` are defined here.
+"""The application with all its commands; `demo`, `validate`, `r-setup` and `r-package` are defined here.
 
 Modules that are slow to import are imported inside the commands, so that `--help` is fast.
 """
@@ -20,7 +20,7 @@ from scorereport.cli.command_output import (
 from scorereport.cli.documentation_command import docs
 from scorereport.cli.init_commands import app as init_app
 from scorereport.cli.report_commands import ProfileName, describe_command, report, score
-from scorereport.errors import ExitCode
+from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -146,16 +146,51 @@ def validate(
 def set_up_r(
     repository: Annotated[str, typer.Option(help="Address of a repository other than CRAN.")] = "",
     again: Annotated[
-        bool, typer.Option("--again", help="Install the package even if it is installed already.")
+        bool, typer.Option("--again", help="Install the package even if it works already.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show the output of R.")] = False,
+    system: Annotated[
+        bool,
+        typer.Option(
+            "--system",
+            help="First install what Debian or Ubuntu have ready-built, by apt-get as root or with sudo.",
+        ),
+    ] = False,
+    at_most: Annotated[
+        int | None, typer.Option(min=0, help="Give up if more packages than these would have to be built.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Install the R package reliabilitydiag from CRAN into your own library."""
-    from scorereport.reference.r_installation import install_package
+    """Install the R package reliabilitydiag from CRAN into a library of scorereport's own."""
+    from functools import partial
 
-    echo(install_package(repository=repository, again=again, quiet=quiet))
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.reference.r_setup import SetupRequest, install_package
+
+    show = partial(show_progress, quiet=quiet, between=_SECONDS_BETWEEN_BUILDS)
+    request = SetupRequest(repository=repository, again=again, system=system, most_builds=at_most)
+    echo(install_package(request, show))
 
 
+def install_r_package(
+    library: Annotated[
+        Path | None, typer.Option(help="Folder of the R library; by default the first that you may write.")
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="Copy the source of the package into this new folder instead of installing it."),
+    ] = None,
+) -> None:
+    """Install the R package scorereport, with which R evaluates data frames and models, and writes reports."""
+    from scorereport.r_package import package_installation
+
+    if library is not None and source is not None:
+        raise UsageError("Give either --library or --source: a copy of the source is not installed.")
+    copied = package_installation.copy_source(source) if source is not None else ""
+    echo(copied or package_installation.install_r_package(library))
+
+
+#: Seconds between two lines of progress of builds where there is no terminal.
+_SECONDS_BETWEEN_BUILDS = 10.0
 #: Exit code of typer after an interrupt, as shells expect.
 _INTERRUPTED = 130
 
@@ -172,6 +207,7 @@ app.command("score")(score)
 app.command("report")(report)
 app.command("validate")(validate)
 app.command("r-setup")(set_up_r)
+app.command("r-package")(install_r_package)
 app.command("demo")(demo)
 app.command("docs")(docs)
 
@@ -184,6 +220,13 @@ def _global_options(
     debug: Annotated[  # noqa: ARG001  # `entry_point` reads it, because an error may occur before this runs
         bool, typer.Option("--debug", help="Show the traceback of an internal error.")
     ] = False,
+    arguments: Annotated[  # noqa: ARG001  # `entry_point` reads it, because the file has the arguments
+        Path | None,
+        typer.Option(
+            help="Take all arguments from this file, a JSON list of texts, and none from the command line; for "
+            "programs that call this one."
+        ),
+    ] = None,
 ) -> None:
     if version:
         from scorereport._utils.version import package_version

@@ -151,9 +151,9 @@ def _print_result(outcome: RunResult, anchored: str) -> None:
         was = "" if outcome.is_new else " was"
         echo(f"{file}{was} written." if file.exists() else f"{file} does not exist.")
     if record.judgements or record.summary is not None:
-        print_summary(record.summary or _summarize_record(record), record.judgements, sys.stdout)
+        print_summary(record.current_summary or _summarize_record(record), record.judgements, sys.stdout)
     if record.certificate:
-        echo(f"R certificate: {record.certificate}.")
+        echo(f"R certificate: {record.current_certificate}.")
     if record.seal_check is not None:
         echo(describe_seal_check(record.seal_check))
     if record.status is AuditStatus.FAILED:

@@ -41,7 +41,7 @@ def conclude_report(
 
     if not (is_shown and sys.stdout.isatty() and sys.stderr.isatty()):
         _print_verdicts(report, with_summary=with_summary)
-    is_failed = report.certificate is not None and report.certificate.verdict == "failed"
+    is_failed = report.certificate is not None and report.certificate.current_verdict == "failed"
     codes = (
         ExitCode.CERTIFICATE_FAILED if is_failed else ExitCode.DONE,
         verdict_exit_code(report.verdict, strict=strict),
@@ -82,7 +82,7 @@ def _print_verdicts(report: Report, *, with_summary: bool) -> None:
 
 def _lacks_certificate(certificate: Certificate | None) -> bool:
     """Whether a certificate was asked for and nothing could be compared."""
-    return certificate is not None and certificate.verdict == "not certified"
+    return certificate is not None and certificate.current_verdict == "not checked"
 
 
 @contextmanager

@@ -1,23 +1,26 @@
-"""Modules that libraries import without a use for commands: they are loaded if something is taken from them.
+"""Modules that commands may never use, which are loaded when something is taken from them.
 
 SciPy copies all names of NumPy when it is imported, among them the compiler of Fortran and the tools for
-tests. To load these takes a fifth of the time of `import scipy.optimize`.
+tests. Its packages `optimize` and `special` load each other and most of SciPy, but evaluations take a few
+compiled functions from them. To load all this would be a tenth of the time of a report on few rows.
 """
 
 from __future__ import annotations
 
+import operator
 import sys
-from importlib.abc import MetaPathFinder
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import PathFinder
-from importlib.util import LazyLoader
-from typing import TYPE_CHECKING
+from threading import RLock
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
 
-_DEFERRED = frozenset({"numpy.f2py", "numpy.testing"})
+    from numpy.typing import ArrayLike, NDArray
 
 
 def defer_imports() -> None:
@@ -36,5 +39,149 @@ class _Deferring(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+            spec.loader = _DeferredLoader(spec.loader, _DEFERRED[fullname])
         return spec
+
+
+class _DeferredLoader(Loader):
+    """Makes a module whose code does not run yet."""
+
+    def __init__(self, loader: Loader, take: Callable[[str], Any]) -> None:
+        self._loader = loader
+        self._take = take
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _DeferredModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["_deferred"] = _Deferred(self._loader, self._take)
+
+
+class _Deferred:
+    """What runs the code of a module, and a function that returns what can be taken before."""
+
+    def __init__(self, loader: Loader, take: Callable[[str], Any]) -> None:
+        self.run = loader.exec_module
+        self.take = take
+        self.is_begun = False
+        self.lock = RLock()
+
+
+class _DeferredModule(ModuleType):
+    """A module whose code runs as soon as anything is taken from it that cannot be taken before."""
+
+    def __getattr__(self, name: str) -> Any:
+        deferred: _Deferred | None = self.__dict__.get("_deferred")
+        if deferred is None or (name.startswith("__") and name != "__all__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        with deferred.lock:  # of several threads, one runs the code
+            if not deferred.is_begun:
+                try:
+                    return deferred.take(name)
+                except (ImportError, AttributeError):
+                    self._run_code(deferred)
+            return ModuleType.__getattribute__(self, name)  # its class may have changed by now
+
+    def _run_code(self, deferred: _Deferred) -> None:
+        deferred.is_begun = True
+        try:
+            deferred.run(self)
+        except BaseException:
+            deferred.is_begun = False
+            raise
+        self.__class__ = ModuleType
+
+
+def _take_nothing(name: str) -> Any:
+    raise AttributeError(name)
+
+
+def _take_special(name: str) -> Any:
+    """Return a compiled function of `scipy.special`; it is the one that the package itself gives."""
+    import numpy as np
+
+    found = getattr(import_module("scipy.special._ufuncs"), name)
+    if not isinstance(found, np.ufunc):
+        raise AttributeError(name)
+    return found
+
+
+def _take_optimize(name: str) -> Any:
+    """Return a function of `scipy.optimize` that calls the same compiled code in the same way."""
+    if name not in _OPTIMIZE:
+        raise AttributeError(name)
+    module, compiled, wrap, arguments = _OPTIMIZE[name]
+    function = wrap(getattr(import_module(module), compiled))
+    try:
+        function(*arguments)
+    except TypeError as error:  # another version of SciPy takes other arguments
+        raise AttributeError(name) from error
+    return function
+
+
+#: The modules, and functions that return what can be taken from them before their own code runs.
+_DEFERRED = {
+    "numpy.f2py": _take_nothing,
+    "numpy.testing": _take_nothing,
+    "scipy.optimize": _take_optimize,
+    "scipy.sparse": _take_nothing,
+    "scipy.special": _take_special,
+}
+
+
+def _wrap_brentq(compiled: Callable[..., float]) -> Callable[..., float]:
+    def brentq(
+        f: Callable[[float], float],
+        a: float,
+        b: float,
+        *,
+        xtol: float = 2e-12,
+        rtol: float = 4 * sys.float_info.epsilon,
+        maxiter: int = 100,
+    ) -> float:
+        """Find a root between a and b by Brent's method."""
+
+        def checked(x: float) -> float:
+            value = f(x)
+            if value != value:  # noqa: PLR0124  # NaN
+                raise ValueError(f"The function value at x={x} is NaN; solver cannot continue.")
+            return value
+
+        return compiled(checked, a, b, xtol, rtol, operator.index(maxiter), (), False, True)
+
+    return brentq
+
+
+class _Isotonic(NamedTuple):
+    """An isotonic regression: fitted values, and the edges of its blocks."""
+
+    x: NDArray[Any]
+    blocks: NDArray[Any]
+
+
+def _wrap_isotonic(compiled: Callable[..., Any]) -> Callable[..., _Isotonic]:
+    import numpy as np
+
+    def isotonic_regression(y: ArrayLike, *, weights: ArrayLike | None = None) -> _Isotonic:
+        """Fit values that do not fall to y, by pooling adjacent violators."""
+        x = np.array(y, dtype=np.float64, ndmin=1)
+        w = np.ones_like(x) if weights is None else np.array(weights, dtype=np.float64, ndmin=1)
+        if not x.shape == w.shape or (w <= 0).any():
+            raise ValueError("Weights must be positive, and as many as the values.")
+        edges = np.full(len(x) + 1, -1, dtype=np.intp)
+        x, _, edges, blocks = compiled(x, w, edges)
+        return _Isotonic(x, edges[: blocks + 1])
+
+    return isotonic_regression
+
+
+#: Functions of `scipy.optimize`: module and name of their compiled code, what calls it, and arguments to try.
+_OPTIMIZE: dict[str, tuple[str, str, Callable[..., Any], tuple[Any, ...]]] = {
+    "brentq": ("scipy.optimize._zeros", "_brentq", _wrap_brentq, (float, -1.0, 2.0)),
+    "isotonic_regression": (
+        "scipy.optimize._pava_pybind",
+        "pava",
+        _wrap_isotonic,
+        ([1.0, 0.0],),
+    ),
+}

@@ -53,8 +53,10 @@ def _run() -> int:
         with stopped_by_signals(), _background_errors_shown():
             # Imported here, so that a failed import is handled like any other error.
             from scorereport.cli.application import run_command_line
+            from scorereport.cli.argument_file import expand_arguments
             from scorereport.cli.deferred_imports import defer_imports
 
+            sys.argv[1:] = expand_arguments(sys.argv[1:])
             defer_imports()
             code = run_command_line()
             if sys.stdout is not None:

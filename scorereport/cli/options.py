@@ -5,6 +5,7 @@ An option that is not given is None: its value comes from the configuration or f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -58,6 +59,8 @@ _TYPES: dict[Shape, Any] = {
     Shape.FLAG: bool | None,
     Shape.FILE: Path | None,
 }
+#: A name in a list and the comma after it: in double quotes, which are doubled inside, or as it is.
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*?))\s*,')
 #: The arguments of `evaluate` that are options.
 OPTIONS = {name: declared for name, declared in ARGUMENTS.items() if not declared.alias_of}
 
@@ -156,16 +159,18 @@ def _is_about_columns(error: DataError, forecasts: Sequence[str]) -> bool:
 
 
 def split_list(text: str, option: str) -> list[str]:
-    """Split the value of an option at its commas.
+    """Split the value of an option at its commas, except at those of names in double quotes.
 
     >>> split_list("low, mid,high", "classes")
     ['low', 'mid', 'high']
+    >>> split_list('"(0,1]", "a ""b"" c",d', "classes")
+    ['(0,1]', 'a "b" c', 'd']
     """
-    parts = [part.strip() for part in text.split(",")]
+    parts = [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(f"{text},")]
     if "" in parts:
         raise UsageError(
             f"`--{option}` must be names separated by commas; got an empty one in {text!r}. "
-            "Names that contain commas can be given in a configuration."
+            "Names that contain commas need double quotes."
         )
     return parts
 

@@ -79,8 +79,18 @@ class Progress:
     def _is_rate_known(self) -> bool:
         return self.pace.age <= _OLDEST_STEP and self.pace.samples >= _SAMPLES_OF_A_RATE
 
+    @property
+    def is_share_known(self) -> bool:
+        """Whether the share of the whole is known or, without stages, that of the present work."""
+        return self.whole.stage is not None or self.pace.share is not None
+
     def measure(self) -> tuple[float, str]:
-        """Return the share of the whole that is done, and the time left in words; empty if not known."""
+        """Return the share of the whole that is done, and the time left in words; empty if not known.
+
+        Where no stages are reported, the share is that of the present work.
+        """
+        if self.whole.stage is None:
+            return self.pace.share or 0.0, ""
         found = self.whole.measure(self._find_work_left())
         return found.share, "" if found.seconds_left is None else describe_time_left(found.seconds_left)
 
@@ -93,7 +103,7 @@ class Progress:
         """Return a line with the share of the whole, the stage, the work, the time left, and that so far."""
         share, left = self.measure()
         so_far = f"{format_duration(self._clock() - self._began)} so far"
-        percent = "" if self.whole.stage is None else format_share(share)
+        percent = format_share(share) if self.is_share_known else ""
         words = (percent, self.describe_stage(), self.describe_work(), left, so_far)
         return PROGRESS_PREFIX + ", ".join(filter(None, words))
 
@@ -161,7 +171,7 @@ def render_bar(progress: Progress, width: int) -> Table:
     from rich.text import Text
 
     share, left = progress.measure()
-    is_known = progress.whole.stage is not None
+    is_known = progress.is_share_known
     line = Table.grid(padding=(0, 2, 0, 0), expand=True)
     line.add_column(no_wrap=True, overflow="ellipsis")
     line.add_column(ratio=1, min_width=_LEAST_BAR)

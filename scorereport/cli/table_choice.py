@@ -99,7 +99,7 @@ def _may_have_tables(file: str) -> bool:
     if is_command_address(file):
         return True
     kind = find_file_kind(file)
-    return kind is not None and (kind.takes_table or kind.may_take_table)
+    return kind is not None and (kind.takes_table or bool(kind.part))
 
 
 @contextmanager

@@ -237,7 +237,7 @@ def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> 
 
 
 def _print_certificate(out: _Printer, certificate: Certificate) -> None:
-    out.sentence(f"R certificate: {certificate.sentence}", style="bold")
+    out.sentence(f"R certificate: {certificate.current_sentence}", style="bold")
     for attempt in certificate.attempts:
         advice = f" To fix: {attempt.remedy}" if attempt.remedy else ""
         out.sentence(f"{attempt.reference}: {attempt.reason}{advice}")

@@ -25,7 +25,7 @@ from scorereport.configuration.outcome_maturity import check_mature_after
 from scorereport.configuration.period_labels import find_label_start
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
-from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS
+from scorereport.data.sources import DATABASE_ENDINGS, PART_ENDINGS
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _check_anchors(anchors: AnchorsTable) -> Iterator[str]:
 def _check_source(source: SourceTable) -> Iterator[str]:
     """Check that rows have a single source, and that a query or table has a database."""
     name = source.file.lower()
-    if name.endswith(DATABASE_ENDINGS) or (source.table and name.endswith(WORKBOOK_ENDINGS)):
+    if name.endswith(DATABASE_ENDINGS) or (source.table and name.endswith(PART_ENDINGS)):
         yield from _check_stored(source)
         return
     used = [key for key in ("file", "query", "table") if getattr(source, key)]

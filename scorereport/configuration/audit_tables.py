@@ -321,8 +321,8 @@ class AuditTable:
     certify: Annotated[
         str,
         Help(
-            '"optional" (default): compare with R, and report if R is not available; "required": without '
-            'a certificate the run fails; "off"'
+            '"optional" (default): compare with R, and report if R is not available; "required": the run '
+            'fails unless the R package reliabilitydiag has certified the numbers; "off"'
         ),
     ] = "optional"
     approve_limits: Annotated[

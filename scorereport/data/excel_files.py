@@ -10,7 +10,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 from scorereport._utils.formatting import join_words
 from scorereport._utils.row_places import RowNames
@@ -24,12 +24,15 @@ from scorereport.errors import DataError, ScoreReportError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import pandas as pd
 
     from scorereport.data.source_kind import RawBatches, SourceLocation
 
 _NAME = "an Excel workbook"
+#: A part of every workbook, which is a zip archive.
+_OFFICE = "[Content_Types].xml"
 #: The most rows of a sheet.
 _MOST_ROWS = 1 << 20
 #: Values of formulas that failed, except #N/A, which stands for a missing value.
@@ -201,6 +204,15 @@ def _name_cell(index: int, row: int) -> str:
     return f"{get_column_letter(index + 1)}{row}"
 
 
+def _is_workbook(path: Path) -> bool:
+    """Whether a file is a workbook, rather than another zip archive."""
+    try:
+        with ZipFile(path) as parts:
+            return _OFFICE in parts.namelist()
+    except (BadZipFile, OSError):
+        return False
+
+
 def _name_rows(place: SourceLocation, rows: Sequence[int]) -> RowNames:
     """Name rows by their numbers in the sheet, which a spreadsheet program shows."""
     with _open_sheet(place) as sheet:
@@ -234,8 +246,8 @@ def _count_rows(place: SourceLocation) -> int:
 EXCEL = SourceKind(
     name=_NAME,
     endings=(".xlsx",),
-    signature=b"PK\x03\x04",
-    may_take_table=True,
+    recognizes=_is_workbook,
+    part="sheet",
     read=_read,
     open_batches=_open_batches,
     count_rows=_count_rows,

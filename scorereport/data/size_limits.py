@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1 << 20
 #: Bytes up to which every file may expand.
 _FREE = 1 << 30
-#: Beyond that, a packed CSV file and a Parquet file may expand to this many times their size.
-_PACKED_CSV, _PACKED_PARQUET = 250, 10_000
+#: Beyond that, a packed file of CSV or of R and a Parquet file may expand to this many times their size.
+_PACKED, _PACKED_PARQUET = 250, 10_000
 #: A workbook is parsed by Python, in many times its size.
 _FREE_WORKBOOK, _PACKED_WORKBOOK = 1 << 27, 50
 #: Bytes of a cell, and the fewest copies of a column that are in memory while it is read.
@@ -46,12 +46,12 @@ def refuse_long_text(name: str, length: int, row: int) -> NoReturn:
     raise InvalidRowsError.of(RowsRefused(before=before, rows=[row], count=1, after="."))
 
 
-def check_unpacked(name: str, packed: int, expanded: int) -> None:
-    """Refuse a packed CSV file if the bytes unpacked so far are out of proportion to its size."""
-    if expanded > max(_FREE, _PACKED_CSV * packed):
+def check_unpacked(name: str, packed: int, expanded: int, instead: str = "unpack it first") -> None:
+    """Refuse a packed file if the bytes unpacked so far are out of proportion to its size."""
+    if expanded > max(_FREE, _PACKED * packed):
         raise DataError(
-            f"{name} must not expand to more than {_PACKED_CSV} times its {packed:,} bytes; "
-            f"got more than {format_gigabytes(expanded)}. If the file is right, unpack it first."
+            f"{name} must not expand to more than {_PACKED} times its {packed:,} bytes; "
+            f"got more than {format_gigabytes(expanded)}. If the file is right, {instead}."
         )
 
 

@@ -42,10 +42,12 @@ class SourceKind:
     #: Endings of its files, in lower case, and the first bytes of each file.
     endings: tuple[str, ...] = ()
     signature: bytes = b""
+    #: Whether a file is of this kind, where its first bytes do not decide.
+    recognizes: Callable[[Path], bool] | None = None
     #: Whether it holds several tables, so that `table` must name one.
     takes_table: bool = False
-    #: Whether `table` may name one of its parts, such as a sheet of a workbook with several.
-    may_take_table: bool = False
+    #: What `table` may name in it, such as a sheet of a workbook with several; empty for nothing.
+    part: str = ""
     #: Whether DuckDB scans its files in place, as Parquet; others are copied in batches.
     is_scanned: bool = False
     #: Whether it is text with a separator, a decimal sign and an encoding, which a caller may give.

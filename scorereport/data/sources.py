@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
 
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
 from scorereport._utils.row_places import ROWS_TO_FIND, InvalidRowsError
@@ -19,6 +18,7 @@ from scorereport.data.csv_format import CsvFormat
 from scorereport.data.dataframes import FRAME
 from scorereport.data.excel_files import EXCEL
 from scorereport.data.parquet_files import PARQUET, PARQUET_FILES
+from scorereport.data.r_files import R_DATA
 from scorereport.data.source_kind import SourceLocation
 from scorereport.data.stored_tables import DUCKDB, SQL
 from scorereport.errors import DataError, ScoreReportError, UsageError
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 
 #: Kinds of sources that are a single file. A new kind is added here; frames, several Parquet files and the
 #: addresses of databases are recognised by other means than an ending.
-FILE_KINDS = (CSV, PARQUET, EXCEL, DUCKDB)
+FILE_KINDS = (CSV, PARQUET, EXCEL, R_DATA, DUCKDB)
 #: Endings of files that are one table, and of databases, of which a table is read.
 TABLE_ENDINGS = tuple(ending for kind in FILE_KINDS if not kind.takes_table for ending in kind.endings)
 DATABASE_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.takes_table for ending in kind.endings)
-#: Endings of workbooks, of which a sheet may be named.
-WORKBOOK_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.may_take_table for ending in kind.endings)
+#: Endings of files of which a part may be named, such as a sheet of a workbook.
+PART_ENDINGS = tuple(ending for kind in FILE_KINDS if kind.part for ending in kind.endings)
 _GZIP = b"\x1f\x8b"
 #: First bytes of files of other kinds, so that a message can name what a file with a wrong ending holds.
 _SIGNATURES = {
     **{kind.signature: kind.name for kind in FILE_KINDS if kind.signature},
+    b"PK\x03\x04": "a zip archive",
     b"\xd0\xcf\x11\xe0": "an old or encrypted Office file; save it as .xlsx without a password",
     _GZIP: "gzip",
     **{mark: describe_recoding("utf-16") for mark in BYTE_ORDER_MARKS},
@@ -48,11 +49,9 @@ _SIGNATURES = {
 #: What to save files of other programs as, by their endings.
 _INSTEAD = {
     **dict.fromkeys((".xls", ".xlsb", ".xlsm", ".ods", ".numbers"), ".xlsx or .csv"),
-    **dict.fromkeys((".sas7bdat", ".sav", ".dta", ".rdata", ".feather", ".pkl"), ".csv or .parquet"),
+    **dict.fromkeys((".sas7bdat", ".sav", ".dta", ".feather", ".pkl"), ".csv or .parquet"),
     **dict.fromkeys((".txt", ".dat"), ".csv"),
 }
-#: A part of every workbook, which is a zip archive.
-_OFFICE = "[Content_Types].xml"
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 #: A text that begins like an address, or takes all of it from the environment.
 _COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
@@ -94,22 +93,12 @@ def _kind_by_content(path: Path) -> str:
         head = file.read(4096)
     if path.name.lower().endswith(".gz"):
         return CSV.name if head.startswith(_GZIP) else "no gzip data"
-    known = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
-    if known == EXCEL.name and not _is_workbook(path):
-        return "a zip archive"
+    named = next((kind.name for kind in FILE_KINDS if kind.recognizes and kind.recognizes(path)), None)
+    known = named or next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
     if known is None and b"\0" in head:
         encoding = guess_utf16(head)
         return describe_recoding(encoding) if encoding else "binary data"
     return known or CSV.name
-
-
-def _is_workbook(path: Path) -> bool:
-    """Whether a zip archive is a workbook, or another file of an office program."""
-    try:
-        with ZipFile(path) as parts:
-            return _OFFICE in parts.namelist()
-    except (BadZipFile, OSError):
-        return False
 
 
 def describe_source(source: Any, table: str | None = None) -> str:
@@ -164,10 +153,11 @@ def _locate(source: Any, table: str | None, csv_format: CsvFormat) -> SourceLoca
     kind = SQL if is_address(source) else find_file_kind(source) if is_path else FRAME
     if kind is not None and kind.takes_table:
         return _locate_database(source, table, kind)
-    if table is not None and not (kind is not None and kind.may_take_table):
+    if table is not None and not (kind is not None and kind.part):
+        parts = [f"{kind.name} ({', '.join(kind.endings)})" for kind in FILE_KINDS if kind.part]
         raise UsageError(
-            f"`table` is for a database file ({', '.join(DATABASE_ENDINGS)}), the address of a database or a "
-            f"workbook ({', '.join(WORKBOOK_ENDINGS)}); {describe_source(source)} is none of them."
+            f"`table` is for a database file ({', '.join(DATABASE_ENDINGS)}), the address of a database, "
+            f"{' or '.join(parts)}; {describe_source(source)} is none of them."
         )
     if not is_path:
         return SourceLocation(kind=FRAME, name=describe_source(source), source=source)

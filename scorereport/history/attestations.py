@@ -39,7 +39,13 @@ _RESULTS = {
     AuditStatus.FAILED: _FAILED,
 }
 _TESTS = {"pass": _PASSED, "warn": _WARNED, "inconclusive": _WARNED, "fail": _FAILED}
-_CERTIFICATES = {"certified": _PASSED, "not certified": _WARNED, "failed": _FAILED}
+_CERTIFICATES = {
+    "certified": _PASSED,
+    "confirmed": _PASSED,
+    "not checked": _WARNED,
+    "not certified": _WARNED,  # as earlier versions wrote "not checked"
+    "failed": _FAILED,
+}
 #: The first characters of the hash of a record, in the name of its anchor.
 _SHORT_HASH = 12
 

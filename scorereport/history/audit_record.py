@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -15,6 +15,7 @@ from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Drift, Snapshot
 from scorereport.history.trend.evidence_records import AuditEvidence, SealedBaseline
 from scorereport.history.trend.seal_records import ForecastSeal, SealCheck
+from scorereport.reference.certificate_verdicts import read_basis, read_recorded_verdict
 from scorereport.results.summary_texts import SummaryTexts
 
 RECORD_VERSION: Literal[1] = 1
@@ -154,6 +155,19 @@ class Record(_AsWritten):
         *("summary", "evidence", "annuls", "baseline", "seal", "seal_check", "limit_changes", "approval"),
         *("key", "signature"),
     )
+
+    @property
+    def current_certificate(self) -> str:
+        """The verdict of its certificate in the words of this version; empty without a certificate."""
+        basis = () if self.summary is None else self.summary.basis
+        return read_recorded_verdict(self.certificate, basis) if self.certificate else ""
+
+    @property
+    def current_summary(self) -> SummaryTexts | None:
+        """The summary of its report, with the verdict of the certificate in the words of this version."""
+        if self.summary is None:
+            return None
+        return replace(self.summary, basis=tuple(map(read_basis, self.summary.basis)))
 
     def to_json(self) -> str:
         """Return the record as one line of text, as it was written; its hash is the hash of this text."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.special import betaincinv
 
 if TYPE_CHECKING:
@@ -114,6 +113,8 @@ def _maximize(weights: FloatArray, rows: FloatArray, limits: FloatArray) -> floa
     The variables are the steps of the probabilities. If the constraints contradict each other, all
     probabilities between 0 and 1 are allowed.
     """
+    from scipy.optimize import linprog  # loads most of SciPy
+
     steps, gains = _sum_from_right(rows), _sum_from_right(weights)
     found = linprog(-gains, A_ub=steps, b_ub=limits, bounds=(0.0, 1.0), method="highs")
     if not found.success:

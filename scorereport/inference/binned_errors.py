@@ -135,31 +135,51 @@ def bin_errors(
     seed: int = SEED,
 ) -> BinnedError:
     """Compute the binned error of a panel's only forecast, with its correction and its interval."""
-    found, cells = _bin_cases(panel, bins, strategy, norm), _cells(panel, bins, strategy)
-    share, expected = cells.weight / cells.weight.sum(), _expect(panel, cells)
+    cells = _cells(panel, bins, strategy)
+    found = _correct_bins(panel, cells, bins, strategy, norm)
+    interval = _bound_error(panel, cells, found, level=level, draws=draws, seed=seed)
+    return replace(found, interval=interval)
+
+
+def correct_bins(
+    panel: ForecastPanel, bins: int = 10, strategy: str = "uniform", norm: str = "l1"
+) -> BinnedError:
+    """Compute the binned error of a panel's only forecast, with its correction and without an interval."""
+    return _correct_bins(panel, _cells(panel, bins, strategy), bins, strategy, norm)
+
+
+def _correct_bins(
+    panel: ForecastPanel, cells: ForecastCells, bins: int, strategy: str, norm: str
+) -> BinnedError:
+    found = _bin_cases(panel, bins, strategy, norm)
+    share, spread = cells.weight / cells.weight.sum(), cells.noise_error(panel, _expect(panel, cells))
+    corrected = _correct(found, share, spread) if norm == "l1" else None
+    return replace(found, note=_warn(panel, strategy, norm), corrected=corrected)
+
+
+def _bound_error(
+    panel: ForecastPanel, cells: ForecastCells, found: BinnedError, *, level: float, draws: int, seed: int
+) -> Estimate:
+    """The interval of a binned error, from draws of the event rates of its bins."""
+    expected = _expect(panel, cells)
     drawn = DrawnCurve(
         forecast=cells.forecast,
         curve=cells.event_rate,
         calibrated=cells.noise(panel, _calibrated(panel, cells, expected), draws, seed, level),
         observed=cells.noise(panel, expected, draws, seed, level),
     )
-    (limits,) = bound_distances(drawn, _BinnedDistance(share=share, norm=norm), level)
-    spread = cells.noise_error(panel, expected)
-    return replace(
-        found,
-        note=_warn(panel, strategy, norm),
-        corrected=_correct(found, share, spread) if norm == "l1" else None,
-        interval=describe_distance(
-            "ece",
-            found.value,
-            limits,
-            panel,
-            level=level,
-            least_upper=reach_of_prevalence(panel, level),
-            draws=draws,
-            seed=seed,
-            note=f"{_BIASED} {_TARGET}" if norm == "l1" else _TARGET,
-        ),
+    distance = _BinnedDistance(share=cells.weight / cells.weight.sum(), norm=found.norm)
+    (limits,) = bound_distances(drawn, distance, level)
+    return describe_distance(
+        "ece",
+        found.value,
+        limits,
+        panel,
+        level=level,
+        least_upper=reach_of_prevalence(panel, level),
+        draws=draws,
+        seed=seed,
+        note=f"{_BIASED} {_TARGET}" if found.norm == "l1" else _TARGET,
     )
 
 

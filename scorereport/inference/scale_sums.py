@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, vstack
+from scipy import sparse
 
 from scorereport._utils.machine import repeat
 from scorereport.inference.scale_draws import ScaleMarks
@@ -49,7 +49,7 @@ class _Segments(NamedTuple):
 class _Sums(NamedTuple):
     """A matrix whose products with counts are sums of a target, and the number of sums of each part."""
 
-    matrix: csr_array
+    matrix: sparse.csr_array
     sizes: tuple[int, ...]
 
 
@@ -197,7 +197,7 @@ def _cut_segments(forecast: ScaleForecast, targets: Sequence[ScaleTarget], *, fi
     return _Segments(of_pair, n)
 
 
-def _sum_rows(forecast: ScaleForecast, segments: _Segments) -> csc_array:
+def _sum_rows(forecast: ScaleForecast, segments: _Segments) -> sparse.csc_array:
     """Counts of observed pairs and of all pairs in segments, then three sums of powers of each class.
 
     Its columns are compressed, because the weights of all resamples of a row are neighbours in memory.
@@ -208,7 +208,7 @@ def _sum_rows(forecast: ScaleForecast, segments: _Segments) -> csc_array:
     sums += [2 * segments.n + place * classes + outcome for place in range(len(powers))]
     values = np.concatenate([np.ones((1 + classes) * len(rows)), *powers])
     shape = (2 * segments.n + len(powers) * classes, len(rows))
-    return csc_array((values, (np.concatenate(sums), np.tile(rows, len(sums)))), shape=shape)
+    return sparse.csc_array((values, (np.concatenate(sums), np.tile(rows, len(sums)))), shape=shape)
 
 
 def _sum_resampled(target: ScaleTarget, segments: _Segments) -> _Sums:
@@ -236,7 +236,7 @@ def _sum_drawn(target: ScaleTarget, segments: _Segments) -> _Sums:
     sums = np.array([np.bincount(of_pair, target.weight * power, n) for power in powers])
     return _stack(
         [
-            csr_array(sums / np.where(total > 0, total, 1.0)),
+            sparse.csr_array(sums / np.where(total > 0, total, 1.0)),
             _sum_zeros(target, of_pair, n),
             _sum_matched(*_match_cells(target.bins[0].cell, of_pair), n),
             _sum_matched(*_match_cells(target.groups[0], of_pair), n),
@@ -250,8 +250,8 @@ def _in_order(powers: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
     return p, logs, inverse
 
 
-def _stack(parts: Sequence[csr_array]) -> _Sums:
-    return _Sums(vstack(parts, format="csr"), tuple(part.shape[0] for part in parts))
+def _stack(parts: Sequence[sparse.csr_array]) -> _Sums:
+    return _Sums(sparse.vstack(parts, format="csr"), tuple(part.shape[0] for part in parts))
 
 
 def _match_cells(
@@ -264,13 +264,13 @@ def _match_cells(
     return of_segment[found], found
 
 
-def _sum_matched(place: NDArray[np.intp], column: NDArray[np.intp], columns: int) -> csr_array:
+def _sum_matched(place: NDArray[np.intp], column: NDArray[np.intp], columns: int) -> sparse.csr_array:
     """A row for each place, with ones at its columns."""
     shape = (int(place.max(initial=0)) + 1, columns)
-    return csr_array((np.ones(len(place)), (place, column)), shape=shape)
+    return sparse.csr_array((np.ones(len(place)), (place, column)), shape=shape)
 
 
-def _sum_zeros(target: ScaleTarget, segment: NDArray[np.intp], columns: int) -> csr_array:
+def _sum_zeros(target: ScaleTarget, segment: NDArray[np.intp], columns: int) -> sparse.csr_array:
     """A row with ones at the segments of probabilities 0."""
     found = np.unique(segment[target.powers[0] == 0])
     return _sum_matched(np.zeros_like(found), found, columns)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _NAME = "scorereport"
 #: Test cases by the verdict on a limit, or of a certificate; those that are open fail in strict runs.
-_FAILED, _OPEN = ("fail", "failed"), ("warn", "inconclusive", "not certified")
+_FAILED, _OPEN = ("fail", "failed"), ("warn", "inconclusive", "not checked")
 #: Characters that XML 1.0 does not have, and those that divide the name of a class.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DIVIDERS = re.compile(r"[\s.]+")
@@ -138,13 +138,14 @@ def _describe_limit(judgement: Judgement, *, strict: bool) -> JunitCase:
 
 def _describe_certificate(certificate: Certificate, *, strict: bool) -> JunitCase:
     lines = [f"{line.subject}, {line.quantity}: {line.verdict}." for line in certificate.unexpected]
+    verdict, sentence = certificate.current_verdict, certificate.current_sentence
     return JunitCase(
         classname=_name_class("certificate"),
         name="R certificate",
-        result=_find_result(certificate.verdict, strict=strict),
-        kind=certificate.verdict,
-        message=certificate.sentence,
-        output="\n".join((certificate.sentence, *lines)),
+        result=_find_result(verdict, strict=strict),
+        kind=verdict,
+        message=sentence,
+        output="\n".join((sentence, *lines)),
     )
 
 

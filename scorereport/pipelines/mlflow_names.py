@@ -168,6 +168,6 @@ def list_tags(
     for model, name in models.items():
         of_model = [judgement for judgement in judgements if judgement.model == model]
         found[f"verdict.{name}"] = str(find_worst_verdict(of_model) or "")
-    found["certificate"] = "" if certificate is None else certificate.verdict
+    found["certificate"] = "" if certificate is None else certificate.current_verdict
     found["results_sha256"] = results_sha256
     return {f"{_OWN}{prefix}{name}": value for name, value in found.items() if value}

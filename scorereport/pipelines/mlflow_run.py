@@ -92,7 +92,7 @@ def log_to_mlflow(
     - parameters `scorereport.n`, `scorereport.data_sha256`, `scorereport.version` and all settings
     - tags `scorereport.results_sha256` and, with limits, `scorereport.verdict` ("pass", "warn",
       "inconclusive" or "fail", the worst of all) and `scorereport.verdict.logit`; with a certificate,
-      `scorereport.certificate`
+      `scorereport.certificate` ("certified", "confirmed", "not checked" or "failed")
     - files in the folder `scorereport`: `results.json`, `report.html`, `findings.txt`, a CSV file in `tables`
       for each table of the evaluation, for its metrics (with the real names of the models) and verdicts, and
       a PNG file in `figures` for each plot

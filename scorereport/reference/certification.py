@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.binary_views import count_views, list_drawn, list_views, name_view
+from scorereport.reference.certificate_verdicts import OPENINGS, CertificateVerdict
 from scorereport.reference.class_comparison import compare_class_results
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.inquiry import Answers, AnyPredictions, Event, Inquiry, NoAnswerError, Opened
+from scorereport.reference.joint_comparison import compare_together
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, are_rows, open_reference
 from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
 from scorereport.reference.r_session import ReferenceFailure
@@ -142,8 +144,8 @@ class PendingCertificate:
 def decline(evaluation: Evaluation, reason: str) -> Certificate:
     """The certificate of an evaluation that is not compared with R; `reason` is a sentence."""
     findings = _Findings(
-        verdict="not certified",
-        sentence=f"Not certified on these data. {_ended(reason)}",
+        verdict="not checked",
+        sentence=f"{OPENINGS['not checked']} {_ended(reason)}",
         reference="none",
         left_out=("every number of this evaluation",),
         attempts=(Attempt(reference="R", reason=reason),),
@@ -188,7 +190,7 @@ def _kinds(reference: str) -> tuple[str, ...]:
 class _Findings:
     """The parts of a certificate that a reference decides; the others follow from the evaluation."""
 
-    verdict: Literal["certified", "failed", "not certified"]
+    verdict: CertificateVerdict
     sentence: str
     reference: str
     software: Mapping[str, str] = field(default_factory=dict)
@@ -228,10 +230,10 @@ class _Certification:
 
     def _certify_by(self, answers: Answers, attempts: tuple[Attempt, ...]) -> Certificate:
         reference, lines = answers.reference, tuple(self._compare_all(answers))
-        has_failed = any(line.is_unexpected for line in lines)
+        verdict = _judge(lines, "certified" if reference.is_package else "confirmed")
         findings = _Findings(
-            verdict="failed" if has_failed else "certified",
-            sentence=_describe(lines, reference, _describe_views(self.predictions)),
+            verdict=verdict,
+            sentence=f"{OPENINGS[verdict]}{_describe_views(self.predictions)} {_describe(lines, reference)}",
             reference=reference.title,
             software=reference.software,
             comparisons=lines,
@@ -256,6 +258,7 @@ class _Certification:
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)
+        yield from compare_together(answers, evaluation, predictions)
 
 
 def _compare_records(attempts: tuple[Attempt, ...]) -> _Findings:
@@ -265,12 +268,12 @@ def _compare_records(attempts: tuple[Attempt, ...]) -> _Findings:
         lines, record = tuple(compare_with_record()), describe_recorded_answers()
     except OSError as error:
         lines, record = (), f"no recorded answers ({error})"
-    has_failed = any(line.is_unexpected for line in lines)
-    relation = "differs from" if has_failed else "agrees with"
+    verdict = _judge(lines, "not checked")
+    relation = "differs from" if verdict == "failed" else "agrees with"
     finding = f"The engine {relation} {record}, of other data."
     return _Findings(
-        verdict="failed" if has_failed else "not certified",
-        sentence=f"Not certified on these data. {_ended(why)} {finding}",
+        verdict=verdict,
+        sentence=f"{OPENINGS['not checked']} {_ended(why)} {finding}",
         reference=record,
         comparisons=lines,
         left_out=("every number of this evaluation",),
@@ -320,16 +323,20 @@ def _describe_views(predictions: AnyPredictions) -> str:
     return f" {format_counted(count_views(predictions), 'binary question')} were asked, about {topics}."
 
 
-def _describe(lines: tuple[Comparison, ...], reference: Reference, questions: str) -> str:
-    """The result in sentences: the numbers of comparisons by source and verdict."""
+def _judge(lines: tuple[Comparison, ...], otherwise: CertificateVerdict) -> CertificateVerdict:
+    """The verdict on comparisons: failed if one of them is unexpected."""
+    return "failed" if any(line.is_unexpected for line in lines) else otherwise
+
+
+def _describe(lines: tuple[Comparison, ...], reference: Reference) -> str:
+    """The numbers of comparisons by source and verdict, as a sentence."""
     main = PACKAGE_SOURCE if reference.is_package else BASE_SOURCE
     names = {**_WITH, main: f"with {reference.title}"}
     counts = [
         f"{_count([line for line in lines if line.source == source])} {names[source]}"
         for source in dict.fromkeys(line.source for line in lines)
     ]
-    has_failed = any(line.is_unexpected for line in lines)
-    return f"{'Failed' if has_failed else 'Certified on these data'}.{questions} {'; '.join(counts)}."
+    return f"{'; '.join(counts)}."
 
 
 def _count(lines: list[Comparison]) -> str:

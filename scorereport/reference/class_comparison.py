@@ -154,7 +154,7 @@ def compare_class_results(
                 yield from _compare_view(comparer, view, result, evaluation.settings, predictions)
                 tally.add(comparer)
             yield from tally.compare(result)
-        yield from compare_measures(answers.about_classes(), result, evaluation, predictions)
+        yield from compare_measures(answers.about_all(), result, evaluation, predictions)
         yield check_complete(model, _parts_of(result), _parts_of_all(predictions))
 
 

@@ -140,6 +140,34 @@ def compare_arrays(
     return compare_numbers(subject, quantity, ours[worst], theirs[worst], tolerance=tolerance)
 
 
+def compare_relatively(
+    subject: str,
+    quantity: str,
+    engine: ArrayLike,
+    reference: ArrayLike,
+    *,
+    relative: float,
+    noise: ArrayLike = 0.0,
+) -> Comparison:
+    """Compare two arrays by the numbers that differ most, each relative to its own size, however small.
+
+    `noise` is what rounding may contribute to each number, such as to one that is almost 0.
+
+    >>> compare_relatively("logit", "p-value", 1e-9, 1.00001e-9, relative=1e-8).verdict
+    <Verdict.DIFFERS: 'differs'>
+    """
+    ours, theirs = np.atleast_1d(engine), np.atleast_1d(reference)
+    if ours.shape != theirs.shape or ours.size == 0:
+        return compare_arrays(subject, quantity, ours, theirs, tolerance=relative)
+    sizes = np.where(np.isfinite(theirs), np.abs(theirs), 1.0)
+    allowed = relative * sizes + np.broadcast_to(noise, theirs.shape)
+    gaps = np.array([distance(a, b) for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worst = int(np.argmax(np.where(gaps == 0, 0.0, gaps / allowed)))
+    tolerance = float(allowed[worst] / max(1.0, sizes[worst]))
+    return compare_numbers(subject, quantity, ours[worst], theirs[worst], tolerance=tolerance)
+
+
 def summarise(lines: Iterable[Comparison], subject: str, thing: str) -> Iterator[Comparison]:
     """One line for each quantity and verdict: the worst, with the number of lines; unexpected lines are kept.
 

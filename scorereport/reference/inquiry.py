@@ -18,6 +18,7 @@ from scorereport._utils.processes import signals_deferred
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.reference.binary_views import make_views
 from scorereport.reference.exchange import Vector
+from scorereport.reference.inference_questions import InferenceQuestion, ask_about
 from scorereport.reference.live_references import NAMES, PACKAGE, Reference, ReferenceClient, are_rows
 from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.r_installation import Unavailable
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 
 
 AnyPredictions = Predictions | ClassPredictions
+#: The settings on which questions depend.
+_ASKED = (
+    *("band_level", "cost_interval", "cost_matrix", "seed", "level", "infers"),
+    *("thresholds", "curve_points", "smallest_group", "window"),
+)
 NO_WEIGHTS = "The R package has no case weights, and these weights are not whole numbers of rows."
 
 
@@ -78,10 +84,7 @@ class Inquiry:
 
     def suits(self, settings: EvaluationSettings) -> bool:
         """Whether the questions are those about an evaluation with these settings."""
-        return all(
-            getattr(self.settings, name) == getattr(settings, name)
-            for name in ("band_level", "cost_interval", "cost_matrix", "seed")
-        )
+        return all(getattr(self.settings, name) == getattr(settings, name) for name in _ASKED)
 
     def _ask(
         self, kinds: tuple[str, ...], open_reference: Opener, running: _Running
@@ -108,6 +111,9 @@ class Inquiry:
         if isinstance(predictions, Predictions):
             for model, forecast in predictions.forecasts.items():
                 yield client.ask(model, predictions.outcome, forecast)
+            question = InferenceQuestion(predictions=predictions, settings=self.settings)
+            for what, vectors in ask_about(question):
+                yield reference.fetch(what, **vectors)
             return
         for model, views in groupby(make_views(predictions), key=lambda view: view.model):
             for view in views:
@@ -160,11 +166,11 @@ class Answers:
             raise TypeError(f"The next answer is not about {subject}.")
         return event
 
-    def about_classes(self) -> dict[str, Vector]:
-        """The next answer, which is about the measures of K classes."""
+    def about_all(self) -> dict[str, Vector]:
+        """The next answer, which is about the measures of K classes, or about all binary models together."""
         event = self._take()
         if not isinstance(event, dict):
-            raise TypeError("The next answer is not about classes.")
+            raise TypeError("The next answer is about one binary model.")
         return event
 
     def _take(self) -> Event:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
+from scorereport.reference.certificate_verdicts import BASE_R
 from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.r_installation import (
@@ -21,6 +22,7 @@ from scorereport.reference.r_installation import (
     find_r,
     rpy2_remedy,
 )
+from scorereport.reference.r_library import find_library, isolate
 from scorereport.reference.r_session import ReferenceFailure, Session, text_of
 from scorereport.reliability.sampling import are_whole
 from scorereport.results.settings import EvaluationSettings
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
 
 
 PACKAGE, BASE = "reliabilitydiag", "base"
-NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: "base R (stats::isoreg)"}
+NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: f"{BASE_R} (stats::isoreg)"}
 #: The R scripts of this package.
 R_CODE = Path(__file__).parent / "r"
+#: Those that every reference reads, in this order, before its own.
+_SHARED = ("shared", "sampling", "regression", "ranks", "intervals", "decisions", "groups", "inference")
+_OWN = {PACKAGE: ("installation", "package", "diagrams"), BASE: ("base",)}
 #: The software of a reference whose versions are in a certificate.
 _SOFTWARE = ("R", "reliabilitydiag", "monotone", "rpy2", "rpy2-rinterface", "rpy2-robjects")
 #: The most rows to which whole weights are expanded; beyond, base R uses the weights themselves.
@@ -65,7 +70,7 @@ class Reference:
         s = self.software
         if self.is_package:
             return f"reliabilitydiag {s['reliabilitydiag']} (R {s['R']}) through rpy2 {s['rpy2']}"
-        return f"base R {s['R']} (stats::isoreg and plain arithmetic in a script of scorereport)"
+        return f"{BASE_R} {s['R']} (stats::isoreg and plain arithmetic in a script of scorereport)"
 
     def ask(self, question: Question) -> dict[str, Vector]:
         """The raw answer to a question about one model."""
@@ -75,6 +80,11 @@ class Reference:
     def fetch(self, what: str, **vectors: SentVector) -> dict[str, Vector]:
         """The raw answer to any other operation of the reference."""
         return self.session.ask(what, **vectors)
+
+
+def list_sources(kind: str) -> list[Path]:
+    """The R scripts of a reference, in the order in which R reads them."""
+    return [R_CODE / f"{name}.R" for name in (*_SHARED, *_OWN[kind])]
 
 
 @contextmanager
@@ -87,23 +97,23 @@ def open_reference(
     """
     r = find_r(time_limit)
     is_package = kind == PACKAGE
+    library = find_library(r) if is_package else None
     program = [sys.executable, "-m", "scorereport.reference.worker"]
     if not is_package:
         program = [str(r.rscript), "--vanilla", str(R_CODE / "serve.R")]
-    sources = [R_CODE / "shared.R", R_CODE / ("package.R" if is_package else "base.R")]
-    with Session(program, sources, time_limit=time_limit) as session:
+    with Session(program, list_sources(kind), time_limit=time_limit, environment=isolate(library)) as session:
         on_start(session)
-        versions = _ask_versions(session, r)
+        versions = _ask_versions(session, r, library)
         if is_package:
-            _require_package(versions)
+            require_package(versions)
         software = {name: versions[name] for name in _SOFTWARE if name in versions}
         machine = {"python": python_version(), "platform": platform()}
         yield Reference(kind=kind, session=session, software={**software, **machine})
 
 
-def _ask_versions(session: Session, r: RInstallation) -> dict[str, str]:
+def _ask_versions(session: Session, r: RInstallation, library: Path | None) -> dict[str, str]:
     try:
-        answer = session.ask("hello")
+        answer = greet(session, library)
     except ReferenceFailure as failure:
         stage = text_of(failure.answer.get("stage", []))
         if stage == "missing":
@@ -114,20 +124,24 @@ def _ask_versions(session: Session, r: RInstallation) -> dict[str, str]:
             reason = f"R {r.version_text} does not start inside rpy2: {text_of(failure.answer['error'])}"
             raise Unavailable(reason, "R --version, and check your .Rprofile") from failure
         raise
+    return answer
+
+
+def greet(session: Session, library: Path | None) -> dict[str, str]:
+    """Request versions; the R package also computes an example, in this library if there is one."""
+    answer = session.ask("hello") if library is None else session.ask("hello", library=[str(library)])
     return {name: text_of(vector) for name, vector in answer.items()}
 
 
-def _require_package(versions: dict[str, str]) -> None:
+def require_package(versions: dict[str, str]) -> None:
+    """Raise `Unavailable` unless reliabilitydiag is installed and gives the right numbers."""
     if versions.get("reliabilitydiag") == "absent":
         raise Unavailable(
             f"The R package reliabilitydiag is not installed in {versions.get('libraries')}.",
             "scorereport r-setup",
         )
     if "problem" in versions:
-        raise Unavailable(
-            f"The R package reliabilitydiag does not load: {versions['problem']}",
-            "scorereport r-setup --again",
-        )
+        raise Unavailable(f"{versions['problem']}.", "scorereport r-setup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Find R and its version, explain how to fix what is missing, and install the R package."""
+"""Find R and its version, and explain how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from scorereport._utils.files import TemporaryFolder
-from scorereport._utils.formatting import one_line
 from scorereport._utils.processes import kill_process_group
-from scorereport.errors import ScoreReportError
 
 #: Later versions of rpy2-rinterface need functions that are new in R 4.5.
 _LAST_FOR_OLDER_R, _NEEDS_R = "3.6.5", (4, 5)
 _RPY2_PARTS = ("rpy2", "rpy2-rinterface", "rpy2-robjects")
-_SCRIPT = Path(__file__).parent / "r" / "setup.R"
 
 
 class Unavailable(Exception):  # noqa: N818  # a finding, not an error of ours
@@ -118,59 +114,3 @@ def _installed(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "0"
-
-
-class SetupError(ScoreReportError):
-    """The R package could not be installed."""
-
-
-def install_package(*, repository: str = "", again: bool = False, quiet: bool = False) -> str:
-    """Install the R package reliabilitydiag; output of R goes to standard error.
-
-    Parameters
-    ----------
-    repository : the address of a repository other than CRAN
-    again : install even if the package is already installed
-    quiet : discard the output of R
-
-    Returns
-    -------
-    A sentence that states what was done.
-    """
-    try:
-        r = find_r()
-    except Unavailable as error:
-        raise SetupError(f"{error} To fix: {error.remedy}") from error
-    with TemporaryFolder("r-") as folder:
-        result = folder / "result"
-        _run(
-            [str(r.rscript), str(_SCRIPT), str(result), repository, "again" if again else ""],
-            str(folder),
-            quiet=quiet,
-        )
-        outcome = one_line(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""
-    if outcome.startswith(("installed ", "nothing to do: ")):
-        return f"R {r.version_text}: {outcome}."
-    why = outcome if outcome.startswith("failed: ") else "failed: R ended early"
-    hint = "Run without --quiet to see why" if quiet else "The messages of R above show why"
-    raise SetupError(f"R set-up {why}. {hint}; the repository must be reachable.")
-
-
-def _run(program: list[str], folder: str, *, quiet: bool) -> None:
-    """Run R to its end; its output goes to standard error without terminal control characters."""
-    with subprocess.Popen(
-        program,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL if quiet else subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=folder,
-        env={**os.environ, "TMPDIR": folder},  # temporary files of R are removed with the folder
-        start_new_session=True,
-    ) as process:
-        try:
-            for line in process.stdout or ():
-                sys.stderr.write(f"{one_line(line.decode(errors='replace'))}\n")
-                sys.stderr.flush()
-            process.wait()
-        finally:  # also after an interrupt, with all processes that it started
-            kill_process_group(process)

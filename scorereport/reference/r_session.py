@@ -22,7 +22,7 @@ from scorereport._utils.processes import Stopped, kill_process_group, signals_de
 from scorereport.reference.exchange import ExchangeError, SentVector, Vector, read_vectors, write_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 #: Lines of other output that are kept for the sentence about a failure, and characters that it quotes.
@@ -44,13 +44,24 @@ class ReferenceFailure(Exception):  # noqa: N818  # a finding about R, not an er
 class Session:
     """A running reference: `ask` it, and `close` it (or use it in a `with` block).
 
-    `program` is called with a folder, a token and the `sources`; every answer must arrive within
-    `time_limit` seconds.
+    `program` is called with a folder, a token and the `sources`, and with the `environment` added to that of
+    this process; every answer must arrive within `time_limit` seconds. `on_output` receives the lines that
+    are no answer.
     """
 
-    def __init__(self, program: Sequence[str], sources: Sequence[Path], *, time_limit: float) -> None:
+    def __init__(
+        self,
+        program: Sequence[str],
+        sources: Sequence[Path],
+        *,
+        time_limit: float,
+        environment: Mapping[str, str] | None = None,
+        on_output: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._token = secrets.token_hex(16)
-        self._time_limit = min(time_limit, TIMEOUT_MAX)
+        self.time_limit = time_limit
+        self._environment = dict(environment or {})
+        self._on_output = on_output
         self._requests = 0
         self._output: deque[str] = deque(maxlen=_LAST_LINES)
         try:
@@ -72,7 +83,12 @@ class Session:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=self._folder.path,  # has no .Rprofile and no .RData
-                env={**os.environ, "LANGUAGE": "en", "TMPDIR": str(self._folder.path)},
+                env={
+                    **os.environ,
+                    **self._environment,
+                    "LANGUAGE": "en",
+                    "TMPDIR": str(self._folder.path),
+                },
                 start_new_session=True,  # Ctrl-C does not reach R; its children can be ended with it
                 pass_fds=() if self._folder.lock is None else (self._folder.lock,),  # R may outlive us
             )
@@ -89,7 +105,7 @@ class Session:
         """Request an operation; returns its answer as named vectors."""
         self._requests += 1
         timed_out = Event()
-        watchdog = Timer(self._time_limit, self._end, args=(timed_out,))
+        watchdog = Timer(min(self.time_limit, TIMEOUT_MAX), self._end, args=(timed_out,))
         watchdog.daemon = True  # an interrupt must not wait for it
         try:
             watchdog.start()
@@ -162,6 +178,7 @@ class Session:
                 return
             if text:
                 self._output.append(text)
+                self._on_output(text)
         raise EOFError
 
     def _end(self, timed_out: Event | None = None) -> None:
@@ -172,7 +189,7 @@ class Session:
 
     def _describe_end(self, *, is_late: bool) -> str:
         if is_late:
-            return f"R gave no answer within {format_plain(self._time_limit)} seconds and was ended."
+            return f"R gave no answer within {format_plain(self.time_limit)} seconds and was ended."
         try:
             code = self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:

@@ -12,6 +12,12 @@ from scorereport._utils.files import write_text
 from scorereport._utils.formatting import format_count, format_time
 from scorereport._utils.overviews import Overview, overview_html, overview_repr
 from scorereport._utils.representation import short_repr
+from scorereport.reference.certificate_verdicts import (
+    CertificateVerdict,
+    WrittenVerdict,
+    read_sentence,
+    read_verdict,
+)
 from scorereport.reference.comparison_records import Comparison, Verdict
 
 STUDY_VERSION: Literal[1] = 1
@@ -127,13 +133,15 @@ class Attempt:
 class Certificate:
     """All comparisons of an evaluation with a reference, which is always named.
 
-    `verdict` is "certified", "failed" or "not certified"; `sentence` gives the reason. `sha256` is that of
-    the data, `Predictions.sha256`; `results_sha256` is that of the results document whose numbers were
-    compared. `left_out` names the parts of it that were not compared.
+    `verdict` is "certified" if the R package reliabilitydiag agrees, "confirmed" if base R agrees, "failed"
+    if a number differs, and "not checked" if R computed nothing of these data; `sentence` gives the reason.
+    Earlier versions wrote "certified" also for base R, and "not certified" for "not checked": see
+    `current_verdict`. `sha256` is that of the data, `Predictions.sha256`; `results_sha256` is that of the
+    results document whose numbers were compared. `left_out` names the parts of it that were not compared.
     """
 
     version: Literal[1] = CERTIFICATE_VERSION
-    verdict: Literal["certified", "failed", "not certified"]
+    verdict: WrittenVerdict
     sentence: str
     reference: str
     time: str
@@ -147,6 +155,16 @@ class Certificate:
 
     __repr__ = overview_repr
     _repr_html_ = overview_html
+
+    @property
+    def current_verdict(self) -> CertificateVerdict:
+        """The verdict in the words of this version, also if an earlier version wrote the certificate."""
+        return read_verdict(self.verdict, self.reference)
+
+    @property
+    def current_sentence(self) -> str:
+        """The reason for the verdict, in the words of this version."""
+        return read_sentence(self.sentence, self.current_verdict)
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
@@ -181,7 +199,7 @@ class Certificate:
         counts = Counter(str(line.verdict) for line in self.comparisons)
         found = ", ".join(f"{verdict}: {format_count(n)}" for verdict, n in counts.most_common())
         facts = (
-            ("reason", self.sentence),
+            ("reason", self.current_sentence),
             ("reference", self.reference),
             ("comparisons", f"{format_count(len(self.comparisons))}{f' ({found})' if found else ''}"),
             ("rows", format_count(self.rows)),
@@ -192,7 +210,7 @@ class Certificate:
         known = tuple(fact for fact in facts if fact[1])
         rows = tuple((line.subject, line.quantity, str(line.verdict)) for line in self.unexpected)
         columns = ("subject", "quantity", "verdict")
-        return Overview(title=f"Certificate: {self.verdict}", facts=known, columns=columns, rows=rows)
+        return Overview(title=f"Certificate: {self.current_verdict}", facts=known, columns=columns, rows=rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and json_documents.encode(self) == json_documents.encode(other)

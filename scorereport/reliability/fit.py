@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, IntArray, as_immutable
+from scorereport._utils.arrays import FloatArray, IntArray, as_immutable, set_read_only
 from scorereport._utils.checks import (
     CheckedCases,
     check_binary,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
 
@@ -111,12 +111,16 @@ def corp(
         functional=functional,
         weight_kind=weight_kind,
         cluster=codes,
+        outcome=set_read_only(checked.y_true.astype(np.bool_)) if binary else None,
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Corp:
-    """An isotonic fit: its blocks, and the cases in canonical order."""
+    """An isotonic fit: its blocks, and the cases in canonical order.
+
+    `y_prob` and, of a fit of events, `outcome` are in the order of the input.
+    """
 
     y_prob: FloatArray
     cases: CheckedCases
@@ -124,6 +128,7 @@ class Corp:
     functional: str
     weight_kind: str = "sampling"
     cluster: IntArray | None = None
+    outcome: NDArray[np.bool_] | None = None
 
     __repr__ = overview_repr
     _repr_html_ = overview_html

@@ -70,6 +70,7 @@ def _list_properties(facts: Mapping[str, str]) -> list[Json]:
 
 def _describe_metadata(report: Report) -> Json:
     author, model = report.configuration.people.author, report.configuration.model
+    certificate = report.certificate
     return _keep(
         timestamp=report.provenance.time,
         authors=[{"name": author.name}] if author is not None else [],
@@ -79,6 +80,8 @@ def _describe_metadata(report: Report) -> Json:
                 "title": name_report(report),
                 "command": report.provenance.command,
                 "verdict": "" if report.verdict is None else str(report.verdict),
+                "certificate": "" if certificate is None else certificate.current_verdict,
+                "certificate-reference": "" if certificate is None else certificate.reference,
                 "results-sha256": report.results_sha256 or report.evaluation.sha256,
                 "report-sha256": _hash(report),
                 "configuration-sha256": report.configuration.sha256,

@@ -34,9 +34,10 @@ _TASK_NAMES = {
     "ordinal": "Probabilities of ordered classes",
 }
 _CERTIFIED = {
-    "certified": "Recomputed by other software, which agrees: {reference}.",
-    "failed": "Recomputed by other software, which does not agree: {reference}.",
-    "not certified": "Not recomputed by other software.",
+    "certified": "R certificate: certified. The R package agrees: {reference}.",
+    "confirmed": "R certificate: confirmed. Base R agrees: {reference}.",
+    "failed": "R certificate: failed. Other software does not agree: {reference}.",
+    "not checked": "R certificate: not checked. No other software has recomputed the numbers.",
 }
 
 
@@ -225,6 +226,6 @@ def _describe_caveats(report: Report) -> Iterator[str]:
     yield "### Findings\n\n" + "\n".join(
         f"- {escape(text)}" for text in (*findings, *report.evaluation.notes)
     )
-    verdict = "not certified" if certificate is None else certificate.verdict
+    verdict = "not checked" if certificate is None else certificate.current_verdict
     reference = "" if certificate is None else certificate.reference
     yield escape(_CERTIFIED[verdict].format(reference=reference))

@@ -72,6 +72,12 @@ def _render_bill_of_materials(renderer: ReportRenderer) -> bytes:
     return render_bill_of_materials(renderer.report).encode()
 
 
+def _render_tables(renderer: ReportRenderer) -> bytes:
+    from scorereport.report.table_document import render_tables
+
+    return render_tables(renderer.report)
+
+
 #: All formats. A new one is added here; an ending that ends like another comes before it.
 OUTPUT_FORMATS = (
     OutputFormat(
@@ -97,6 +103,9 @@ OUTPUT_FORMATS = (
     OutputFormat(ending=".md", content="a model card in Markdown", render=_render_model_card),
     OutputFormat(ending=".cdx.json", content="a CycloneDX ML-BOM", render=_render_bill_of_materials),
     OutputFormat(
+        ending=".tables.json", content="all tables and curves for other languages", render=_render_tables
+    ),
+    OutputFormat(
         ending=".json", content="the results document", render=lambda renderer: renderer.render_json()
     ),
 )
@@ -106,7 +115,7 @@ def list_endings() -> str:
     """List the endings of all formats.
 
     >>> list_endings()
-    '.pdf, .html, .xlsx, .md, .cdx.json or .json'
+    '.pdf, .html, .xlsx, .md, .cdx.json, .tables.json or .json'
     """
     *first, last = (form.ending for form in OUTPUT_FORMATS)
     return f"{', '.join(first)} or {last}"

@@ -18,6 +18,7 @@ from scorereport.configuration.limit_verdicts import (
     split_groups,
 )
 from scorereport.history.seal_sentences import NOT_SEALED
+from scorereport.reference.certificate_verdicts import BASIS
 from scorereport.report.finding_records import Finding, choose_findings, list_actions
 from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.seal_content import describe_seal_reservation, describe_seal_state
@@ -208,8 +209,8 @@ def _list_missing(report: Report) -> Iterator[str]:
     unexamined = list(_find_unexamined(evaluation, has_trend=report.trend is not None))
     if unexamined:
         yield f"Not examined: {'; '.join(unexamined)}."
-    if _is_unverified(report.certificate):
-        yield "Not verified: the numbers were not recomputed by another implementation."
+    if _is_unchecked(report.certificate):
+        yield "Not checked: the numbers were not recomputed by another implementation."
     if describe_seal_state(report) == NOT_SEALED:
         yield NOT_SEALED
     unstated = _find_unstated(report.configuration)
@@ -237,8 +238,8 @@ def _find_unexamined(evaluation: Evaluation, *, has_trend: bool) -> Iterator[str
         yield "changes in time (no column of times)"
 
 
-def _is_unverified(certificate: Certificate | None) -> bool:
-    return certificate is None or certificate.verdict == "not certified"
+def _is_unchecked(certificate: Certificate | None) -> bool:
+    return certificate is None or certificate.current_verdict == "not checked"
 
 
 def _find_unstated(configuration: Configuration) -> list[str]:
@@ -264,10 +265,15 @@ def _describe_basis(report: Report) -> Iterator[str]:
     )
     has_odds = report.trend is not None and report.trend.evidence is not None
     yield f"{cases}, {what}. {describe_method_line(evaluation, has_odds=has_odds)}"
-    if certificate is not None and not _is_unverified(certificate):
-        compared = len(certificate.comparisons)
-        expected = compared - len(certificate.unexpected)
-        yield (
-            f"R certificate: {certificate.verdict}, {expected} of {compared} comparisons as expected "
-            f"({certificate.reference})."
-        )
+    if certificate is not None:
+        yield _describe_verification(certificate)
+
+
+def _describe_verification(certificate: Certificate) -> str:
+    """State the verdict of the certificate, the number of comparisons, and the reference."""
+    verdict = certificate.current_verdict
+    if _is_unchecked(certificate):
+        return f"{BASIS}{verdict}."
+    compared = len(certificate.comparisons)
+    expected = compared - len(certificate.unexpected)
+    return f"{BASIS}{verdict}, {expected} of {compared} comparisons as expected ({certificate.reference})."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted
 from scorereport.configuration.limit_verdicts import LimitVerdict
+from scorereport.reference.certificate_verdicts import EITHER
 from scorereport.reference.comparison_records import Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -36,7 +37,14 @@ VERDICT_LABELS = {
     LimitVerdict.INCONCLUSIVE: ("open", "?", "inconclusive"),
     LimitVerdict.FAIL: ("bad", "✗", "fail"),
 }
-CERTIFICATE_LABELS = {"certified": ("good", "✓"), "failed": ("bad", "✗"), "not certified": ("open", "○")}
+#: Tone and symbol of each verdict of a certificate.
+_CERTIFICATE_LABELS = {
+    "certified": ("good", "✓"),
+    "confirmed": ("confirmed", "✓"),
+    EITHER: ("confirmed", "✓"),
+    "not checked": ("unchecked", "○"),
+    "failed": ("bad", "✗"),
+}
 #: Verdicts on lines that were not compared.
 NOT_EXAMINED = frozenset({Verdict.NOT_COMPARED, Verdict.ABSENT})
 
@@ -79,18 +87,23 @@ def _is_absent(section: StudySection) -> bool:
 
 def describe_certification(certificate: Certificate) -> dict[str, Any]:
     """Return the verdict of a certificate, with its word in the first sentence."""
-    tone, mark = CERTIFICATE_LABELS[certificate.verdict]
-    sentence = certificate.sentence
-    if not sentence.lower().startswith(certificate.verdict):
-        sentence = f"{certificate.verdict.capitalize()}: {sentence}"
+    badge, sentence = certificate_badge(certificate.current_verdict), certificate.current_sentence
+    if not sentence.lower().startswith(badge["text"]):
+        sentence = f"{badge['text'].capitalize()}: {sentence}"
     first, stop, others = sentence.partition(". ")
     return {
         "label": "",
-        "tone": tone,
-        "mark": mark,
+        "tone": badge["tone"],
+        "mark": badge["mark"],
         "sentence": f"{first}{stop.strip()}",
         "details": [others] if others else [],
     }
+
+
+def certificate_badge(verdict: str) -> dict[str, str]:
+    """Return today's verdict of a certificate or of a record with its tone and symbol."""
+    tone, mark = _CERTIFICATE_LABELS.get(verdict, ("unchecked", "?"))  # a record may have any text
+    return {"tone": tone, "mark": mark, "text": verdict}
 
 
 def describe_verdict(verdict: Verdict) -> dict[str, str]:

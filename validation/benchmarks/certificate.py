@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from scorereport.reference.live_references import R_CODE
+from scorereport.reference.live_references import PACKAGE, R_CODE, SOURCES, greet
 from scorereport.reference.questions import Question
 from scorereport.reference.r_installation import Unavailable, find_r
+from scorereport.reference.r_library import find_library, isolate
 from scorereport.reference.r_session import ReferenceFailure, Session
 from validation.benchmarks.measure import Comparison, Skipped
 
@@ -30,7 +31,7 @@ def compare_certificate() -> Iterator[Comparison | Skipped]:
     start = time.perf_counter()
     certificate = sr.certify(evaluation, reference="reliabilitydiag", draws=DRAWS)
     ours = time.perf_counter() - start
-    if certificate.verdict == "not certified":
+    if certificate.verdict == "not checked":
         yield Skipped(name=NAME, reason=certificate.attempts[0].reason)
         return
     try:
@@ -50,9 +51,10 @@ def _draw() -> Predictions:
 
 def _time_r(predictions: Predictions) -> float:
     """Seconds measured inside R, in a plain Rscript: without rpy2, start and transfer."""
-    program = [str(find_r().rscript), str(R_CODE / "serve.R")]
-    with Session(program, [R_CODE / "shared.R", R_CODE / "package.R"], time_limit=3600) as session:
-        session.ask("hello")
+    r = find_r()
+    library, program = find_library(r), [str(r.rscript), str(R_CODE / "serve.R")]
+    with Session(program, SOURCES[PACKAGE], time_limit=3600, environment=isolate(library)) as session:
+        greet(session, library)
         questions = (
             Question(y_true=predictions.outcome, y_prob=p, draws=DRAWS)
             for p in predictions.forecasts.values()

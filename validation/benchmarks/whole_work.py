@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import threading
 import time
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,15 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import scorereport as sr
-from scorereport.evaluation import binary_comparisons, binary_evaluation, model_calibration, model_scores
+from scorereport.evaluation import (
+    binary_comparisons,
+    binary_evaluation,
+    model_calibration,
+    model_curves,
+    model_scores,
+    subgroups,
+)
+from scorereport.inference import binned_errors
 from validation.benchmarks.measure import most_held
 from validation.benchmarks.samples import MODELS
 
@@ -30,15 +39,21 @@ if TYPE_CHECKING:
 #: The shortest time that is measured: shorter sorts are repeated until they take as long.
 _SHORTEST = 0.05
 _TURNS = 5
-#: What only an evaluation in memory gives: the functions that compute it, and the modules that call them.
-_IN_MEMORY_ONLY = (
-    (model_scores, "draw_null"),  # the test of miscalibration and the simultaneous consistency band
-    (model_scores, "estimate_overfit"),  # the overfit by draws
-    (model_calibration, "smooth_errors"),
-    (model_calibration, "fit_flexible"),
-    (binary_evaluation, "_recalibrate"),
-    (binary_comparisons, "compare_costs"),  # Murphy differences
-)
+#: The functions that compute what engines leave out, with the modules that call them.
+IN_MEMORY_ONLY = {
+    "tests of miscalibration by resampling": (model_scores, "draw_null"),
+    "the simultaneous consistency band": (model_curves, "simultaneous_consistency_band"),
+    "smooth calibration errors": (model_calibration, "smooth_errors"),
+    "the flexible calibration curve": (model_calibration, "fit_flexible"),
+    "the interval of the ECE": (binned_errors, "_bound_error"),
+    "recalibration": (binary_evaluation, "_recalibrate"),
+    "parts of miscalibration": (binary_evaluation, "split_fit"),
+    "Murphy differences": (binary_comparisons, "compare_costs"),
+    "comparisons of net benefit": (binary_comparisons, "compare_decisions"),
+    "calibration by group": (subgroups, "_test_calibration"),
+}
+#: The overfit by draws; engines have it in closed form.
+_OVERFIT_BY_DRAWS = (model_scores, "estimate_overfit")
 
 
 def processor_seconds() -> float:
@@ -70,15 +85,21 @@ def evaluate(source: str, engine: str) -> None:
 
 
 def count_seconds(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
-    """A function that adds the processor seconds of each call, on its own thread, to a list."""
+    """A function that adds the processor seconds of each call to a list.
+
+    A call on the main thread may start threads, and nothing else runs beside it. A call on one of several
+    threads makes its own calls on this thread.
+    """
 
     @wraps(function)
     def counted(*args: Any, **options: Any) -> Any:
-        started = time.thread_time()
+        is_alone = threading.current_thread() is threading.main_thread()
+        read = time.process_time if is_alone else time.thread_time
+        started = read()
         try:
             return function(*args, **options)
         finally:
-            seconds.append(time.thread_time() - started)
+            seconds.append(read() - started)
 
     return counted
 
@@ -88,7 +109,7 @@ def main() -> None:
     engine, source, few = sys.argv[1:]
     evaluate(few, engine)
     in_memory_only: list[float] = []
-    for module, name in _IN_MEMORY_ONLY:
+    for module, name in (*IN_MEMORY_ONLY.values(), _OVERFIT_BY_DRAWS):
         setattr(module, name, count_seconds(getattr(module, name), in_memory_only))
     started, clock = processor_seconds(), time.perf_counter()
     evaluate(source, engine)

@@ -31,7 +31,7 @@ from scorereport.audit.rows.source_rows import (
 from scorereport.data.csv_format import CsvFormat
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.roles import Roles, columns_of_models
-from scorereport.data.sources import DATABASE_ENDINGS, WORKBOOK_ENDINGS, describe_source, hash_file
+from scorereport.data.sources import DATABASE_ENDINGS, PART_ENDINGS, describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 from scorereport.history.row_hashes import RowHashes
@@ -241,7 +241,7 @@ def _check_source(source: SourceTable) -> None:
     if source.file and source.query:
         raise UsageError("`audit.source.file` has no `query`, which needs a `database`.")
     name = source.file.lower()
-    is_wrong = bool(source.table) != name.endswith(DATABASE_ENDINGS) and not name.endswith(WORKBOOK_ENDINGS)
+    is_wrong = bool(source.table) != name.endswith(DATABASE_ENDINGS) and not name.endswith(PART_ENDINGS)
     if source.file and is_wrong:
         raise UsageError(
             "`audit.source.table` is for a `database`, or for a `file` that ends in "

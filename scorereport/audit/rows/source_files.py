@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import join_words
 from scorereport.data.parquet_files import PARQUET
-from scorereport.data.sources import DATABASE_ENDINGS, TABLE_ENDINGS, WORKBOOK_ENDINGS, locate_source
+from scorereport.data.sources import DATABASE_ENDINGS, PART_ENDINGS, TABLE_ENDINGS, locate_source
 from scorereport.errors import DataError, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def find_source_file(pattern: str, period: Period, folder: Path, *, newest: str,
     filled = _fill_placeholders(pattern, period)
     found = glob.glob(filled, root_dir=folder, recursive=True)
     matches = [name for name in found if os.path.isfile(folder / name)]
-    endings = (*DATABASE_ENDINGS, *WORKBOOK_ENDINGS) if table else TABLE_ENDINGS
+    endings = (*DATABASE_ENDINGS, *PART_ENDINGS) if table else TABLE_ENDINGS
     candidates = [name for name in matches if is_table_file(name, endings)]
     if not table:
         candidates += [name for name in found if is_table_folder(folder / name, name)]

@@ -16,7 +16,7 @@ from scorereport.audit.site.trend_charts import build_sparkline
 from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.seal_sentences import describe_seal_check
-from scorereport.report.verdict_labels import VERDICT_LABELS
+from scorereport.report.verdict_labels import VERDICT_LABELS, certificate_badge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +49,8 @@ _SENTENCES = {
 #: Statuses as words of style sheets, from worst to best: pages are filtered by them.
 NOT_RUN_KEY, _ANNULLED_KEY = "not-run", "annulled"
 STATUS_KEYS = (*(status.value.replace(" ", "-") for status in SEVERITY), NOT_RUN_KEY, _ANNULLED_KEY)
+#: Verdicts of certificates as words of style sheets, those of their tones.
+CERTIFICATE_KEYS = ("good", "confirmed", "unchecked", "bad")
 #: The badge of a run that an annulment took out.
 _ANNULLED = {"tone": "plain", "mark": "○", "text": "annulled"}
 #: The badge of an audit whose period is due and has no record.
@@ -78,6 +80,15 @@ def entry_badge(entry: BoardEntry) -> dict[str, str]:
 def status_sentence(status: AuditStatus) -> str:
     """Return the status of an audit as a sentence."""
     return _SENTENCES[status]
+
+
+def run_certificate_badge(run: RecordedRun) -> dict[str, str] | None:
+    """Return the badge of the R certificate of a run, with a word of style sheets; None without one."""
+    verdict = run.record.current_certificate
+    if not verdict:
+        return None
+    badge = certificate_badge(verdict)
+    return badge | {"key": badge["tone"]}
 
 
 def verdict_badge(verdict: LimitVerdict | None) -> dict[str, str]:
@@ -120,6 +131,7 @@ def describe_entry(
         "is_old": entry.is_old,
         "has_numbers": entry.measured is not None,
         "numbers_status": run_badge(shown),
+        "certificate": run_certificate_badge(shown),
         "period": shown.period,
         "age": _describe_age(entry),
         "ran": format_time(shown.record.finished),

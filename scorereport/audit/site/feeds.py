@@ -134,7 +134,8 @@ def _summarise(run: RecordedRun) -> str:
     findings, changed = record.summary.findings[:_MOST_FINDINGS], describe_changes(record.limit_changes)
     is_stated = not changed or any(changed in finding for finding in findings)
     limits = [] if is_stated else [f"Limits changed: {changed}."]
-    return " ".join((record.summary.verdict, *findings, *limits))
+    certificate = [f"R certificate: {record.current_certificate}."] if record.certificate else []
+    return " ".join((record.summary.verdict, *findings, *limits, *certificate))
 
 
 def _describe_annulment(audit: AuditRuns, run: RecordedRun) -> FeedEntry:

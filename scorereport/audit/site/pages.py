@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_level
 from scorereport.audit.site.audit_runs import SITE_FEED, AuditRuns, RecordedRun, get_snapshot
 from scorereport.audit.site.entry_texts import (
+    CERTIFICATE_KEYS,
     SAMPLE_NAME,
     STATUS_KEYS,
     describe_copies,
@@ -67,7 +67,7 @@ def describe_index(
         "findings": list_findings(facts),
         "entries": described,
         "is_long": len(described) > _MOST_OPEN,
-        "filters": list_filters([(one["key"], one["status"], one["needs_attention"]) for one in described]),
+        "filters": _list_filters_of(described),
         "letters": group_by_letter(described),
         "models": _index_models(described),
     }
@@ -103,19 +103,37 @@ def _describe_board(entries: Sequence[BoardEntry], facts: SiteFacts) -> dict[str
     }
 
 
-def list_filters(items: Sequence[tuple[str, Mapping[str, str], bool]]) -> list[dict[str, Any]]:
-    """List the filters of a list by status: all, those that need attention, and each status that occurs.
+def _list_filters_of(described: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    items = [(one["key"], one["status"], one["needs_attention"]) for one in described]
+    return list_filters(items, [one["certificate"] for one in described if one["certificate"]])
 
-    Items have a key, a badge, and whether they need attention. There are none if one status is shared.
+
+def list_filters(
+    items: Sequence[tuple[str, Mapping[str, str], bool]], certificates: Sequence[Mapping[str, str]] = ()
+) -> list[dict[str, Any]]:
+    """List the filters of a list: all, those that need attention, and each status and certificate in it.
+
+    Items have a key, a badge, and whether they need attention; `certificates` are badges. There is none by
+    status or certificate if one is shared.
     """
-    counts = Counter(key for key, _, _ in items)
-    if len(counts) < 2:
+    statuses = {key: badge["text"] for key, badge, _ in items}
+    verdicts = {badge["key"]: f"R certificate {badge['text']}" for badge in certificates}
+    shown = _count_choices(STATUS_KEYS, statuses, [key for key, _, _ in items])
+    shown += _count_choices(CERTIFICATE_KEYS, verdicts, [badge["key"] for badge in certificates], prefix="r-")
+    if not shown:
         return []
-    texts = {key: badge["text"] for key, badge, _ in items}
     urgent = sum(is_urgent for _, _, is_urgent in items)
-    shown = [("all", "all", len(items)), ("attention", "needs attention", urgent)]
-    shown += [(key, texts[key], counts[key]) for key in STATUS_KEYS if key in counts]
-    return [{"key": key, "text": text, "count": format_count(count)} for key, text, count in shown]
+    first = [("all", "all", len(items)), ("attention", "needs attention", urgent)]
+    return [{"key": key, "text": text, "count": format_count(n)} for key, text, n in (*first, *shown)]
+
+
+def _count_choices(
+    order: Sequence[str], texts: Mapping[str, str], keys: Sequence[str], *, prefix: str = ""
+) -> list[tuple[str, str, int]]:
+    """Return key, text and number of items of each choice that occurs, in a given order; none if one only."""
+    if len(texts) < 2:
+        return []
+    return [(f"{prefix}{key}", texts[key], keys.count(key)) for key in order if key in texts]
 
 
 def group_by_letter(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -163,9 +181,7 @@ def describe_audit(
         "failures": len(audit.failed),
         "limit_events": limit_events,
         "table": tables,
-        "filters": list_filters(
-            [(row["key"], row["status"], row["needs_attention"]) for row in tables["rows"]]
-        ),
+        "filters": _list_filters_of(tables["rows"]),
         "contents": _list_contents(evidence, charts, has_limit_events=bool(limit_events)),
     }
 

@@ -13,7 +13,7 @@ from scorereport._utils.files import write_together
 from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.site.audit_runs import SITE_FEED, group_runs
 from scorereport.audit.site.audit_settings import find_site_state, read_audit_settings
-from scorereport.audit.site.entry_texts import STATUS_KEYS
+from scorereport.audit.site.entry_texts import CERTIFICATE_KEYS, STATUS_KEYS
 from scorereport.audit.site.feeds import render_feeds
 from scorereport.audit.site.pages import describe_audit, describe_index
 from scorereport.audit.site.site_data import SiteFacts, render_data
@@ -128,7 +128,7 @@ def _collect_facts(
 
 def _render_style(text: str, render: RenderTemplate) -> tuple[str, dict[str, bytes]]:
     """Render the style sheet of all pages, and its fonts, reduced to the characters of the pages."""
-    sheet = render("site/style.css", {"statuses": STATUS_KEYS})
+    sheet = render("site/style.css", {"statuses": STATUS_KEYS, "certificates": CERTIFICATE_KEYS})
     check_style(sheet)
     rules, fonts = [], {}
     for family, weight, packed in _FONT_FACE.findall(

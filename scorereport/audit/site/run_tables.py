@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_time
 from scorereport.audit.site.audit_runs import get_snapshot
-from scorereport.audit.site.entry_texts import describe_copies, run_badge, status_key
+from scorereport.audit.site.entry_texts import (
+    describe_copies,
+    run_badge,
+    run_certificate_badge,
+    status_key,
+)
 from scorereport.audit.site.measure_series import choose_site_format, describe_direction
 
 if TYPE_CHECKING:
@@ -90,6 +95,7 @@ def _describe_run(
         "ran": format_time(record.finished),
         "key": status_key(run),
         "status": badge,
+        "certificate": run_certificate_badge(run),
         "needs_attention": is_current and badge["tone"] in ("bad", "open"),
         "reason": _explain_run(run, is_current=is_current),
         "rows": format_count(record.rows) if run.has_numbers else "",

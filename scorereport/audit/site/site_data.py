@@ -224,6 +224,7 @@ def _describe_run(run: RecordedRun, copies: Sequence[ReportCopy]) -> dict[str, A
     annulled = None if run.annulment is None else run.annulment.id
     optional = {
         "reason": record.reason,
+        "certificate": record.current_certificate,
         "absent": absent,
         "drifted": drifted,
         "is_ahead": run.is_ahead,

@@ -11,7 +11,7 @@ from scipy.special import logit
 from scorereport._utils.formatting import format_counted
 from scorereport.evaluation.engines.protocol import BUCKETS
 from scorereport.evaluation.engines.scans import fit_logistic
-from scorereport.inference.binned_errors import bin_errors
+from scorereport.inference.binned_errors import correct_bins
 from scorereport.inference.calibration_tests import (
     IN_THE_LARGE,
     SPIEGELHALTER,
@@ -168,7 +168,7 @@ def _bin(model: ScoredDigest) -> BinnedError:
     y, p, weight = as_rows(model.fit.mean_cells)
     kind = "frequency" if model.units.are_repeated_rows else "sampling"
     panel = make_panel(y, {"y_prob": p}, sample_weight=weight, weight_kind=kind)
-    found = replace(bin_errors(panel, level=model.level), interval=None)
+    found = correct_bins(panel)
     return found if model.units.are_independent else replace(found, corrected=None)
 
 

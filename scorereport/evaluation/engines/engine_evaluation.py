@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.formatting import join_words
 from scorereport._utils.progress import parts, report_stage, report_work
 from scorereport._utils.work_plan import Stage
 from scorereport.curves.fitted import histogram_edges
@@ -54,6 +55,19 @@ if TYPE_CHECKING:
     from scorereport.results.settings import EvaluationSettings
 
 
+#: Results that need the rows in memory.
+LEFT_OUT = (
+    "tests of miscalibration by resampling",
+    "the simultaneous consistency band",
+    "smooth calibration errors",
+    "the flexible calibration curve",
+    "the interval of the ECE",
+    "recalibration",
+    "parts of miscalibration",
+    "Murphy differences",
+    "comparisons of net benefit",
+    "calibration by group",
+)
 _SORTED_BY = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
 
 
@@ -77,12 +91,7 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
     )
     if survey.clusters is None and survey.are_repeated_rows:
         yield "Pointwise bands are asymptotic; the simultaneous band is valid for any number of rows."
-    yield (
-        "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
-        "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, parts of miscalibration, Murphy differences, comparisons of net "
-        "benefit and calibration by group."
-    )
+    yield f"Left out, because they need the rows in memory: {join_words(LEFT_OUT)}."
 
 
 def describe_surveyed_rows(survey: Survey, settings: EvaluationSettings, effective: float) -> Iterator[str]:

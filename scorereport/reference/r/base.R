@@ -4,51 +4,6 @@ hello <- function() {
   list(R = paste(R.version$major, R.version$minor, sep = "."), platform = R.version$platform)
 }
 
-# isoreg has no weights: this pools adjacent violators over distinct forecasts.
-recalibrate_weighted <- function(x, y, weight) {
-  weight <- weight / max(weight) # so that products of sums neither vanish nor overflow
-  value <- sort(unique(x))
-  place <- match(x, value)
-  total <- as.numeric(tapply(weight, place, sum))
-  events <- as.numeric(tapply(weight * y, place, sum))
-  held <- which(total > 0)
-  top <- 0L
-  first <- integer(length(held))
-  n <- numeric(length(held))
-  s <- numeric(length(held))
-  for (k in seq_along(held)) {
-    top <- top + 1L
-    first[top] <- k
-    n[top] <- total[held[k]]
-    s[top] <- events[held[k]]
-    while (top > 1L && s[top - 1L] * n[top] >= s[top] * n[top - 1L]) {
-      n[top - 1L] <- n[top - 1L] + n[top]
-      s[top - 1L] <- s[top - 1L] + s[top]
-      top <- top - 1L
-    }
-  }
-  sizes <- diff(c(first[seq_len(top)], length(held) + 1L))
-  fitted <- rep(s[seq_len(top)] / n[seq_len(top)], sizes)
-  along_curve(value[held], fitted, x)
-}
-
-# Forecasts of weight 0 are interpolated linearly between their neighbours.
-along_curve <- function(value, fitted, x) {
-  if (length(value) == 1) {
-    return(rep(fitted, length(x)))
-  }
-  stats::approx(value, fitted, xout = x, rule = 2, ties = "ordered")$y
-}
-
-decompose <- function(score, x, y, cep, weight) {
-  held <- weight > 0 # weight 0 times an infinite score is 0
-  mean_score <- function(p) sum((weight * score(y, p))[held]) / sum(weight)
-  forecast <- mean_score(x)
-  recalibrated <- mean_score(cep)
-  constant <- mean_score(rep(sum(weight * y) / sum(weight), length(y)))
-  list(c(forecast, forecast - recalibrated, constant - recalibrated, constant, mean_score(y)))
-}
-
 # Neighbours are one bin if their recalibrated probabilities are equal up to rounding.
 pool_bins <- function(x, cep, weight) {
   held <- which(weight > 0)
@@ -102,4 +57,4 @@ certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draw
   )
 }
 
-operations <- list(hello = hello, certify = certify, classes = class_entries)
+operations <- c(list(hello = hello, certify = certify), shared_operations)

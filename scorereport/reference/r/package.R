@@ -1,25 +1,22 @@
-# The answers of the R package reliabilitydiag; sourced after shared.R.
+# The answers of the R package reliabilitydiag; sourced after shared.R and installation.R.
 # Nothing is ever printed: print.reliabilitydiag would open a graphics device.
 
 diagram <- function(x, y, ...) reliabilitydiag::reliabilitydiag(forecast = x, y = y, ...)
 
-hello <- function() {
-  loaded <- tryCatch(
-    {
-      loadNamespace("reliabilitydiag")
-      list()
-    },
-    error = function(e) list(problem = conditionMessage(e))
-  )
-  found <- nzchar(system.file(package = "reliabilitydiag"))
+# Versions, and whether the package works; `library` is scorereport's own, if it has the package.
+hello <- function(library = character()) {
+  use_library(library)
   version_of <- function(name) {
     if (nzchar(system.file(package = name))) as.character(utils::packageVersion(name)) else "absent"
   }
+  found <- version_of("reliabilitydiag")
+  problem <- if (found != "absent") find_problem()
   c(
-    loaded,
+    if (!is.null(problem)) list(problem = problem),
+    if (found != "absent") list(location = dirname(system.file(package = "reliabilitydiag"))),
     R = paste(R.version$major, R.version$minor, sep = "."),
     platform = R.version$platform,
-    reliabilitydiag = if (found) version_of("reliabilitydiag") else "absent",
+    reliabilitydiag = found,
     monotone = version_of("monotone"),
     libraries = paste(.libPaths(), collapse = ", ")
   )
@@ -95,6 +92,6 @@ defects <- function(x, y, values) {
   )
 }
 
-operations <- list(
-  hello = hello, certify = certify, classes = class_entries, niamey = niamey, defects = defects
+operations <- c(
+  list(hello = hello, certify = certify, niamey = niamey, defects = defects), shared_operations
 )

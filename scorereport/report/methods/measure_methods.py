@@ -336,5 +336,5 @@ def _describe_certificate(certificate: Certificate) -> MethodEntry:
     return method_entry(
         "certificate",
         f"Tolerance {' to '.join(ends)}, given for each line in the certificate." if ends else "",
-        reference=certificate.reference or certificate.sentence,
+        reference=certificate.reference or certificate.current_sentence,
     )

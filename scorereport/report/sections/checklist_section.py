@@ -80,7 +80,7 @@ def _find_evidence(report: Report) -> list[str]:
     certificate, models = report.certificate, report.evaluation.models
     found = {
         "intervals": report.evaluation.settings.infers,
-        "verification": certificate is not None and certificate.verdict != "not certified",
+        "verification": certificate is not None and certificate.current_verdict != "not checked",
         "grades": any(model.calibration is not None and model.calibration.grades for model in models),
     }
     return [name for name, is_found in found.items() if is_found]

@@ -197,7 +197,7 @@ def describe_certificate_section(report: Report) -> SectionContent | None:
 
 def _introduce(certificate: Certificate, *, has_classes: bool) -> str:
     """State what the certificate covers."""
-    if certificate.verdict == "not certified":
+    if certificate.current_verdict == "not checked":
         return (
             "No other software has recomputed the numbers of this report on these data; this section gives "
             "the reason."

@@ -14,6 +14,7 @@ from scorereport.plots.small_diagrams import (
     list_diagrams,
     plot_small_diagrams,
 )
+from scorereport.reference.certificate_verdicts import BASIS, split_basis
 from scorereport.report.calibration_decision import decide_calibration
 from scorereport.report.miscalibration_patterns import adjusted_p_value, format_relation
 from scorereport.report.section_declaration import Profile, Section
@@ -22,6 +23,7 @@ from scorereport.report.sections.limits_section import describe_limits_origin
 from scorereport.report.summary_layout import fit_summary
 from scorereport.report.summary_page import describe_verdict_sentence
 from scorereport.report.tables.short_tables import choose_best
+from scorereport.report.verdict_labels import certificate_badge
 
 if TYPE_CHECKING:
     from scorereport.report.report_record import Report
@@ -50,7 +52,7 @@ def describe_summary_section(report: Report) -> SectionContent:
             "findings": page.findings,
             "actions": page.actions,
             "missing": page.missing,
-            "basis": page.basis,
+            "basis": [_mark_certificate(sentence) for sentence in page.basis],
             "other_findings": page.other_findings,
         },
     )
@@ -60,6 +62,15 @@ def describe_overall_verdict(report: Report) -> dict[str, Any]:
     """Describe the verdict over all limits, the first thing a reader sees, for a banner."""
     tone, mark, sentence = describe_verdict_sentence(report.judgements)
     return {"label": "Verdict", "tone": tone, "mark": mark, "sentence": sentence, "details": []}
+
+
+def _mark_certificate(sentence: str) -> dict[str, Any]:
+    """Split the sentence on the certificate at its verdict, which has a colour."""
+    parts = split_basis(sentence)
+    if parts is None:
+        return {"text": sentence, "verdict": None, "rest": ""}
+    verdict, rest = parts
+    return {"text": BASIS, "verdict": certificate_badge(verdict), "rest": rest}
 
 
 def _draw_diagrams(evaluation: Evaluation) -> Part | None:

@@ -187,7 +187,7 @@ def describe_audit_record(record: Record, annulment: Record | None = None) -> It
     if record.source:
         yield f"Data: {record.source}, {format_count(_count_rows(record))} rows{_describe_immature(record)}"
     if record.certificate:
-        yield f"R certificate: {record.certificate}"
+        yield f"R certificate: {record.current_certificate}"
     yield from describe_record_seal(record)
     for judgement in record.judgements:
         if judgement.verdict is not LimitVerdict.PASS:
