@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import REPOSITORY
 
 from scorereport._utils import json_documents
 from scorereport.errors import UsageError
@@ -22,12 +24,14 @@ from scorereport.reference.comparison_records import Comparison, Verdict, compar
 from scorereport.reference.live_references import BASE, open_reference
 from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reference.reference_documents import Study, StudySection
 from scorereport.study import case_records, case_summary, case_workers, r_comparison
 from scorereport.study.case_records import CaseRecords, describe_run, remove_case_records
 from scorereport.study.case_summary import CaseSummary, merge_summaries, summarise_case
 from scorereport.study.case_workers import StudyWorkers
 from scorereport.study.r_comparison import LiveCases, LiveComparison
 from scorereport.study.seeded_cases import MILLION, MIXTURE, draw_case, draw_cases, number_cases
+from validation.study_page import render_study_page
 
 SEED = 5
 
@@ -491,3 +495,39 @@ def test_a_run_that_is_killed_or_interrupted_continues(tmp_path, monkeypatch, nu
     assert int(resumed) >= 20
     assert json.loads(again) == json.loads(whole)
     assert again == whole
+
+
+# ---- The page on a large study ----
+
+
+def make_study(summary):
+    section = StudySection(
+        key="base-r", title="base R, live", text="Cases.", comparisons=tuple(summary.describe())
+    )
+    return Study(
+        time="2026-11-19T05:00:00+00:00",
+        seed=SEED,
+        cases=24,
+        software={"scorereport": "1", "R": "4.2.2", "platform": "Linux-x86_64"},
+        sections=(section,),
+    )
+
+
+def test_the_page_on_a_study_counts_cases_quantities_and_deviations():
+    page = render_study_page(make_study(merge_summaries(summarise(number) for number in range(24))))
+    assert "one quantity of one case: 49 agrees; 6 expected deviation. Unexpected: 0." in page
+    assert "It ran on 2026-11-19 on Linux-x86_64." in page
+    assert "Software: scorereport 1, R 4.2.2." in page
+    assert "| mean | 24 | 3.0e-14 | 1.0e-12 |" in page
+    assert "| level | 6 | It says 0.9. |" in page
+    assert re.search(r"^\| continuous \| 3 \| [\d,]+ to [\d,]+ \| 6 \| 3.0e-14 \| mean \|$", page, re.M)
+    assert "| two rows | 2 | 2 | 4 | " in page
+
+
+def test_the_page_in_the_docs_is_such_a_page():
+    page = (REPOSITORY / "docs" / "guide" / "validation-run.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| Brier score: MCB \| ([\d,]+) \|", page, re.M)
+    counts = [int(count.replace(",", "")) for count in found]
+    described = re.search(r"--cases (\d+)` with seed", page)
+    assert counts == [int(described[1]), int(described[1]) // 5]
+    assert page.count("Unexpected: 0.") == 2
