@@ -47,10 +47,17 @@ TIME_LIMIT = 900.0
 FEWEST_DRAWS = 100
 #: What a certificate of binary models does not cover.
 LEFT_OUT = (
-    "intervals, tests and components corrected for overfit",
+    "components corrected for overfit, with their intervals and tests",
+    "tests and ends of intervals that are drawn at random, other than pointwise bands",
     "simultaneous bands",
-    "ROC, Murphy, regret and decision curves",
-    "groups, periods of time and comparisons of models",
+    "ROC curves, and Murphy curves of components",
+    "smooth and binned calibration errors, segments, parts of miscalibration and trials of recalibration",
+    "ranks, the probability scale, the reference sample and bounds for missing outcomes",
+)
+#: What it does not cover either where rows belong to clusters or have sampling weights.
+DEPENDENT_LEFT_OUT = (
+    "with clusters or sampling weights also tests of several parameters, tests of scores and of calibration "
+    "between groups, and the limits of decision curves"
 )
 #: What a certificate of models of K classes does not cover, apart from bands of most views.
 CLASS_LEFT_OUT = (
@@ -300,7 +307,9 @@ def _make_certificate(evaluation: Evaluation, findings: _Findings, *, rows: int,
 def _leave_out(predictions: AnyPredictions) -> tuple[str, ...]:
     """What a certificate of these models does not cover."""
     if isinstance(predictions, Predictions):
-        return LEFT_OUT
+        is_counted = predictions.weight is None or predictions.weight_kind == "frequency"
+        is_plain = is_counted and predictions.cluster is None
+        return LEFT_OUT if is_plain else (*LEFT_OUT, DEPENDENT_LEFT_OUT)
     drawn = [name_view(kind, label) for kind, labels in list_drawn(predictions).items() for label in labels]
     views = sum(map(len, list_views(predictions).values()))
     if len(drawn) == views or not are_rows(predictions.weight):

@@ -164,8 +164,9 @@ curve_entries <- function(units, p, t, level, infers) {
   at <- tally(units, p, t)
   beyond <- tally(units, p, t, beyond = TRUE)
   found <- list(
-    net_benefit = net_benefit(at, t), net_benefit_beyond = net_benefit(beyond, t),
-    treat_all = net_benefit_of_all(at, t), regret = regret(at, t), regret_beyond = regret(beyond, t)
+    prevalence = weighted_mean(units$y, units), net_benefit = net_benefit(at, t), net_benefit_beyond = net_benefit(beyond, t),
+    treat_all = net_benefit_of_all(at, t), regret = regret(at, t), regret_beyond = regret(beyond, t),
+    murphy = 2 * regret(at, t), murphy_beyond = 2 * regret(beyond, t)
   )
   if (!infers || units$kind != "rows") {
     return(found)
