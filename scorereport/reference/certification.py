@@ -25,7 +25,12 @@ from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.inquiry import Answers, AnyPredictions, Event, Inquiry, NoAnswerError, Opened
 from scorereport.reference.joint_comparison import compare_together
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, are_rows, open_reference
-from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
+from scorereport.reference.model_comparison import (
+    BASE_SOURCE,
+    PACKAGE_SOURCE,
+    compare_component_differences,
+    compare_reported,
+)
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record, describe_recorded_answers
 from scorereport.reference.reference_documents import Attempt, Certificate
@@ -259,12 +264,14 @@ class _Certification:
         if isinstance(predictions, ClassPredictions):
             yield from compare_class_results(answers, evaluation, predictions)
             return
-        count = len(evaluation.models)
+        count, scores = len(evaluation.models), {}
         for result in parts(steps(evaluation.models, count, "asking R", unit="models"), count):
             comparer = answers.about(result.model)
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)
+            scores[result.model] = comparer.answer.scores
+        yield from compare_component_differences(scores, evaluation.comparisons.differences)
         yield from compare_together(answers, evaluation, predictions)
 
 

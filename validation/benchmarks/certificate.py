@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.data.predictions import Predictions
+    from scorereport.results.settings import EvaluationSettings
 
 N, MODELS, DRAWS = 100_000, 3, 100
 NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"
@@ -27,7 +28,7 @@ NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"
 def compare_certificate() -> Iterator[Comparison | Skipped]:
     """Compare all of `certify` in Python, including the start of R, with the same work timed inside R."""
     predictions = _draw()
-    evaluation = sr.evaluate(predictions, resamples=0)
+    evaluation = sr.evaluate(predictions)
     start = time.perf_counter()
     certificate = sr.certify(evaluation, reference="reliabilitydiag", draws=DRAWS)
     ours = time.perf_counter() - start
@@ -35,7 +36,7 @@ def compare_certificate() -> Iterator[Comparison | Skipped]:
         yield Skipped(name=NAME, reason=certificate.attempts[0].reason)
         return
     try:
-        other = _time_r(predictions)
+        other = _time_r(predictions, evaluation.settings)
     except (Unavailable, ReferenceFailure) as error:
         yield Skipped(name=NAME, reason=str(error))
         return
@@ -60,4 +61,6 @@ def _time_r(predictions: Predictions) -> float:
             for p in predictions.forecasts.values()
         )
         answers = [session.ask("certify", **question.vectors()) for question in questions]
+        together = ask_about(InferenceQuestion(predictions=predictions, settings=settings))
+        answers += [session.ask(what, **vectors) for what, vectors in together]
     return sum(float(answer["seconds"][0]) for answer in answers)

@@ -92,6 +92,7 @@ bound_rate <- function(units, p, t, sums, top, rest, level) {
     sqrt(product_over_draws(units, moved, moved)) / counted[k]
   }, numeric(1))
   robust <- on_log_odds(rate, error, quantile_of(level, freedom_of_clusters(units)))
+  if (number_of_draws(units) <= 1) error <- Inf # and the quantile is not defined
   seen <- !is.na(error) & error > 1e-13 & rate > 0 & rate < 1
   list(
     value = rate, lower = ifelse(seen, robust$lower, limits$lower),
