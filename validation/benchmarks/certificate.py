@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from scorereport.reference.live_references import PACKAGE, R_CODE, SOURCES, greet
+from scorereport.reference.inference_questions import InferenceQuestion, ask_about
+from scorereport.reference.live_references import PACKAGE, R_CODE, greet, list_sources
 from scorereport.reference.questions import Question
 from scorereport.reference.r_installation import Unavailable, find_r
 from scorereport.reference.r_library import find_library, isolate
@@ -50,11 +51,11 @@ def _draw() -> Predictions:
     return sr.Predictions(outcome=(rng.random(N) < x).astype(np.float64), forecasts=forecasts)
 
 
-def _time_r(predictions: Predictions) -> float:
+def _time_r(predictions: Predictions, settings: EvaluationSettings) -> float:
     """Seconds measured inside R, in a plain Rscript: without rpy2, start and transfer."""
     r = find_r()
     library, program = find_library(r), [str(r.rscript), str(R_CODE / "serve.R")]
-    with Session(program, SOURCES[PACKAGE], time_limit=3600, environment=isolate(library)) as session:
+    with Session(program, list_sources(PACKAGE), time_limit=3600, environment=isolate(library)) as session:
         greet(session, library)
         questions = (
             Question(y_true=predictions.outcome, y_prob=p, draws=DRAWS)
