@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TABLE, CURVES, NET_BENEFIT = (
     "decisions at thresholds",
-    "decision and regret curves",
+    "decision, regret and Murphy curves",
     "differences of net benefit",
 )
 #: The numbers of a threshold, by the names of both its record and R's answer.
@@ -82,14 +82,21 @@ def _compare_curves(
     c: InferenceComparer, result: ModelResult, question: InferenceQuestion
 ) -> Iterator[Comparison]:
     """Compare both curves at the thresholds that R was asked for."""
-    decision, regret = result.curves.decision, result.curves.regret
+    decision, regret, murphy = (
+        result.curves.decision,
+        result.curves.regret,
+        result.curves.murphy.score,
+    )
     curves = {
         "net_benefit": (decision.threshold, decision.net_benefit),
         "net_benefit_beyond": (decision.threshold, decision.beyond),
         "treat_all": (decision.threshold, decision.treat_all),
         "regret": (regret.theta, regret.left),
         "regret_beyond": (regret.theta, regret.right),
+        "murphy": (murphy.theta, murphy.left),
+        "murphy_beyond": (murphy.theta, murphy.right),
     }
+    yield c.match_named(f"{CURVES}: prevalence", decision.prevalence, "curve.prevalence")
     if decision.band is not None:
         if c.find("curve.lower") is None:
             yield c.miss(f"{CURVES}: limits of net benefit", "curve")

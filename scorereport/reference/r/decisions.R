@@ -92,6 +92,7 @@ bound_rate <- function(units, p, t, sums, top, rest, level) {
     sqrt(product_over_draws(units, moved, moved)) / counted[k]
   }, numeric(1))
   robust <- on_log_odds(rate, error, quantile_of(level, freedom_of_clusters(units)))
+  if (number_of_draws(units) <= 1) error <- Inf # and the quantile is not defined
   seen <- !is.na(error) & error > 1e-13 & rate > 0 & rate < 1
   list(
     value = rate, lower = ifelse(seen, robust$lower, limits$lower),
@@ -164,8 +165,9 @@ curve_entries <- function(units, p, t, level, infers) {
   at <- tally(units, p, t)
   beyond <- tally(units, p, t, beyond = TRUE)
   found <- list(
-    net_benefit = net_benefit(at, t), net_benefit_beyond = net_benefit(beyond, t),
-    treat_all = net_benefit_of_all(at, t), regret = regret(at, t), regret_beyond = regret(beyond, t)
+    prevalence = weighted_mean(units$y, units), net_benefit = net_benefit(at, t), net_benefit_beyond = net_benefit(beyond, t),
+    treat_all = net_benefit_of_all(at, t), regret = regret(at, t), regret_beyond = regret(beyond, t),
+    murphy = 2 * regret(at, t), murphy_beyond = 2 * regret(beyond, t)
   )
   if (!infers || units$kind != "rows") {
     return(found)

@@ -55,7 +55,8 @@ compare_groups <- function(value, error, cases, of_areas, freedom) {
 # One group: prevalence, and for each model AUC, mean scores with errors, and components of the isotonic fit.
 group_entries <- function(units, functions, level, infers) {
   found <- list(
-    prevalence = if (infers) rate_entry(units, units$y, level) else rep(NaN, 4),
+    sample = if (infers) sample_entries(units, functions, level),
+    independent = independent_cases(units),
     sizes = if (units$kind == "clusters") {
       c(sum(units$weight * units$y), sum(units$weight * (1 - units$y)))
     } else {

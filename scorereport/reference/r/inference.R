@@ -34,6 +34,7 @@ infer <- function(y, p, weight, counted, cluster, time, level, scores, formulas,
   c(
     found,
     part("sample", sample_entries(units, functions, level)),
+    list(independent = independent_cases(units)),
     tests,
     part("holm", adjust_over_models(tests, models)),
     about("rate", function(p) {
@@ -123,7 +124,7 @@ infer_groups <- function(y, p, weight, counted, cluster, level, scores, formulas
 
 group_vectors <- function(answer) {
   models <- lapply(seq_along(answer$models), function(k) under(paste0("m", k), answer$models[[k]]))
-  c(answer$found, do.call(c, models))
+  c(under("sample", answer$found$sample), answer$found["independent"], do.call(c, models))
 }
 
 # Tests of one model over all groups: Cochran's Q of AUC and of scores, and of the calibration line.
@@ -140,7 +141,7 @@ group_tests <- function(units, code, answers, k, scored, names) {
   }
   for (name in intersect(c("brier", "log_loss"), names)) {
     means <- number(paste0("parts.", name), 1)
-    errors <- number(paste0("score.", name, ".score"), 1)
+    errors <- number(paste0("score.", name, ".score"), 2)
     tests[[name]] <- compare_groups(means, errors, cases, FALSE, NULL)
   }
   rows <- which(code %in% scored)
