@@ -263,7 +263,7 @@ def test_a_package_that_does_not_compile_is_named_with_the_error(tmp_path, hidde
             "gives wrong numbers: the discrete band of an example",
         ),
         (
-            BANDED.replace("data.frame(", 'stop("no bands today") ; data.frame('),
+            BANDED.replace("data.frame(", 'if (TRUE) stop("no bands today") else data.frame('),
             "do not fit together: no bands today",
         ),
     ],
@@ -556,5 +556,16 @@ ERROR: compilation failed for package ‘bde’
     assert output.explain(["ggExtra", "bde"]) == (
         "the R package bde could not be built: a.c:1:1: error: the first"
     )
+    for line in (
+        "Error in library(gone) :",
+        "there is no package called ‘gone’",
+        "ERROR: it for package ‘ggExtra’",
+    ):
+        output.take(line)
+    assert output.explain(["ggExtra"]) == (
+        "the R package ggExtra could not be built: Error in library(gone) : there is no package called ‘gone’"
+    )
+    output = BuildOutput(["ggExtra", "data.table"])
+    output.take(lines[0])
     assert output.explain(["ggExtra"]) == "the R package ggExtra could not be downloaded"
     assert output.explain(["data.table"]) == "the R package data.table could not be installed"

@@ -32,8 +32,8 @@ SECTIONS += ["peers", "r-packages", "papers", "errata"]
 BROKEN = """
 import sys
 from scorereport.reliability import decomposition
-from scorereport.report import report_output
-report_output.render_pdf = lambda html, created: b"%PDF- as another test sets it"
+from scorereport.report import study_output
+study_output.render_pdf = lambda html, created: b"%PDF- as another test sets it"
 from scorereport.study import validation_study
 validation_study.illustrate_nelson = tuple  # papers and errata have their own tests
 validation_study._reproduce = validation_study._check_errata = lambda *_: iter(())
@@ -51,8 +51,8 @@ main()
 #: The study without PDFs, which another test renders: they do not need R.
 STRICT = """
 import sys
-from scorereport.report import report_output
-report_output.render_pdf = lambda html, **_: b"%PDF- as another test sets it"
+from scorereport.report import study_output
+study_output.render_pdf = lambda html, **_: b"%PDF- as another test sets it"
 from scorereport.reference import band_comparison
 band_comparison.OUR_DRAWS = 1000  # a fifth: the whole study uses all
 from scorereport.study import validation_study

@@ -241,6 +241,7 @@ def _print_certificate(out: _Printer, certificate: Certificate) -> None:
     for attempt in certificate.attempts:
         advice = f" To fix: {attempt.remedy}" if attempt.remedy else ""
         out.sentence(f"{attempt.reference}: {attempt.reason}{advice}")
+    out.sentences(certificate.notes)
     if certificate.left_out:
         out.sentence(f"Not compared: {'; '.join(certificate.left_out)}.")
     _print_unexpected(out, certificate.unexpected)

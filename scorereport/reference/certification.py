@@ -26,6 +26,7 @@ from scorereport.reference.inquiry import Answers, AnyPredictions, Event, Inquir
 from scorereport.reference.joint_comparison import compare_together
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, are_rows, open_reference
 from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
+from scorereport.reference.r_memory import find_r_memory
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record, describe_recorded_answers
 from scorereport.reference.reference_documents import Attempt, Certificate
@@ -197,6 +198,7 @@ class _Findings:
     comparisons: tuple[Comparison, ...] = ()
     left_out: tuple[str, ...]
     attempts: tuple[Attempt, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,8 +241,16 @@ class _Certification:
             comparisons=lines,
             left_out=_leave_out(self.predictions),
             attempts=attempts,
+            notes=self._describe_memory(reference),
         )
         return self._certificate(findings)
+
+    def _describe_memory(self, reference: Reference) -> tuple[str, ...]:
+        """State what R needed, if it was much; without bands, as with other weights, it is little."""
+        if not are_rows(self.predictions.weight):
+            return ()
+        stated = find_r_memory(is_package=reference.is_package).describe(self.inquiry.rows)
+        return (stated,) if stated else ()
 
     def _certificate(self, findings: _Findings) -> Certificate:
         rows, sha256 = len(self.predictions), self.predictions.sha256
@@ -294,6 +304,7 @@ def _make_certificate(evaluation: Evaluation, findings: _Findings, *, rows: int,
         comparisons=findings.comparisons,
         left_out=findings.left_out,
         attempts=findings.attempts,
+        notes=findings.notes,
     )
 
 

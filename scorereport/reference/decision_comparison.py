@@ -31,6 +31,7 @@ _NUMBERS = (
     *("net_benefit", "regret", "interventions_avoided"),
     *("true_positives", "false_positives", "false_negatives", "true_negatives"),
 )
+_BAND = ("lower", "upper", "lower_beyond", "upper_beyond")
 _LIMITS = ("value", "lower", "upper")
 #: What rounding adds to a number that is a difference of shares of all cases, such as net benefit.
 _NOISE = 1e-14
@@ -90,8 +91,10 @@ def _compare_curves(
         "regret_beyond": (regret.theta, regret.right),
     }
     if decision.band is not None:
-        names = ("lower", "upper", "lower_beyond", "upper_beyond")
-        curves |= {name: (decision.threshold, getattr(decision.band, name)) for name in names}
+        if c.find("curve.lower") is None:
+            yield c.miss(f"{CURVES}: limits of net benefit", "curve")
+        else:
+            curves |= {name: (decision.threshold, getattr(decision.band, name)) for name in _BAND}
     for name, (at, values) in curves.items():
         is_asked = np.isin(at, question.curve)
         place = np.searchsorted(question.curve, at[is_asked])

@@ -45,11 +45,7 @@ infer <- function(y, p, weight, counted, cluster, time, level, scores, formulas,
     do.call(c, lapply(models, function(k) {
       part(paste0("m", k, ".auc"), list(interval = auc_entry(units, areas[[k]], level)))
     })),
-    if (units$kind == "rows") {
-      about("limits", function(p) {
-        do.call(c, threshold_limits(tally(units, p, thresholds), thresholds, level))
-      })
-    },
+    about("limits", function(p) do.call(c, threshold_limits(units, p, thresholds, level))),
     part("pairs", compare_pairs(units, functions, areas, level))
   )
 }
@@ -106,7 +102,7 @@ infer_groups <- function(y, p, weight, counted, cluster, level, scores, formulas
   answers <- lapply(which(scored == 1), function(g) {
     group_entries(take_rows(all, rows[[g]]), functions, level, infers)
   })
-  names(answers) <- paste0("g", which(scored == 1))
+  names(answers) <- sprintf("g%d", which(scored == 1))
   counted <- vapply(seq_along(scored), function(g) {
     chosen <- group == g
     c(sum(chosen), sum(weight[chosen]), sum((weight * y)[chosen]))

@@ -32,8 +32,7 @@ rate_entry <- function(units, happened, level) {
   if (units$kind == "rows") {
     limits <- wilson(rate, units$total, level)
   } else if (rate == 0 || rate == 1) {
-    weight <- if (units$kind == "clusters") sum_by(units$weight, units$cluster) else units$weight
-    limits <- wilson(rate, sum(weight)^2 / sum(weight^2), level)
+    limits <- wilson(rate, effective_draws(units), level)
   } else {
     limits <- on_log_odds(rate, error, quantile_of(level, freedom_of_clusters(units)))
   }

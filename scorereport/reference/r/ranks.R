@@ -135,7 +135,7 @@ lower_area <- function(value, cases, reach) {
 
 # Both means, their difference, its error, limits, statistic and p-value.
 paired_entry <- function(means, value, error, freedom, level, largest) {
-  if (!is.nan(error) && error <= 1e-14 * largest) error <- 0
+  if (isTRUE(largest == 0) || isTRUE(error <= 1e-14 * largest)) error <- 0
   if (is.nan(error) || error == 0) {
     limit <- if (!is.nan(value) && value == 0 && !is.nan(error)) 0 else NaN
     return(c(means, value, error, limit, limit, NaN, NaN))

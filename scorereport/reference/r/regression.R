@@ -180,7 +180,7 @@ null_squares <- function(units, p) {
   order <- order(p, units$y, units$weight)
   ratio <- numeric(length(p))
   ratio[order] <- outcome_ratios(p[order], units$y[order], units$weight[order])
-  ifelse(units$y == 1, units$weight^2 * ratio, units$weight^2 / ratio)
+  ifelse(units$y == 1, units$weight^2 / ratio, units$weight^2 * ratio)
 }
 
 outcome_ratios <- function(p, y, weight) {

@@ -120,7 +120,7 @@ library_path_outside <- function() {
   if (is.null(session$added)) session$added <- library_path_of_r()
   entries <- strsplit(Sys.getenv("LD_LIBRARY_PATH"), ":", fixed = TRUE)[[1]]
   left <- setdiff(entries, session$added)
-  if (length(left)) paste(left, collapse = ":") else NA
+  if (length(left)) paste(left, collapse = ":") else NA_character_
 }
 
 # What the script that starts R puts into LD_LIBRARY_PATH.

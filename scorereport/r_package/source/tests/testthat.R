@@ -1,0 +1,4 @@
+library(testthat)
+library(scorereport)
+
+test_check("scorereport")
