@@ -108,7 +108,7 @@ def bands_of(question, fit, is_package):
     quantiles = "r" if is_package else "exact"
     bands = {
         "discrete": fit.band(level=level, method="discrete", points=10**6),
-        "continuous": fit.band(level=level, method="continuous", quantiles=quantiles),
+        "continuous": sr.corp(*question.banded).band(level=level, method="continuous", quantiles=quantiles),
     }
     for name, band in bands.items():
         vectors |= {f"{name}.{part}": getattr(band, part) for part in ("x", "lower", "upper")}

@@ -14,9 +14,9 @@ import scorereport as sr
 from scorereport.audit.site.publication import write_site
 from scorereport.errors import UsageError
 from scorereport.reference.reference_documents import Study
-from scorereport.report import page_policy, report_output
+from scorereport.report import page_policy, renderer
 from scorereport.report.page_policy import PAGE_POLICY, SITE_POLICY, add_policy, check_self_contained
-from scorereport.report.report_output import write_study
+from scorereport.report.study_output import write_study
 
 TIME = "2026-11-15T16:00:00+00:00"
 AWAY = "http://away.example/x"
@@ -269,7 +269,7 @@ def test_a_template_cannot_leave_the_policy_out(evaluation, tmp_path):
 def test_the_policy_is_not_part_of_a_pdf(evaluation, tmp_path, monkeypatch):
     """The policy is for browsers; documents that were filed before stay equal to the last byte."""
     seen = []
-    monkeypatch.setattr(report_output, "render_pdf", lambda page, **_: seen.append(page) or b"%PDF")
+    monkeypatch.setattr(renderer, "render_pdf", lambda page, **_: seen.append(page) or b"%PDF")
     sr.write_report(evaluation, tmp_path / "r.pdf", date="2026-11-15")
     assert "http-equiv" not in seen[0]
 

@@ -263,7 +263,7 @@ def test_a_package_that_does_not_compile_is_named_with_the_error(tmp_path, hidde
             "gives wrong numbers: the discrete band of an example",
         ),
         (
-            BANDED.replace("data.frame(", 'stop("no bands today") ; data.frame('),
+            BANDED.replace("data.frame(", 'if (TRUE) stop("no bands today") else data.frame('),
             "do not fit together: no bands today",
         ),
     ],
@@ -387,6 +387,25 @@ cat(sort(resolved$wanted), "/", sort(resolved$taken))
 )
 def test_a_package_of_the_distribution_gets_no_dependency_from_elsewhere(rscript, needed, plan):
     assert run_r(rscript, PLANNED.format(code=R_CODE, needed=needed)) == plan
+
+
+NAMED = """
+code <- new.env(parent = baseenv())
+for (name in c("shared.R", "installation.R")) sys.source(file.path("{code}", name), envir = code)
+found <- code$installed(.Library)
+found[, "Priority"] <- NA
+found["utils", "Imports"] <- "tools, stats"
+cat(code$find_pair("utils", "`{name}()` is defunct", found))
+"""
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.r
+@pytest.mark.parametrize(
+    ("name", "pair"), [("bw_den", "utils stats"), ("lowess", "utils stats"), ("vec_is_vector", "")]
+)
+def test_a_function_of_an_error_is_found_in_r_and_in_compiled_code(rscript, name, pair):
+    assert run_r(rscript, NAMED.format(code=R_CODE, name=name)) == pair
 
 
 # ---- R that fails, folders that are not there ----
@@ -556,5 +575,16 @@ ERROR: compilation failed for package ‘bde’
     assert output.explain(["ggExtra", "bde"]) == (
         "the R package bde could not be built: a.c:1:1: error: the first"
     )
+    for line in (
+        "Error in library(gone) :",
+        "there is no package called ‘gone’",
+        "ERROR: it for package ‘ggExtra’",
+    ):
+        output.take(line)
+    assert output.explain(["ggExtra"]) == (
+        "the R package ggExtra could not be built: Error in library(gone) : there is no package called ‘gone’"
+    )
+    output = BuildOutput(["ggExtra", "data.table"])
+    output.take(lines[0])
     assert output.explain(["ggExtra"]) == "the R package ggExtra could not be downloaded"
     assert output.explain(["data.table"]) == "the R package data.table could not be installed"

@@ -41,9 +41,9 @@ from scorereport.report.report_output import (
     render_report,
     write_pages,
     write_report,
-    write_study,
 )
 from scorereport.report.report_record import Report, build_report
+from scorereport.report.study_output import write_study
 from scorereport.report.tables.table import Table, describe_table
 from scorereport.report.templates import render_html
 
@@ -567,7 +567,7 @@ def test_a_study_whose_pdf_cannot_be_rendered_keeps_the_rest(tmp_path, monkeypat
     def fail(_, **_options):
         raise UsageError("no Pango")
 
-    monkeypatch.setattr("scorereport.report.report_output.render_pdf", fail)
+    monkeypatch.setattr("scorereport.report.study_output.render_pdf", fail)
     with pytest.raises(UsageError, match=r"^The PDF cannot be rendered \(no Pango\); .* are written\.$"):
         write_study(make_study([line(Verdict.AGREES)]), tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
@@ -594,9 +594,9 @@ def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatc
 @pytest.fixture
 def short_page(monkeypatch):
     """Pages of one sentence, because the order of the files is all that matters."""
-    monkeypatch.setattr("scorereport.report.report_output.describe_report", lambda *_, **__: {})
+    monkeypatch.setattr("scorereport.report.renderer.describe_report", lambda *_, **__: {})
     page = '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"></head><p>x</p></html>'
-    monkeypatch.setattr("scorereport.report.report_output.render_html", lambda *_, **__: page)
+    monkeypatch.setattr("scorereport.report.renderer.render_html", lambda *_, **__: page)
 
 
 @pytest.mark.usefixtures("short_page")
@@ -609,7 +609,7 @@ def test_html_is_written_before_the_pdf_is_laid_out(evaluation, tmp_path, monkey
         seen.append([path.name for path in announced])
         return b"%PDF"
 
-    monkeypatch.setattr("scorereport.report.report_output.render_pdf", lay_out)
+    monkeypatch.setattr("scorereport.report.renderer.render_pdf", lay_out)
     assert write_pages(prepare_report(evaluation, None, None), paths, announce=announced.append) == paths
     assert seen == [("r.html", True), ("r.json", True), ["r.html", "r.json"]]
     assert [path.name for path in announced] == ["r.html", "r.json", "r.pdf"]
@@ -620,7 +620,7 @@ def test_html_stays_if_the_pdf_fails(evaluation, tmp_path, monkeypatch):
     def fail(_page, **_options):
         raise UsageError("no Pango")
 
-    monkeypatch.setattr("scorereport.report.report_output.render_pdf", fail)
+    monkeypatch.setattr("scorereport.report.renderer.render_pdf", fail)
     with pytest.raises(UsageError, match=r"^no Pango$"):
         write_pages(prepare_report(evaluation, None, None), [tmp_path / "r.pdf", tmp_path / "r.html"])
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
@@ -631,9 +631,9 @@ def test_each_figure_is_drawn_once_for_all_formats(evaluation, monkeypatch):
     original = canvas.render_svg
     few = [section for section in assembly.list_sections() if section.name in ("decision", "discrimination")]
     monkeypatch.setattr(assembly, "list_sections", lambda: few)
-    monkeypatch.setattr("scorereport.report.report_output.embed_fonts", lambda page: page)
+    monkeypatch.setattr("scorereport.report.renderer.embed_fonts", lambda page: page)
     monkeypatch.setattr(canvas, "render_svg", lambda figure: drawn.append(figure) or original(figure))
-    monkeypatch.setattr("scorereport.report.report_output.render_pdf", lambda page, **_: page.encode())
+    monkeypatch.setattr("scorereport.report.renderer.render_pdf", lambda page, **_: page.encode())
     rendered = render_report(prepare_report(evaluation, None, None), {".pdf", ".html", ".json"})
     images = [rendered[ending].count(b'src="data:image/svg+xml') for ending in (".html", ".pdf")]
     assert images == [len(drawn), len(drawn)]

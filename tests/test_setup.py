@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import time
 import tomllib
 from pathlib import Path
 
@@ -91,6 +94,48 @@ def test_the_tests_of_the_lower_bounds_are_there():
         file, _, test = name.partition("::")
         assert f"def {test}" in (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
     assert re.search(r"^test-lowest: ## ", text, re.MULTILINE)
+
+
+@pytest.fixture
+def set_up(tmp_path):
+    """Call what `.ci/setup` does about the R package; the arguments of the command."""
+    text = (REPOSITORY / ".ci" / "setup").read_text(encoding="utf-8")
+    functions = text[text.index("# ---- The R package") : text.index("\ngoal=")]
+    command = tmp_path / "venv" / "bin" / "scorereport"
+    command.parent.mkdir(parents=True)
+
+    def call(exit_code, goal="demo", may_install="true", has_r="true"):
+        command.write_text(f'#!/bin/sh\necho "$@"\nexit {exit_code}\n', encoding="utf-8")
+        command.chmod(0o755)
+        code = (
+            f"set -euo pipefail\nVENV={tmp_path}/venv goal={goal}\n"
+            f"may_install() {{ {may_install}; }}\nhas_r() {{ {has_r}; }}\n{functions}\n"
+            "! wants_r_package || install_r_package\necho done"
+        )
+        done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "done\n"
+        return done.stderr.strip()
+
+    return call
+
+
+INSTALLS = "r-setup --at-most 20"
+
+
+def test_the_r_package_is_installed_once(set_up):
+    assert set_up(0, goal="lowest") == ""
+    assert set_up(0, has_r="false") == ""
+    assert set_up(0) == f"{INSTALLS} --system"
+    assert [set_up(0), set_up(0, goal="test")] == ["", ""]
+
+
+def test_where_the_r_package_could_not_be_installed_another_attempt_is_made_a_day_later(tmp_path, set_up):
+    assert set_up(2, may_install="false") == INSTALLS
+    assert [set_up(2), set_up(2, goal="test")] == ["", ""]
+    stamp, a_day_ago = tmp_path / "venv" / ".r-package-tried", time.time() - 86_400 - 60
+    os.utime(stamp, (a_day_ago, a_day_ago))
+    assert set_up(2) == f"{INSTALLS} --system"
+    assert set_up(2) == ""
 
 
 def test_no_registry_is_named():

@@ -14,10 +14,13 @@ import socket
 import sys
 import threading
 import warnings
-from contextlib import closing
-from typing import Any
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.machine import count_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 def can_copy() -> bool:
@@ -49,6 +52,21 @@ def send_message(connection: socket.socket, message: object) -> None:
     """Send the only message of this end."""
     connection.sendall(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
     connection.shutdown(socket.SHUT_WR)
+
+
+def send_messages(connection: socket.socket, messages: Iterable[object]) -> None:
+    """Send messages one after the other, each as soon as it is made."""
+    with connection.makefile("wb") as stream:
+        for message in messages:
+            pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
+            stream.flush()
+
+
+def receive_messages(connection: socket.socket) -> Iterator[Any]:
+    """Receive messages until the other end has sent all of them, or has ended; both are of one program."""
+    with connection.makefile("rb") as stream, suppress(OSError, EOFError, pickle.PickleError):
+        while True:
+            yield pickle.load(stream)
 
 
 def receive_message(connection: socket.socket) -> Any:

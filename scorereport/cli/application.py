@@ -125,7 +125,7 @@ def validate(
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_study
     from scorereport.reference.comparison_records import Verdict
-    from scorereport.report.report_output import write_study
+    from scorereport.report.study_output import write_study
     from scorereport.study.case_records import remove_case_records
     from scorereport.study.validation_study import run_study
 

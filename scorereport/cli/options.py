@@ -41,9 +41,9 @@ _REQUIRED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "foreca
 File = Annotated[
     str | None,
     typer.Argument(
-        help="Predictions: a .csv, .csv.gz, .tsv, .parquet or .xlsx file, a folder or pattern of .parquet "
-        "files, or, with --table, a .duckdb file or the address of a database, in which ${NAME} is the value "
-        "of an environment variable."
+        help="Predictions: a .csv, .csv.gz, .tsv, .parquet, .xlsx, .rds or .RData file, a folder or pattern "
+        "of .parquet files, or, with --table, a .duckdb file or the address of a database, in which ${NAME} "
+        "is the value of an environment variable."
     ),
 ]
 Certify = Annotated[

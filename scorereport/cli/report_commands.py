@@ -22,7 +22,7 @@ from scorereport.cli.table_choice import (
     table_advice,
 )
 from scorereport.errors import UsageError
-from scorereport.report.output_formats import describe_formats
+from scorereport.report.output_formats import describe_formats, find_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,11 +234,12 @@ def report(  # noqa: PLR0913, PLR0917  # each argument is an option
 ) -> None:
     """Write a report on the forecasts in FILE and judge the limits of the configuration."""
     from scorereport._utils.clock import fixed_time, read_time
+    from scorereport._utils.progress import report_work
     from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
     from scorereport.configuration.section_choice import check_section_choice
     from scorereport.pipelines.junit import JunitFile
-    from scorereport.report.report_output import drawing_pages, find_templates, write_pages
+    from scorereport.report.report_output import find_templates, preparing_pages, write_pages
 
     if source is not None and checkpoints is not None:
         raise UsageError(
@@ -252,7 +253,8 @@ def report(  # noqa: PLR0913, PLR0917  # each argument is an option
     def announce(written: Path) -> None:
         echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
 
-    with JunitFile(junit) as verdicts, show_progress(quiet=request.quiet), drawing_pages(outputs):
+    with JunitFile(junit) as verdicts, preparing_pages(outputs), show_progress(quiet=request.quiet):
+        report_work(formats=tuple(find_format(path).ending for path in outputs))
         with fixed_time(time):
             configuration = None if config is None else read_configuration(config)
             if source is None:

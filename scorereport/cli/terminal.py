@@ -17,6 +17,7 @@ from rich.text import Text as RichText
 from scorereport._utils.formatting import format_counted, visible
 from scorereport.cli.table_layout import fit_labels, lay_out
 from scorereport.configuration.limit_verdicts import count_limit_verdicts
+from scorereport.reference.comparison_records import WHOLE_PACKAGE
 from scorereport.report.findings import list_report_findings
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import Report
@@ -240,6 +241,7 @@ def _print_certificate(out: _Printer, certificate: Certificate) -> None:
     for attempt in certificate.attempts:
         advice = f" To fix: {attempt.remedy}" if attempt.remedy else ""
         out.sentence(f"{attempt.reference}: {attempt.reason}{advice}")
+    out.sentences(certificate.notes)
     if certificate.left_out:
         out.sentence(f"Not compared: {'; '.join(certificate.left_out)}.")
     _print_unexpected(out, certificate.unexpected)
@@ -277,6 +279,9 @@ def print_study(study: Study, file: IO[str] | None = None) -> None:
         counts = Counter(line.verdict for line in section.comparisons)
         verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
         out.sentence(f"{section.title}: {verdicts}")
+        for line in section.comparisons:
+            if line.quantity == WHOLE_PACKAGE:
+                out.sentence(f"{line.subject}: {line.reason}")
     _print_unexpected(out, study.unexpected)
 
 

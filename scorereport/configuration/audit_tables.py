@@ -36,8 +36,8 @@ class SourceTable:
     file: Annotated[
         str,
         Help(
-            "a file such as .csv, .csv.gz, .parquet or .xlsx, relative to the configuration, or a pattern"
-            " such as `scores/*.parquet`, of which the newest file is read. `{period}`, `{start}` and "
+            "a file such as .csv, .csv.gz, .parquet, .xlsx or .rds, relative to the configuration, or a "
+            "pattern such as `scores/*.parquet`, of which the newest file is read. `{period}`, `{start}` and "
             "`{end}` stand for the label of the period (see [labels of periods](#labels-of-periods)), its"
             " first day, and the day after its last: `scores/{period}.csv`; hours are written 2026-11-15T06."
             " With a slash at its end, as "
@@ -72,7 +72,8 @@ class SourceTable:
         str,
         Help(
             "the name of a table or a view, in the `database` or in a .duckdb file; its columns are "
-            "selected by name. Of an .xlsx file with several sheets, the sheet"
+            "selected by name. Of an .xlsx file with several sheets, the sheet; "
+            "of an .RData file with several data frames, the data frame"
         ),
     ] = ""
     schema: Annotated[

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import refuse_rows
+from scorereport._utils.checks import LONGEST_TEXT, refuse_rows
 from scorereport.data.r_objects import RList, RObject, RVector
 from scorereport.data.r_streams import MISSING_INTEGER, DamagedError
+from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -51,20 +52,22 @@ class RTable:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
 
+    def count_text_bytes(self, names: Sequence[str]) -> int:
+        """The bytes of the texts in some columns."""
+        vectors = (column.vector for column in self.columns if column.name in names)
+        found = (vector.lengths for vector in vectors if isinstance(vector, RVector))
+        return sum(int(np.maximum(lengths, 0).sum()) for lengths in found if lengths is not None)
+
 
 def find_table(found: RObject) -> RTable | None:
     """The table that an object is: a data frame, or a matrix of numbers or texts; None if it is neither."""
     if isinstance(found, RList) and "data.frame" in found.classes:
         return _frame_table(found)
-    if isinstance(found, RVector) and _is_matrix(found):
-        rows, count = (int(size) for size in found.numbers("dim"))
+    if isinstance(found, RVector) and found.dim is not None and set(found.classes) <= {"matrix", "array"}:
+        rows, count = found.dim
         names = _column_names(found) or tuple(f"V{place + 1}" for place in range(count))
         return RTable(columns=tuple(_cut_matrix(found, names, rows)), rows=rows)
     return None
-
-
-def _is_matrix(found: RObject) -> bool:
-    return len(found.numbers("dim")) == 2 and set(found.classes) <= {"matrix", "array"}
 
 
 def _column_names(matrix: RObject) -> tuple[str, ...]:
@@ -108,8 +111,8 @@ def _count_rows(frame: RList) -> int:
 
 def _spread(name: str, item: RObject, rows: int) -> Iterator[RColumn]:
     """The columns that an element of a data frame is: several for a matrix or a frame, as R prints them."""
-    if isinstance(item, RVector) and _is_matrix(item):
-        count = int(item.numbers("dim")[1])
+    if isinstance(item, RVector) and item.dim is not None:
+        count = item.dim[1]
         parts = _column_names(item) or tuple(str(place + 1) for place in range(count))
         yield from _cut_matrix(item, tuple(f"{name}.{part}" for part in parts), rows)
         return
@@ -131,7 +134,7 @@ def read_column(stream: RStream, column: RColumn, rows: int, native: str) -> pa.
         return _slice(_read_texts(stream, vector, native), column.start, rows)
     values = _read_numbers(stream, vector)[column.start : column.start + rows]
     if "factor" in classes:
-        return _make_factor(stream, vector, values, native)
+        return _make_factor(stream, column, values, native)
     if "Date" in classes:
         return _make_dates(_as_doubles(values), column.name)
     if "POSIXct" in classes:
@@ -266,17 +269,20 @@ def _format_number(value: float | None, vector: RVector) -> str | None:
     return fixed if len(fixed) <= len(scientific) + vector.penalty else scientific
 
 
-def _make_factor(stream: RStream, vector: RVector, values: NDArray[Any], native: str) -> pa.Array:
+def _make_factor(stream: RStream, column: RColumn, values: NDArray[Any], native: str) -> pa.Array:
     """The labels of a factor, as a dictionary of Arrow."""
     import pyarrow as pa
 
-    levels = vector.attributes.get("levels")
+    levels = column.vector.attributes.get("levels")
     if not isinstance(levels, RVector) or levels.kind != "string" or values.dtype != np.int32:
         raise DamagedError("it has a factor without levels")
     labels = _read_texts(stream, levels, native)
     is_missing = values == MISSING_INTEGER
     if ((values < 1) | (values > len(labels)))[~is_missing].any():
         raise DamagedError("it has a factor with a code beyond its levels")
+    for code, label in enumerate(labels.to_pylist(), 1):
+        if len(label or "") > LONGEST_TEXT and (values == code).any():
+            refuse_long_text(column.name, len(label), int((values == code).argmax()))
     codes = _make_array(np.where(is_missing, 1, values) - np.int32(1), is_missing)
     return pa.DictionaryArray.from_arrays(codes, labels)
 

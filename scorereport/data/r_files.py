@@ -7,8 +7,6 @@ returns the part that is there. So files are read here, and only as far as a tab
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,7 +17,7 @@ from scorereport._utils.suggestions import suggest_name
 from scorereport.data.dataframes import FRAME
 from scorereport.data.r_columns import RTable, find_table, read_column
 from scorereport.data.r_objects import RList, RObject, RVector, scan_object
-from scorereport.data.r_streams import DamagedError, is_r_data, open_r_stream
+from scorereport.data.r_streams import UNREADABLE, DamagedError, is_r_data, open_r_stream
 from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_memory
 from scorereport.data.source_kind import SourceKind, unreadable_file
@@ -39,12 +37,12 @@ _NAME = "R data"
 _SHOWN = 10
 _REMEDY = "In R, save the data frame of outcomes and forecasts with saveRDS()."
 _VECTORS = {
-    "logical": "logical",
-    "integer": "integer",
-    "double": "numeric",
-    "complex": "complex",
-    "string": "character",
-    "raw": "raw",
+    "logical": "a logical",
+    "integer": "an integer",
+    "double": "a numeric",
+    "complex": "a complex",
+    "string": "a character",
+    "raw": "a raw",
 }
 
 
@@ -75,7 +73,7 @@ def open_r_file(path: Path) -> Iterator[OpenRFile]:
             yield OpenRFile(content=content, is_workspace=is_workspace, stream=stream, native=native)
     except ScoreReportError:
         raise
-    except (DamagedError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except (DamagedError, *UNREADABLE) as error:
         raise unreadable_file(path, _NAME, error if str(error) else type(error)()) from error
 
 
@@ -142,7 +140,7 @@ def describe_object(found: RObject) -> str:
         return f"an object of class {found.classes[0]}"
     if isinstance(found, RVector):
         values = "1 value" if found.length == 1 else f"{found.length:,} values"
-        return f"a {_VECTORS[found.kind]} vector of {values}"
+        return f"{_VECTORS[found.kind]} vector of {values}"
     return found.what
 
 
@@ -161,7 +159,7 @@ def _read(place: SourceLocation, numbers: Sequence[str], labels: Sequence[str]) 
         if not table.columns:
             raise DataError(f"{place.name} holds a data frame without columns.")
         check_columns(columns, [name for name in table.names if name], place.name)
-        check_memory(place.name, table.rows, len(columns))
+        check_memory(place.name, table.rows, len(columns), table.count_text_bytes(columns))
         return opened.read(table, columns)
 
 

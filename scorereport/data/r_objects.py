@@ -23,27 +23,18 @@ if TYPE_CHECKING:
 #: Vectors of up to this many bytes are kept by the scan: names, classes, the levels of factors.
 _KEPT = 1 << 16
 #: Elements of lists and nodes of code that an object may have; vectors of numbers and texts count as one.
-_MOST_PARTS = 20_000_000
+_MOST_PARTS = 5_000_000
 _KINDS = {10: "logical", 13: "integer", 14: "double", 15: "complex", 16: "string", 24: "raw"}
 _TEXT, _LIST, _CALL, _VECTOR_OF_CODE = 9, 2, 6, 20
 _REFERENCE = 255
 #: Types whose values are chains of cells: an optional tag, an element, and the rest.
 _CHAINS = {2: "a pairlist", 3: "a function", 5: "a promise", 6: "an expression", 17: "arguments"}
-#: Types that are only a mark.
-_MARKS = {
-    254: "NULL",
-    253: "an environment",
-    252: "nothing",
-    251: "nothing",
-    250: "an environment",
-    242: "an environment",
-    241: "an environment",
-    0: "NULL",
-}
 _NAMED_ENVIRONMENTS = (247, 248, 249)
 _HAS_ATTRIBUTES, _HAS_TAG = 1 << 9, 1 << 10
 #: Nodes of byte code: a definition, a mention, and cells with attributes.
 _DEFINITION, _MENTION, _CALL_WITH, _LIST_WITH = 244, 243, 240, 239
+
+_NO_ATTRIBUTES: Mapping[str, RObject] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +42,17 @@ class RObject:
     """An object: what it is, and its attributes such as names and class."""
 
     what: str
-    attributes: Mapping[str, RObject] = field(default_factory=dict)
+    attributes: Mapping[str, RObject] = field(default_factory=lambda: _NO_ATTRIBUTES)
+
+    @property
+    def dim(self) -> tuple[int, int] | None:
+        """The rows and columns of a matrix; None for anything else."""
+        found = self.attributes.get("dim")
+        kept = found.kept if isinstance(found, RVector) and found.kind == "integer" else None
+        if not isinstance(kept, np.ndarray) or len(kept) != 2 or (kept < 0).any():
+            return None
+        rows, columns = kept.tolist()
+        return rows, columns
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -64,13 +65,6 @@ class RObject:
         if not isinstance(found, RVector) or found.kind != "string" or not isinstance(found.kept, tuple):
             return ()
         return tuple("" if text is None else text for text in found.kept)
-
-    def numbers(self, attribute: str) -> list[float]:
-        """The numbers of an attribute; empty if it has none."""
-        found = self.attributes.get(attribute)
-        return (
-            found.kept.tolist() if isinstance(found, RVector) and isinstance(found.kept, np.ndarray) else []
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,6 +101,12 @@ class RList(RObject):
         return (*names, *[""] * (len(self.items) - len(names)))[: len(self.items)]
 
 
+#: Types that are only a mark.
+_MARKS = {
+    **dict.fromkeys((0, 254), RObject(what="NULL")),
+    **dict.fromkeys((241, 242, 250, 253), RObject(what="an environment")),
+    **dict.fromkeys((251, 252), RObject(what="nothing")),
+}
 #: Parts of an object that are read before the object itself.
 _Parts: TypeAlias = Generator["_Parts", Any, Any]
 
@@ -150,7 +150,7 @@ class _Scan:
         flags = self._stream.integer() if flags is None else flags
         kind = flags & 255
         if kind in _MARKS:
-            return RObject(what=_MARKS[kind])
+            return _MARKS[kind]
         if kind == _REFERENCE:
             return self._find_mentioned(flags >> 8)
         if kind in _CHAINS:
@@ -159,12 +159,9 @@ class _Scan:
             return RVector(what="a text", kind="string", length=1, kept=(self._text(flags),))
         if kind in _KINDS:
             return (yield from self._with_attributes(self._scan_vector(_KINDS[kind]), flags))
-        scan = getattr(self, _SCANS.get(kind, "_refuse"))
-        return (yield from scan(flags))
-
-    def _refuse(self, flags: int) -> _Parts:
-        raise DamagedError(f"it has an object of type {flags & 255}, which R does not have")
-        yield
+        if kind not in _SCANS:
+            raise DamagedError(f"it has an object of type {kind}, which R does not have")
+        return (yield from getattr(self, _SCANS[kind])(flags))
 
     def _find_mentioned(self, place: int) -> RObject:
         place = place or self._stream.integer()
@@ -210,7 +207,8 @@ class _Scan:
 
     def _scan_chain(self, flags: int) -> _Parts:
         """A pairlist, a call or a function, whose cells are read one after the other."""
-        first, attributes = flags & 255, {}
+        first = flags & 255
+        attributes: dict[str, RObject] = {}
         tags: list[str] = []
         items: list[RObject] = []
         while flags & 255 in _CHAINS:
@@ -347,22 +345,26 @@ def _as_attributes(found: Any) -> dict[str, RObject]:
 
 def _expand(name: str, state: Any) -> RObject:
     """The vector that a compact form stands for; one that only another package can expand is an object."""
-    items = state.items if isinstance(state, RList) else ()
     if name in ("compact_intseq", "compact_realseq") and isinstance(state, RVector):
-        length, start, step = np.asarray(state.kept, dtype=float).tolist()
-        kind = "integer" if name == "compact_intseq" else "double"
-        return RVector(what="a range", kind=kind, length=int(length), start=start, step=step)
-    if name.startswith("wrap_") and items:
-        return items[0]
-    if name == "deferred_string" and items and isinstance(items[0], RVector):
+        return _expand_range(name, state)
+    items = state.items if isinstance(state, RList) else ()
+    vector = items[0] if items and isinstance(items[0], RVector) else None
+    if vector is not None and name.startswith("wrap_"):
+        return vector
+    if vector is not None and name == "deferred_string" and vector.kind in ("integer", "double"):
         kept = items[1].kept if len(items) > 1 and isinstance(items[1], RVector) else None
-        penalty = int(np.asarray(kept)[0]) if kept is not None else 0
-        vector = items[0]
+        penalty = int(kept[0]) if isinstance(kept, np.ndarray) and kept.dtype == np.int32 and len(kept) else 0
         return RVector(
-            what="a vector of type string",
-            kind="string",
-            length=vector.length,
-            texts_of=vector,
-            penalty=penalty,
+            what="texts of numbers", kind="string", length=vector.length, texts_of=vector, penalty=penalty
         )
     return RObject(what=f"a vector that R keeps as {name or 'an unknown form'}")
+
+
+def _expand_range(name: str, state: RVector) -> RObject:
+    if state.kind != "double" or not isinstance(state.kept, np.ndarray) or len(state.kept) != 3:
+        raise DamagedError("it has a range without a start and a step")
+    length, start, step = state.kept.tolist()
+    if not (0 <= length < 2**52 and step in (-1.0, 1.0) and abs(start) < 2**52):
+        raise DamagedError("it has a range that R does not make")
+    kind = "integer" if name == "compact_intseq" else "double"
+    return RVector(what="a range", kind=kind, length=int(length), start=start, step=step)

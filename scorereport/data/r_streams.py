@@ -12,6 +12,7 @@ import gzip
 import io
 import lzma
 import struct
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -41,6 +42,8 @@ MISSING_INTEGER = -(2**31)
 _TEXT_TYPE = 9
 _BYTES, _LATIN1, _UTF8, _ASCII = 1 << 13, 1 << 14, 1 << 15, 1 << 18
 _TOO_SHORT = "it ends too early"
+#: What reading a damaged file raises.
+UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
 class DamagedError(Exception):
@@ -91,6 +94,7 @@ class RTexts:
 
 def decode_text(text: bytes, flags: int, native: str) -> str:
     """A text in the encoding that it is marked with; R takes Latin-1 for that of Windows."""
+    encodings: tuple[str, ...]
     if flags & _LATIN1:
         encodings = ("cp1252", "latin-1")
     elif flags & (_UTF8 | _ASCII):
@@ -226,7 +230,7 @@ class BinaryRStream:
 
 def _fill(file: Any, values: NDArray[Any]) -> None:
     """Read the bytes of an array."""
-    there, rest = 0, memoryview(values.view(np.uint8))
+    there, rest = 0, memoryview(values.view(np.uint8).data)
     while there < values.nbytes:
         count = file.readinto(rest[there:])
         if not count:
@@ -376,5 +380,5 @@ def is_r_data(path: Path) -> bool:
     try:
         with _open_unpacked(path) as (file, _):
             return file.read(5).startswith((*WORKSPACES, *FORMATS))
-    except (OSError, EOFError, lzma.LZMAError):
+    except UNREADABLE:
         return False

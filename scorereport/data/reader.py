@@ -88,8 +88,8 @@ def read_predictions(
     ----------
     source
         A DataFrame (pandas, polars, pyarrow, a DuckDB relation, or any other that narwhals or the Arrow
-        protocols read), the path of a .csv, .tsv, .parquet or .xlsx file, a folder or
-        pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
+        protocols read), the path of a .csv, .tsv, .parquet, .xlsx, .rds or .RData file, a folder
+        or pattern of .parquet files, or a database with `table`: the path of a .duckdb file, or an SQLAlchemy
         address. Or an array of outcomes, with arrays as `forecasts` and other columns, as in `evaluate`.
     {parameters}
 

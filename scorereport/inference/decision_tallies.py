@@ -27,6 +27,9 @@ ThresholdSide = Literal["left", "right"]
 
 #: Sums of weights this small relative to their total are rounding errors.
 _ROUNDING = 1e-13
+#: A variance this small relative to the squares of the sums is a rounding error: all sampling units have the
+#: same share.
+_CANCELLED = 1e-12
 #: Places of the four sums.
 _TP, _FP, _FN, _TN = range(4)
 #: For each of them, 0 if it is a sum over events, 1 if over non-events.
@@ -161,14 +164,17 @@ class Decisions:
             one[first] += 1
             two[second] += 1
             spread = np.sqrt(self._covariance(one, one) * self._covariance(two, two))
-            found = np.clip(self._covariance(one, two) / spread, -1, 1)
+            found = np.where(spread > 0, np.clip(self._covariance(one, two) / spread, -1, 1), 0.0)
         return np.where(np.isfinite(found), found, 0.0)
 
     def _covariance(self, one: FloatArray, two: FloatArray) -> FloatArray:
-        """Covariance of two sums with these factors, over sampling units; a variance is not negative."""
+        """Covariance of two sums with these factors, over sampling units; a variance is not rounding."""
         moments = np.zeros((4, 4, 1)) if self.moments is None else self.moments
         found = np.einsum("it,jt,ijt->t", one, two, moments) * self.draws / (self.draws - 1)
-        return np.maximum(found, 0.0) if one is two else found
+        if one is not two:
+            return found
+        size = np.einsum("iit->it", moments).max(axis=0)
+        return np.where(found > _CANCELLED * size, found, 0.0)
 
 
 #: Counts decisions at thresholds; forecasts equal to a threshold are flagged ("left") or not ("right").

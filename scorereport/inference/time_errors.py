@@ -121,7 +121,7 @@ def autocorrelation_test(rows: PanelRows, residuals: FloatArray) -> HypothesisTe
         found = np.full(len(lags), np.nan)
     else:
         found = np.array([float((deviation[lag:] * deviation[:-lag]).sum()) / spread for lag in lags])
-    statistic = times * (times + 2) * float((found**2 / (times - lags)).sum())
+    statistic = times * (times + 2) * float((found**2 / (times - lags)).sum()) if len(lags) else np.nan
     first = float(found[0]) if len(found) else np.nan
     return HypothesisTest(
         name=AUTOCORRELATION,

@@ -68,7 +68,8 @@ def _discrete_band(c: ModelComparer, fit: Corp) -> Comparison:
 
 def _continuous_band(c: ModelComparer, fit: Corp) -> Iterator[Comparison]:
     """Compare the band of Chernoff's distribution, with R's table of quantiles and with exact quantiles."""
-    quantity, theirs = "continuous consistency band", c.answer.bands["continuous"]
+    quantity, theirs = f"continuous consistency band{_state_rows(c)}", c.answer.bands["continuous"]
+    fit = fit if c.question.is_banded_whole else corp(*c.question.banded)
     if theirs.error:
         yield c.state(quantity, Verdict.FAILED, theirs.error)
     elif c.is_package and c.question.level > R_TABLE_ENDS:
@@ -81,6 +82,14 @@ def _continuous_band(c: ModelComparer, fit: Corp) -> Iterator[Comparison]:
         yield _compare_bounds(c, f"{quantity}, given Chernoff's quantile", band, theirs)
 
 
+def _state_rows(c: ModelComparer) -> str:
+    """State the rows of the continuous band if not all fit into the memory of R."""
+    if c.question.is_banded_whole:
+        return ""
+    rows, of = len(c.question.banded[0]), len(c.question.y_prob)
+    return f", {format_count(rows)} of {format_count(of)} rows"
+
+
 def _continuous_band_of_package(
     c: ModelComparer, fit: Corp, quantity: str, theirs: BandAnswer
 ) -> Iterator[Comparison]:
@@ -89,7 +98,7 @@ def _continuous_band_of_package(
         fit.band(level=level, method="continuous", quantiles=quantiles) for quantiles in ("r", "exact")
     )
     if len(table.x) == len(theirs.x):
-        at_ends = deviations.divides_by_no_density(c.question.y_prob, theirs.x, theirs.lower, theirs.upper)
+        at_ends = deviations.divides_by_no_density(fit.y_prob, theirs.x, theirs.lower, theirs.upper)
         if at_ends.any():
             yield c.state(f"{quantity} at 0 and 1", Verdict.EXPECTED, deviations.NO_DENSITY)
             lower, upper = (

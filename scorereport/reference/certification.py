@@ -25,7 +25,13 @@ from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.inquiry import Answers, AnyPredictions, Event, Inquiry, NoAnswerError, Opened
 from scorereport.reference.joint_comparison import compare_together
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, are_rows, open_reference
-from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
+from scorereport.reference.model_comparison import (
+    BASE_SOURCE,
+    PACKAGE_SOURCE,
+    compare_component_differences,
+    compare_reported,
+)
+from scorereport.reference.r_memory import find_r_memory
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record, describe_recorded_answers
 from scorereport.reference.reference_documents import Attempt, Certificate
@@ -47,10 +53,17 @@ TIME_LIMIT = 900.0
 FEWEST_DRAWS = 100
 #: What a certificate of binary models does not cover.
 LEFT_OUT = (
-    "intervals, tests and components corrected for overfit",
+    "components corrected for overfit, with their intervals and tests",
+    "tests and ends of intervals that are drawn at random, other than pointwise bands",
     "simultaneous bands",
-    "ROC, Murphy, regret and decision curves",
-    "groups, periods of time and comparisons of models",
+    "ROC curves, and Murphy curves of components",
+    "smooth and binned calibration errors, segments, parts of miscalibration and trials of recalibration",
+    "ranks, the probability scale, the reference sample and bounds for missing outcomes",
+)
+#: What it does not cover either where rows belong to clusters or have sampling weights.
+DEPENDENT_LEFT_OUT = (
+    "with clusters or sampling weights also tests of several parameters, tests of scores and of calibration "
+    "between groups, and the limits of decision curves"
 )
 #: What a certificate of models of K classes does not cover, apart from bands of most views.
 CLASS_LEFT_OUT = (
@@ -197,6 +210,7 @@ class _Findings:
     comparisons: tuple[Comparison, ...] = ()
     left_out: tuple[str, ...]
     attempts: tuple[Attempt, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,8 +253,16 @@ class _Certification:
             comparisons=lines,
             left_out=_leave_out(self.predictions),
             attempts=attempts,
+            notes=self._describe_memory(reference),
         )
         return self._certificate(findings)
+
+    def _describe_memory(self, reference: Reference) -> tuple[str, ...]:
+        """State what R needed, if it was much; without bands, as with other weights, it is little."""
+        if not are_rows(self.predictions.weight):
+            return ()
+        stated = find_r_memory(is_package=reference.is_package).describe(self.inquiry.rows)
+        return (stated,) if stated else ()
 
     def _certificate(self, findings: _Findings) -> Certificate:
         rows, sha256 = len(self.predictions), self.predictions.sha256
@@ -252,12 +274,14 @@ class _Certification:
         if isinstance(predictions, ClassPredictions):
             yield from compare_class_results(answers, evaluation, predictions)
             return
-        count = len(evaluation.models)
+        count, scores = len(evaluation.models), {}
         for result in parts(steps(evaluation.models, count, "asking R", unit="models"), count):
             comparer = answers.about(result.model)
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)
+            scores[result.model] = comparer.answer.scores
+        yield from compare_component_differences(scores, evaluation.comparisons.differences)
         yield from compare_together(answers, evaluation, predictions)
 
 
@@ -294,13 +318,16 @@ def _make_certificate(evaluation: Evaluation, findings: _Findings, *, rows: int,
         comparisons=findings.comparisons,
         left_out=findings.left_out,
         attempts=findings.attempts,
+        notes=findings.notes,
     )
 
 
 def _leave_out(predictions: AnyPredictions) -> tuple[str, ...]:
     """What a certificate of these models does not cover."""
     if isinstance(predictions, Predictions):
-        return LEFT_OUT
+        is_counted = predictions.weight is None or predictions.weight_kind == "frequency"
+        is_plain = is_counted and predictions.cluster is None
+        return LEFT_OUT if is_plain else (*LEFT_OUT, DEPENDENT_LEFT_OUT)
     drawn = [name_view(kind, label) for kind, labels in list_drawn(predictions).items() for label in labels]
     views = sum(map(len, list_views(predictions).values()))
     if len(drawn) == views or not are_rows(predictions.weight):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The difference that two correct implementations may have: absolute up to 1, relative above.
 TOLERANCE = 1e-12
+#: The quantity of a line that sums up the comparison with a package.
+WHOLE_PACKAGE = "all quantities"
 
 
 class Verdict(StrEnum):

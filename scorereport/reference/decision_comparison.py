@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TABLE, CURVES, NET_BENEFIT = (
     "decisions at thresholds",
-    "decision and regret curves",
+    "decision, regret and Murphy curves",
     "differences of net benefit",
 )
 #: The numbers of a threshold, by the names of both its record and R's answer.
@@ -31,6 +31,7 @@ _NUMBERS = (
     *("net_benefit", "regret", "interventions_avoided"),
     *("true_positives", "false_positives", "false_negatives", "true_negatives"),
 )
+_BAND = ("lower", "upper", "lower_beyond", "upper_beyond")
 _LIMITS = ("value", "lower", "upper")
 #: What rounding adds to a number that is a difference of shares of all cases, such as net benefit.
 _NOISE = 1e-14
@@ -81,17 +82,26 @@ def _compare_curves(
     c: InferenceComparer, result: ModelResult, question: InferenceQuestion
 ) -> Iterator[Comparison]:
     """Compare both curves at the thresholds that R was asked for."""
-    decision, regret = result.curves.decision, result.curves.regret
+    decision, regret, murphy = (
+        result.curves.decision,
+        result.curves.regret,
+        result.curves.murphy.score,
+    )
     curves = {
         "net_benefit": (decision.threshold, decision.net_benefit),
         "net_benefit_beyond": (decision.threshold, decision.beyond),
         "treat_all": (decision.threshold, decision.treat_all),
         "regret": (regret.theta, regret.left),
         "regret_beyond": (regret.theta, regret.right),
+        "murphy": (murphy.theta, murphy.left),
+        "murphy_beyond": (murphy.theta, murphy.right),
     }
+    yield c.match_named(f"{CURVES}: prevalence", decision.prevalence, "curve.prevalence")
     if decision.band is not None:
-        names = ("lower", "upper", "lower_beyond", "upper_beyond")
-        curves |= {name: (decision.threshold, getattr(decision.band, name)) for name in names}
+        if c.find("curve.lower") is None:
+            yield c.miss(f"{CURVES}: limits of net benefit", "curve")
+        else:
+            curves |= {name: (decision.threshold, getattr(decision.band, name)) for name in _BAND}
     for name, (at, values) in curves.items():
         is_asked = np.isin(at, question.curve)
         place = np.searchsorted(question.curve, at[is_asked])

@@ -15,7 +15,7 @@ from scorereport.reference.inference_comparison import (
     STATISTIC_NOISE,
     InferenceComparer,
     compare_intervals,
-    compare_prevalence,
+    compare_sample_intervals,
 )
 from scorereport.reference.inference_questions import MOST_GROUPS
 from scorereport.scores.registry import Direction, get_score
@@ -86,7 +86,7 @@ def _compare_group(
     if not group.models:  # too small: it is counted only
         return
     if has_rows:
-        yield from compare_prevalence(c, group.sample, where)
+        yield from compare_sample_intervals(c, group.sample, where)
     for number, scores in enumerate(group.models, start=1):
         of_model = InferenceComparer(subject=scores.model, prefix=f"g{place}.m{number}.", answer=answer)
         yield from _compare_scores(of_model, scores, where)
@@ -105,6 +105,9 @@ def _compare_scores(c: InferenceComparer, scores: ModelScores, where: str) -> It
         signs = [-1, 1, 1, -1, -1] if get_score(d.name).direction is Direction.HIGHER else [1] * 5
         ours = [d.score, d.miscalibration, d.discrimination, d.uncertainty, d.perfect]
         yield c.match(f"{where}, {d.name} and components", ours, theirs * signs, noise=_NOISE)
+        raw = [part.value for part in scores.components if part.measure == d.name]
+        if raw:
+            yield c.match(f"{where}, {d.name} components, uncorrected", raw, theirs[1:3], noise=_NOISE)
         constant, gap = theirs[3] - theirs[0], theirs[3] - theirs[4]
         skill = constant / gap if gap else np.nan
         reported = scores.score(d.name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ import numpy as np
 from scorereport._utils.formatting import format_count, format_counted
 from scorereport.inference.bootstrap_results import FROM_INFLUENCE
 from scorereport.inference.differences import AUC
-from scorereport.inference.estimates import Estimate
-from scorereport.inference.rare_cases import WIDENED
 from scorereport.inference.time_errors import AUTOCORRELATION
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_relatively
 from scorereport.reference.inference_questions import InferenceAnswer, InferenceQuestion, names_of
@@ -28,36 +27,43 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.estimates import Difference, HypothesisTest
+    from scorereport.inference.estimates import Difference, Estimate, HypothesisTest
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelResult, SampleSummary, ScoreValue
 
-#: The difference that two correct implementations may have, relative to each number; and what rounding adds to
-#: a statistic, in standard errors, and to a likelihood ratio, in units of the likelihood. In PLACEHOLDER cases of every
-#: shape the largest difference was PLACEHOLDER.
-RELATIVE, STATISTIC_NOISE, LIKELIHOOD_NOISE = 1e-8, 1e-11, 1e-14
-#: Monte-Carlo errors by which the error of resamples may differ from the exact one: exceeded once in a million.
+#: The difference that two correct implementations may have, relative to each number; and what rounding adds
+#: to a statistic, in standard errors, and to a likelihood ratio, in units of the likelihood.
+RELATIVE, STATISTIC_NOISE, LIKELIHOOD_NOISE = 3e-8, 1e-11, 1e-14
+#: What rounding adds to an area or a skill, which is a difference of two numbers around 1.
+_AREA_NOISE = 1e-14
+#: Monte-Carlo errors by which the error of resamples may differ from the exact one.
 _MONTE_CARLO = 5.0
 LINE, TESTS = "calibration line", "tests of calibration"
 INTERVALS, DIFFERENCES = "intervals", "differences of models"
+_JOINT = "line.unreliability"
 #: For each test, the name of R's answer, and the places of statistic, p-value and degrees of freedom.
 _TESTS = {
     "Spiegelhalter's z": ("sums.spiegelhalter", 0, 1, None),
     "Calibration in the large": ("sums.in_the_large", 0, 1, None),
     "Calibration slope": ("line.slope", 4, 5, None),
     "Calibration intercept at slope 1": ("line.intercept_at_slope_one", 4, 5, None),
-    "Unreliability": ("line.unreliability", 0, 1, None),
+    "Unreliability": (_JOINT, 0, 1, None),
     "Hosmer-Lemeshow": ("tenths.hosmer_lemeshow", 0, 1, 2),
     AUTOCORRELATION: ("time.autocorrelation", 0, 1, 2),
 }
 #: Places of a limit of a score's interval among R's numbers.
-_LIMITS = {"bca": slice(1, 3), "percentile": slice(3, 5)}
+_LIMITS = {"bca": slice(2, 4), "percentile": slice(4, 6)}
 DRAWN = "The ends come from random resamples; the standard errors of mean scores are compared."
 _WIDENED_REASON = "The ends are widened for rare cases, or for few clusters; the standard error is compared."
 ENGINE = "This engine computes errors from buckets of rows, base R from the rows."
 _HOTELLING = (
     "With clusters or weights its p-value is that of Hotelling's distribution, which R is not asked for."
 )
+_FEW_DRAWS = (
+    "R does not compute the degrees of freedom that decide whether there is a test of two parameters."
+)
+#: Errors of R about samples that its script does not cover.
+_BEYOND_R = ("glm did not converge", "one draw determines a coefficient alone")
 _NOT_ASKED = "R is not asked for this with clusters or weights."
 
 
@@ -89,7 +95,8 @@ class InferenceComparer:
     def miss(self, quantity: str, name: str, reason: str = _NOT_ASKED) -> Comparison:
         """A line about numbers that R did not give: it failed, or was not asked for them."""
         problem = self.answer.problem(f"{self.prefix}{name.partition('.')[0]}")
-        return self.state(quantity, Verdict.FAILED if problem else Verdict.NOT_COMPARED, problem or reason)
+        is_failure = bool(problem) and problem not in _BEYOND_R
+        return self.state(quantity, Verdict.FAILED if is_failure else Verdict.NOT_COMPARED, problem or reason)
 
     def match_named(
         self,
@@ -156,11 +163,15 @@ def _compare_test(c: InferenceComparer, test: HypothesisTest) -> Iterator[Compar
     if theirs is None:
         yield c.miss(quantity, name)
         return
-    noise = STATISTIC_NOISE + LIKELIHOOD_NOISE * test.n * (test.name == "Unreliability")
+    if np.isnan(test.statistic) and name == _JOINT and len(theirs) == 1:
+        yield c.state(quantity, Verdict.NOT_COMPARED, _FEW_DRAWS)
+        return
+    noise = STATISTIC_NOISE + LIKELIHOOD_NOISE * test.n * (name == _JOINT)
     yield c.match(quantity, test.statistic, theirs[at], noise=noise)
     if at_p >= len(theirs):
         yield c.state(f"{quantity}, p-value", Verdict.NOT_COMPARED, _HOTELLING)
         return
+    noise = noise * (1 + abs(float(np.nan_to_num(theirs[at]))))
     yield c.match(f"{quantity}, p-value", test.p_value, theirs[at_p], noise=_noise_of(theirs[at_p], noise))
     if at_freedom is not None:
         yield c.match(
@@ -174,7 +185,7 @@ def _compare_test(c: InferenceComparer, test: HypothesisTest) -> Iterator[Compar
 
 
 def _noise_of(p_value: float, noise: float) -> float:
-    """What noise of a statistic adds to its p-value: relative to it, times at most its slope in z."""
+    """What noise of a statistic, times the slope of the logarithm of p-values, adds to its p-value."""
     return float(np.nan_to_num(p_value)) * noise
 
 
@@ -206,25 +217,32 @@ def _compare_interval(
     """The lines on one interval, and the reason why its ends are left out; empty if they are not."""
     quantity = f"{topic}: {estimate.measure}"
     if name == AUC:
-        theirs = c.find("auc.interval")
-        if theirs is None:
-            return [c.miss(quantity, "auc")], ""
-        theirs = theirs[:4] * (1 if what == "score" else 2) - (
-            [0, 0, 0, 0] if what == "score" else [1, 0, 1, 1]
-        )
-        return [c.match(quantity, numbers_of(estimate), theirs)], ""
+        return [_compare_area(c, quantity, estimate, what)], ""
     if estimate.method.startswith(("Wilson", "normal on log-odds")):
         return [c.match_named(quantity, numbers_of(estimate), f"rate.{name}")], ""
     theirs = c.find(f"score.{name}.{what}")
     if theirs is None:
         return [c.miss(quantity, "score")], ""
+    value = -theirs[0] if what == "score" and get_score(name).direction is Direction.HIGHER else theirs[0]
+    line = c.match(f"{quantity}, value", estimate.value, value, noise=_AREA_NOISE)
     if FROM_INFLUENCE not in estimate.method:
-        return _compare_drawn(c, f"{quantity}, error of resamples", estimate, theirs, what)
-    ends = _turn(theirs[_LIMITS[method]], name, what)
-    if WIDENED in estimate.method or "widened" in estimate.method:
-        return [c.match(f"{quantity}, error", estimate.standard_error, theirs[0])], _WIDENED_REASON
-    theirs = np.concatenate([theirs[:1], ends])
-    return [c.match(f"{quantity}, error and limits", numbers_of(estimate)[1:], theirs)], ""
+        return [line, *_compare_drawn(c, f"{quantity}, error of resamples", estimate, theirs, what)], DRAWN
+    if "widened" in estimate.method:
+        return [line, c.match(f"{quantity}, error", estimate.standard_error, theirs[1])], _WIDENED_REASON
+    ours = [estimate.standard_error, estimate.lower, estimate.upper]
+    expected = [theirs[1], *_turn(theirs[_LIMITS[method]], name, what)]
+    return [line, c.match(f"{quantity}, error and limits", ours, expected)], ""
+
+
+def _compare_area(c: InferenceComparer, quantity: str, estimate: Estimate, what: str) -> Comparison:
+    """Compare the interval of the AUC, or of its skill, which is twice the AUC minus 1."""
+    theirs = c.find("auc.interval")
+    if theirs is None:
+        return c.miss(quantity, "auc")
+    if what == "skill":
+        theirs = theirs * np.array([2, 2, 2, 2, 1]) - np.array([1, 0, 1, 1, 0])
+    numbers = [*numbers_of(estimate), estimate.degrees_of_freedom or np.inf]
+    return c.match(quantity, numbers, theirs, noise=_AREA_NOISE)
 
 
 def _turn(ends: FloatArray, name: str, what: str) -> FloatArray:
@@ -238,45 +256,43 @@ def _turn(ends: FloatArray, name: str, what: str) -> FloatArray:
 
 def _compare_drawn(
     c: InferenceComparer, quantity: str, estimate: Estimate, theirs: FloatArray, what: str
-) -> tuple[list[Comparison], str]:
+) -> list[Comparison]:
     """Compare the error of resamples of a mean score with the exact one; that of a skill is not linear."""
     resamples = re.search(r"(\d+) resamples", estimate.method)
-    if what == "skill" or resamples is None or not np.isfinite(theirs[0]) or "clusters" in estimate.method:
-        both_missing = what == "score" and np.isnan(estimate.standard_error) and not theirs[0] > 0
-        return ([c.match(quantity, np.nan, np.nan)] if both_missing else []), DRAWN
-    draws, kurtosis = int(resamples[1]), max(float(np.nan_to_num(theirs[5])), 0.0)
-    allowed = _MONTE_CARLO * float(theirs[0]) * np.sqrt((kurtosis + 2) / (4 * draws))
+    error = float(theirs[1])
+    if what == "skill" or resamples is None or not np.isfinite(error) or "clusters" in estimate.method:
+        return []
+    draws, kurtosis = int(resamples[1]), max(float(np.nan_to_num(theirs[6])), 0.0)
+    rounding = 1e-14 * (1 + abs(estimate.value))  # resamples of equal scores
+    allowed = _MONTE_CARLO * error * np.sqrt((kurtosis + 2) / (4 * draws)) + rounding
     line = compare_relatively(
-        c.subject, quantity, estimate.standard_error, theirs[0], relative=1e-12, noise=allowed
+        c.subject, quantity, estimate.standard_error, error, relative=1e-12, noise=allowed
     )
     reason = f"Within the Monte-Carlo error of {format_count(draws)} resamples."
-    return [replace(line, source=BASE_SOURCE, reason=reason)], DRAWN
+    return [replace(line, source=BASE_SOURCE, reason=reason)]
 
 
-def compare_sample_intervals(answer: InferenceAnswer, evaluation: Evaluation) -> Iterator[Comparison]:
-    """Compare the intervals of the prevalence and of the uncertainty of each score."""
-    c = InferenceComparer(subject="All models", prefix="sample.", answer=answer)
-    yield from compare_prevalence(c, evaluation.data.sample)
-    for estimate in evaluation.data.sample.uncertainties:
-        theirs = c.find(estimate.measure)
-        quantity = f"{INTERVALS}: uncertainty of {estimate.measure}, error and limits"
-        if theirs is None:
-            yield c.miss(quantity, estimate.measure)
-            continue
-        ends = theirs[1:]
-        if get_score(estimate.measure).direction is Direction.HIGHER:
-            ends = -ends[::-1]
-        yield c.match(quantity, numbers_of(estimate)[1:], [theirs[0], *ends], noise=1e-15)
-
-
-def compare_prevalence(
+def compare_sample_intervals(
     comparer: InferenceComparer, sample: SampleSummary, topic: str = INTERVALS
 ) -> Iterator[Comparison]:
-    """Compare the interval of the prevalence of a sample."""
+    """Compare numbers of independent cases, and intervals of the prevalence and of each uncertainty."""
+    c = comparer
+    if sample.independent is not None:
+        numbers = sample.independent
+        ours = [numbers.total, numbers.events, numbers.non_events]
+        yield c.match_named(f"{topic}: independent cases", ours, "independent")
     if sample.prevalence_interval is not None:
-        yield comparer.match_named(
-            f"{topic}: prevalence", numbers_of(sample.prevalence_interval), "prevalence"
-        )
+        ours = numbers_of(sample.prevalence_interval)
+        yield c.match_named(f"{topic}: prevalence", ours, "sample.prevalence")
+    for estimate in sample.uncertainties:
+        quantity, theirs = f"{topic}: uncertainty of {estimate.measure}", c.find(f"sample.{estimate.measure}")
+        if theirs is None:
+            yield c.miss(quantity, "sample")
+            continue
+        value, error, *ends = theirs
+        if get_score(estimate.measure).direction is Direction.HIGHER:
+            value, ends = -value, [-end for end in reversed(ends)]
+        yield c.match(quantity, numbers_of(estimate), [value, error, *ends], noise=1e-15)
 
 
 # ---- Differences ----
@@ -289,7 +305,7 @@ def compare_differences(
     names = names_of(question.predictions)
     if len(names) < 2:
         return
-    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+    pairs = list(combinations(names, 2))
     found = {(d.first, d.second, d.measure): d for d in evaluation.comparisons.differences}
     for measure in (*question.measures, AUC):
         theirs = answer.find(f"pairs.{measure}")
@@ -305,6 +321,41 @@ def compare_differences(
                 yield from _compare_difference(c, difference, theirs.reshape(len(pairs), 9)[place], has_rows)
 
 
+def compare_ranks(
+    answer: InferenceAnswer, evaluation: Evaluation, question: InferenceQuestion
+) -> Iterator[Comparison]:
+    """Compare the ranks of models with those that follow from the differences of R."""
+    names = names_of(question.predictions)
+    for rank in evaluation.comparisons.ranks:
+        theirs = answer.find(f"pairs.{rank.measure}")
+        c = InferenceComparer(subject=rank.model, prefix="", answer=answer)
+        quantity = f"{DIFFERENCES}: rank by {rank.measure}"
+        if theirs is None:
+            yield c.miss(quantity, "pairs")
+            continue
+        is_higher_better = rank.measure == AUC  # R has the loss of every score
+        value, better = _rank_by_differences(
+            theirs, names, rank.model, evaluation.settings.level, is_higher_better
+        )
+        if rank.measure != AUC and get_score(rank.measure).direction is Direction.HIGHER:
+            value = -value
+        yield c.match(quantity, [rank.value, float(rank.rank)], [value, 1.0 + better], noise=_AREA_NOISE)
+
+
+def _rank_by_differences(
+    theirs: FloatArray, names: Sequence[str], model: str, level: float, is_higher_better: bool
+) -> tuple[float, int]:
+    """The mean score of a model, and the number of models that are better by a significant difference."""
+    pairs = combinations(names, 2)
+    value, better = np.nan, 0
+    for (first, second), numbers in zip(pairs, theirs.reshape(-1, 9), strict=True):
+        if model in (first, second):
+            value = float(numbers[0] if model == first else numbers[1])
+            behind = float(numbers[2]) * (1 if model == first else -1) * (-1 if is_higher_better else 1)
+            better += behind > 0 and (numbers[8] <= 1 - level or np.isinf(behind))
+    return value, better
+
+
 def _compare_difference(
     c: InferenceComparer, difference: Difference, theirs: FloatArray, has_rows: bool
 ) -> Iterator[Comparison]:
@@ -313,8 +364,9 @@ def _compare_difference(
         first, second, value, error, lower, upper, statistic, *p_values = theirs
         theirs = np.array([-first, -second, -value, error, -upper, -lower, -statistic, *p_values])
     error = float(np.nan_to_num(theirs[3]))
-    size = 1e-15 * np.abs(np.nan_to_num(theirs[:2], posinf=0.0, neginf=0.0)).max()  # means are rounded
-    values, noise = [d.first_value, d.second_value, d.value], STATISTIC_NOISE * error + 10 * size
+    # scores are rounded in proportion to 1 at least: one may be the logarithm of a number near 1
+    size = 1e-15 * max(1.0, np.abs(np.nan_to_num(theirs[:2], posinf=0.0, neginf=0.0)).max())
+    values, noise = [d.first_value, d.second_value, d.value], STATISTIC_NOISE * error + size
     yield c.match(f"{quantity}, means and difference", values, theirs[:3], noise=noise)
     if not has_rows:
         yield c.state(f"{quantity}, test", Verdict.NOT_COMPARED, ENGINE)
@@ -322,7 +374,7 @@ def _compare_difference(
     yield c.match(
         f"{quantity}, error and limits", [d.standard_error, d.lower, d.upper], theirs[3:6], noise=noise
     )
-    noise = STATISTIC_NOISE + (10 * size / error if error else 0.0)
+    noise = (STATISTIC_NOISE + (size / error if error else 0.0)) * (1 + abs(float(np.nan_to_num(theirs[6]))))
     yield c.match(f"{quantity}, statistic", d.statistic, theirs[6], noise=noise)
     adjusted = [] if d.p_value_holm is None else [d.p_value_holm]
     yield c.match(

@@ -1,31 +1,32 @@
 """Questions to R about all models together: calibration, intervals, decisions, comparisons and groups.
 
-They need only the data and the settings of an evaluation. R computes every number of its answers from outcomes
-and forecasts, by the scripts sampling.R, regression.R, ranks.R, intervals.R, decisions.R and groups.R.
+They need only the data and the settings of an evaluation. R computes every number of its answers from
+outcomes and forecasts, by the scripts sampling.R, regression.R, ranks.R, intervals.R, decisions.R and groups.R.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.curves.thinning import even_knots
 from scorereport.data.predictions import Predictions
 from scorereport.evaluation.decision_thresholds import choose_compared_thresholds, choose_thresholds
 from scorereport.evaluation.subgroups import has_weight, label_windows, rows_by_label
+from scorereport.reference.exchange import Vector
 from scorereport.reference.questions import Question
 from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from scorereport.reference.exchange import SentVector, Vector
+    from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.reference.exchange import SentVector
 
 #: The most groups of a column that R is asked about.
 MOST_GROUPS = 100

@@ -19,9 +19,17 @@ from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.reference.binary_views import make_views
 from scorereport.reference.exchange import Vector
 from scorereport.reference.inference_questions import InferenceQuestion, ask_about
-from scorereport.reference.live_references import NAMES, PACKAGE, Reference, ReferenceClient, are_rows
+from scorereport.reference.live_references import (
+    NAMES,
+    PACKAGE,
+    Reference,
+    ReferenceClient,
+    are_rows,
+    count_asked_rows,
+)
 from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_memory import find_r_memory
 from scorereport.reference.r_session import ReferenceFailure, Session
 from scorereport.reference.reference_documents import Attempt
 from scorereport.results.settings import EvaluationSettings
@@ -82,6 +90,11 @@ class Inquiry:
         with signals_deferred():  # an interrupt in between would leave the thread behind
             return Ahead(self._ask(kinds, open_reference, running), stop=running.end)
 
+    @property
+    def rows(self) -> int:
+        """The rows of each question."""
+        return count_asked_rows(len(self.predictions), self.predictions.weight)
+
     def suits(self, settings: EvaluationSettings) -> bool:
         """Whether the questions are those about an evaluation with these settings."""
         return all(getattr(self.settings, name) == getattr(settings, name) for name in _ASKED)
@@ -93,6 +106,7 @@ class Inquiry:
             try:
                 if kind == PACKAGE and not are_rows(self.predictions.weight):
                     raise Unavailable(NO_WEIGHTS, "")
+                find_r_memory(is_package=kind == PACKAGE).require(self.rows)
                 with open_reference(kind, self.time_limit, running.hold) as reference:
                     yield Opened(kind=kind, reference=reference)
                     yield from self._answers(reference)

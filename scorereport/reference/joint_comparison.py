@@ -14,6 +14,7 @@ from scorereport.reference.inference_comparison import (
     compare_calibration,
     compare_differences,
     compare_intervals,
+    compare_ranks,
     compare_sample_intervals,
 )
 from scorereport.reference.inference_questions import InferenceAnswer, InferenceQuestion
@@ -59,6 +60,8 @@ def compare_inference(
                 yield c.state(INTERVALS, Verdict.NOT_COMPARED, ENGINE)
     if settings.infers:
         if from_rows:
-            yield from compare_sample_intervals(answer, evaluation)
+            everything = InferenceComparer(subject="All models", prefix="", answer=answer)
+            yield from compare_sample_intervals(everything, evaluation.data.sample)
+            yield from compare_ranks(answer, evaluation, question)
         yield from compare_net_benefits(answer, evaluation, question)
         yield from compare_differences(answer, evaluation, question, has_rows=from_rows)

@@ -23,6 +23,7 @@ from scorereport.reference.r_installation import (
     rpy2_remedy,
 )
 from scorereport.reference.r_library import find_library, isolate
+from scorereport.reference.r_memory import find_r_memory
 from scorereport.reference.r_session import ReferenceFailure, Session, text_of
 from scorereport.reliability.sampling import are_whole
 from scorereport.results.settings import EvaluationSettings
@@ -140,8 +141,19 @@ def require_package(versions: dict[str, str]) -> None:
             f"The R package reliabilitydiag is not installed in {versions.get('libraries')}.",
             "scorereport r-setup",
         )
-    if "problem" in versions:
-        raise Unavailable(f"{versions['problem']}.", "scorereport r-setup")
+    if problem := _describe_problem(versions):
+        raise Unavailable(problem, "scorereport r-setup")
+
+
+def _describe_problem(versions: dict[str, str]) -> str:
+    """Say why the installed package cannot be used; empty if its numbers are right."""
+    package = f"reliabilitydiag {versions.get('reliabilitydiag')} (in {versions.get('location')})"
+    if "caller" in versions:
+        both = f"{versions['caller']} and {versions['callee']}"
+        return f"The R packages {both} do not fit together: {versions['reason']}."
+    if "wrong" in versions:
+        return f"The R package {package} gives wrong numbers: the {versions['wrong']} of an example."
+    return f"The R package {package} does not work: {versions['reason']}." if "reason" in versions else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -172,6 +184,7 @@ class ReferenceClient:
         if weight is not None and are_rows(weight):
             counts = weight.astype(np.intp)
             y_true, y_prob, weight = np.repeat(y_true, counts), np.repeat(y_prob, counts), None
+        memory = find_r_memory(is_package=self.reference.is_package)
         return Question(
             y_true=y_true,
             y_prob=y_prob,
@@ -180,7 +193,13 @@ class ReferenceClient:
             costs=self.settings.cost_interval,
             draws=draws,
             seed=self.settings.seed,
+            band_rows=memory.choose_band_rows(len(y_prob)),
         )
+
+
+def count_asked_rows(rows: int, weight: FloatArray | None) -> int:
+    """Count the rows of a question: those of the data, each repeated as often as a whole weight says."""
+    return int(weight.sum()) if weight is not None and are_rows(weight) else rows
 
 
 def are_rows(weight: FloatArray | None) -> bool:

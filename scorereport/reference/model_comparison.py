@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.data.predictions import Predictions
+    from scorereport.inference.estimates import ComponentEstimate, Difference
     from scorereport.reliability.bands import Band
     from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
     from scorereport.results.evaluation import Evaluation
@@ -36,7 +37,8 @@ ITSELF = "the engine"
 #: Wider, because a skill is a quotient of two differences whose denominator may be small.
 SKILL_TOLERANCE = 1e-10
 _MURPHY = ("reliability", "resolution", "uncertainty")
-#: The numbers of R for each score, in this order.
+#: The places of components among R's numbers for each score, and the names of all these numbers.
+RAW_COMPONENTS = {"miscalibration": 1, "discrimination": 2}
 COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 
 
@@ -77,6 +79,15 @@ class ModelComparer:
         signs = (-1, 1, 1, -1, -1) if d.higher_is_better else (1, 1, 1, 1, 1)
         for name, engine, sign, reference in zip(COMPONENTS, ours, signs, theirs, strict=True):
             yield self.match(f"{label}: {name}", engine, sign * reference)
+
+    def raw_components(self, estimates: Iterable[ComponentEstimate]) -> Iterator[Comparison]:
+        """Compare the values of MCB and DSC beside which their overfit-corrected estimates stand."""
+        for estimate in estimates:
+            theirs = self.answer.scores.get(estimate.measure)
+            if theirs is not None:
+                place = RAW_COMPONENTS[estimate.component]
+                quantity = f"{get_score(estimate.measure).label}: {COMPONENTS[place]}, uncorrected"
+                yield self.match(quantity, estimate.value, theirs[place])
 
     def score(self, value: ScoreValue) -> Iterator[Comparison]:
         """Compare a mean score and its skill, as reported."""
@@ -200,12 +211,30 @@ def compare_reported(
             yield comparer.auc_skill(value.skill)
         else:
             yield from comparer.score(value)
+    yield from comparer.raw_components(result.scores.components)
     yield from comparer.curve(result.curves.reliability.forecast, result.curves.reliability.cep)
     p = predictions
     fit = corp(p.outcome, p.forecasts[result.model], p.weight, weight_kind=p.weight_kind, cluster=p.cluster)
     for band in result.bands:
         if band.coverage == "pointwise":
             yield compare_again(result.model, band, fit, settings)
+
+
+def compare_component_differences(
+    scores: Mapping[str, Mapping[str, FloatArray]], differences: Iterable[Difference]
+) -> Iterator[Comparison]:
+    """Compare uncorrected differences of MCB and DSC with those of R's numbers, by model and score."""
+    for d in differences:
+        measure, _, component = d.measure.rpartition(" ")
+        place = RAW_COMPONENTS.get(component)
+        if place is None or any(measure not in scores.get(name, {}) for name in (d.first, d.second)):
+            continue
+        first, second = (float(scores[name][measure][place]) for name in (d.first, d.second))
+        with np.errstate(invalid="ignore"):
+            theirs = [first, second, np.subtract(first, second)]
+        ours = [d.first_value, d.second_value, d.value]
+        quantity = f"differences of models: {get_score(measure).label} {COMPONENTS[place]}, uncorrected"
+        yield match_numbers(f"{d.first} and {d.second}", quantity, ours, theirs, source=BASE_SOURCE)
 
 
 def _parts_of(result: ModelResult) -> list[str]:

@@ -34,7 +34,7 @@ class Question:
     """Outcomes and forecasts, and the settings of what R computes from them.
 
     `weight` is None if all rows have the same weight; `draws` is the number of resamples of a band in R, 0
-    for no resampled bands.
+    for no resampled bands. `band_rows` is the number of rows of the continuous band, None for all.
     """
 
     y_true: FloatArray
@@ -44,15 +44,30 @@ class Question:
     costs: tuple[float, float] | None = None
     draws: int = 200
     seed: int = SEED
+    band_rows: int | None = None
 
     @property
     def redrawn(self) -> tuple[FloatArray, FloatArray]:
         """The cases whose bands are resampled: all, or `MOST_REDRAWN` cases spread evenly among them."""
+        return self._spread(MOST_REDRAWN)
+
+    @property
+    def banded(self) -> tuple[FloatArray, FloatArray]:
+        """The cases of the continuous band: all, or `band_rows` cases spread evenly among them."""
+        return self._spread(self.band_rows)
+
+    @property
+    def is_banded_whole(self) -> bool:
+        """Whether the continuous band has all cases."""
+        return self.band_rows is None or self.band_rows >= len(self.y_prob)
+
+    def _spread(self, most: int | None) -> tuple[FloatArray, FloatArray]:
+        """All cases, or this many of them, spread evenly in the order of their forecasts."""
         n = len(self.y_prob)
-        if n <= MOST_REDRAWN:
+        if most is None or n <= most:
             return self.y_true, self.y_prob
         order = np.argsort(self.y_prob, kind="stable")
-        kept = order[np.linspace(0, n - 1, MOST_REDRAWN).round().astype(np.intp)]
+        kept = order[np.linspace(0, n - 1, most).round().astype(np.intp)]
         return self.y_true[kept], self.y_prob[kept]
 
     @property
@@ -65,6 +80,8 @@ class Question:
     def vectors(self) -> dict[str, SentVector]:
         """The arguments of the R function `certify`."""
         redrawn_outcomes, redrawn_forecasts = self.redrawn
+        nothing = np.empty(0)  # the continuous band then has all rows, which are not sent twice
+        banded_outcomes, banded_forecasts = (nothing, nothing) if self.is_banded_whole else self.banded
         return {
             "x": self.y_prob,
             "y": self.y_true,
@@ -72,6 +89,8 @@ class Question:
             "scores": list(self.formulas),
             "formulas": list(self.formulas.values()),
             "costs": [] if self.costs is None else list(self.costs),
+            "banded_x": banded_forecasts,
+            "banded_y": banded_outcomes,
             "drawn_x": redrawn_forecasts,
             "drawn_y": redrawn_outcomes,
             "draws": [self.draws],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from itertools import pairwise
 
 from scorereport._utils.progress import report_progress, report_start
 
@@ -69,4 +70,8 @@ class BuildOutput:
 
     def _first_reason(self, line: str) -> str:
         """The first error since the last failure; errors that follow from it come later."""
-        return next(filter(_REASON.search, self._reasons), line)
+        lines = [*self._reasons, ""]
+        for found, next_line in pairwise(lines):
+            if _REASON.search(found):
+                return f"{found} {next_line}" if found.endswith(":") else found
+        return line

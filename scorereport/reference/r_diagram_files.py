@@ -17,7 +17,7 @@ from scorereport.data.r_columns import find_table
 from scorereport.data.r_files import describe_object, open_r_file
 from scorereport.data.r_objects import RList, RObject
 from scorereport.errors import DataError, UsageError
-from scorereport.reference.r_diagrams import ASYMPTOTICS, POSITIONS, RESAMPLING
+from scorereport.reference.r_diagrams import ASYMPTOTICS, POINTWISE, POSITIONS
 from scorereport.reliability.bands import COVERAGES, Band
 from scorereport.reliability.fit import corp
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.data.r_files import OpenRFile
+    from scorereport.data.r_files import OpenRFile  # noqa: TC004  # the type of a field
     from scorereport.reliability.fit import Corp
 
 _CLASS = "reliabilitydiag"
@@ -59,8 +59,8 @@ def from_r(source: Any, forecast: str | None = None) -> Corp:
     distance = np.abs(fit.cep - cases["CEP_pav"][in_order]).max()
     if not distance <= _TOLERANCE:
         raise DataError(
-            f"{diagram.name} holds recalibrated probabilities that are not those of its cases: one differs by "
-            f"{distance:.2g}."
+            f"{diagram.name} holds recalibrated probabilities that are not those of its cases: one differs "
+            f"by {distance:.2g}."
         )
     return fit
 
@@ -98,16 +98,13 @@ def band_from_r(source: Any, forecast: str | None = None) -> Band | None:
 
 def _read_method(text: str) -> tuple[str, str, int | None]:
     """The coverage, the method and the number of resamples of a region."""
-    for name, of_package in ASYMPTOTICS.items():
-        if text == of_package:
-            return "pointwise", name, None
-    coverage, _, method = text.partition(" ")
-    if coverage in COVERAGES and method:
-        return coverage, method, None
-    kind, _, count = text.rpartition("_")
-    if kind == RESAMPLING and count.isdecimal():
-        return "pointwise", kind, int(count)
-    return "pointwise", text, None
+    first, _, others = text.partition(" ")
+    coverage, rest = (first, others) if first in COVERAGES and others else (POINTWISE, text)
+    method, _, count = rest.rpartition("_")
+    if not (method and count.isdecimal()):
+        method, count = rest, ""
+    names = {of_package: name for name, of_package in ASYMPTOTICS.items()}
+    return coverage, names.get(method, method), int(count) if count else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,7 +112,7 @@ class _Diagram:
     """One forecast of an object, in an open file."""
 
     name: str
-    file: OpenRFile  # the type of a field
+    file: OpenRFile
     entry: RList
 
     def count(self, part: str) -> int:
@@ -129,9 +126,7 @@ class _Diagram:
         missing = [name for name in columns if table is None or name not in table.names]
         if table is None or missing:
             lacks = f"{part}${missing[0]}" if table is not None else part
-            raise DataError(
-                f"{self.name} is not an object of {_CLASS} as that package makes it: it lacks {lacks}."
-            )
+            raise DataError(f"{self.name} is not an object as {_CLASS} makes it: it lacks {lacks}.")
         found = self.file.read(table, columns)
         return {name: _as_array(found[name]) for name in columns}
 
@@ -156,7 +151,7 @@ def _open_diagram(source: Any, forecast: str | None) -> Iterator[_Diagram]:
         chosen = _choose(forecast, list(entries), name)
         entry = entries[chosen]
         if not isinstance(entry, RList):
-            raise DataError(f"{name} is not an object of {_CLASS} as that package makes it.")
+            raise DataError(f"{name} is not an object as {_CLASS} makes it.")
         yield _Diagram(name=name, file=file, entry=entry)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: What the package calls the kinds and methods of bands.
 POSITIONS = {"consistency": "diagonal", "confidence": "estimate"}
 ASYMPTOTICS = {"discrete": "discrete_asymptotics", "continuous": "continuous_asymptotics"}
-RESAMPLING = "resampling"
+POINTWISE = "pointwise"
 #: The name of a single fit, as the package names a forecast that has none.
 _NAME = "X1"
 _ENDING = ".rds"
@@ -182,9 +182,9 @@ def _describe_band(fit: Corp, band: Band | None) -> dict[str, SentVector]:
 
 def name_method(band: Band) -> str:
     """The method of a band as the package names it; a simultaneous one, which it lacks, says so."""
-    if band.coverage != "pointwise":
-        return f"{band.coverage} {band.method}"
-    return ASYMPTOTICS.get(band.method) or f"{RESAMPLING}_{band.resamples}"
+    coverage = "" if band.coverage == POINTWISE else f"{band.coverage} "
+    draws = "" if band.resamples is None else f"_{band.resamples}"
+    return f"{coverage}{ASYMPTOTICS.get(band.method, band.method)}{draws}"
 
 
 def _count_at(fit: Corp, band: Band) -> FloatArray:

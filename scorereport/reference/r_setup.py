@@ -101,10 +101,9 @@ def install_package(request: SetupRequest, show: Display = nullcontext) -> str:
             reason = find_reason(failure)
         except OSError as error:
             reason = f"{places.library} cannot be written to: {error.strerror or error}"
-        used = (
-            "certificates use base R" if state.problem else f"reliabilitydiag in {state.place} stays in use"
-        )
-        raise SetupError(f"R set-up failed: {reason}; {used}.")
+        if state.problem:
+            raise SetupError(f"R set-up failed: {reason}; certificates use base R.")
+        raise SetupError(f"R set-up failed: {reason}; reliabilitydiag in {state.place} stays in use.")
 
 
 def _find_places(r: RInstallation) -> _Places:

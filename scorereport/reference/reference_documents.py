@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from scorereport._utils import json_documents
 from scorereport._utils.files import write_text
@@ -138,6 +138,7 @@ class Certificate:
     Earlier versions wrote "certified" also for base R, and "not certified" for "not checked": see
     `current_verdict`. `sha256` is that of the data, `Predictions.sha256`; `results_sha256` is that of the
     results document whose numbers were compared. `left_out` names the parts of it that were not compared.
+    `notes` state the memory that R needed, if it was much, and the rows of a band that did not fit into it.
     """
 
     version: Literal[1] = CERTIFICATE_VERSION
@@ -152,6 +153,10 @@ class Certificate:
     comparisons: tuple[Comparison, ...] = ()
     left_out: tuple[str, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    #: Left out of documents if it is empty, as in those of earlier versions.
+    OPTIONAL: ClassVar = ("notes",)
 
     __repr__ = overview_repr
     _repr_html_ = overview_html
@@ -205,6 +210,7 @@ class Certificate:
             ("rows", format_count(self.rows)),
             ("time", format_time(self.time)),
             ("left out", ", ".join(self.left_out)),
+            ("note", " ".join(self.notes)),
             ("not used", "; ".join(f"{each.reference}: {each.reason}" for each in self.attempts)),
         )
         known = tuple(fact for fact in facts if fact[1])

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, NDArray  # noqa: TC004  # the type of a field
 
     from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
 

@@ -78,6 +78,7 @@ def describe_certificate(certificate: Certificate) -> dict[str, Any]:
         "facts": label_facts(facts),
         "attempts": [_describe_attempt(attempt) for attempt in certificate.attempts],
         "left_out": "; ".join(certificate.left_out),
+        "notes": list(certificate.notes),
         "counts": count_verdicts(lines),
         "unexpected": unexpected_table(lines, listed=LISTED_UNEXPECTED),
         "views": view_comparison_table(lines),

@@ -1,19 +1,18 @@
-"""Output of reports and studies to files: HTML first, and each file completely or not at all."""
+"""Output of reports to files: HTML first, and each file completely or not at all."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
-from scorereport._utils.files import write_bytes, write_together
+from scorereport._utils.files import write_together
 from scorereport._utils.formatting import join_words
-from scorereport._utils.machine import collector_paused
-from scorereport._utils.progress import report_stage, report_work
+from scorereport._utils.progress import report_stage
 from scorereport._utils.rules import check_result
 from scorereport._utils.work_plan import Stage
 from scorereport.configuration.configuration_source import as_configuration
@@ -22,18 +21,12 @@ from scorereport.configuration.section_choice import check_section_choice
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.choice import select
 from scorereport.reference.reference_documents import Certificate
-from scorereport.report.assembly import describe_report, list_parts, plan_report
-from scorereport.report.document_context import describe_study
-from scorereport.report.figure_processes import drawing_ahead
 from scorereport.report.output_formats import check_package, describe_formats, find_format
-from scorereport.report.page_policy import add_policy, check_self_contained
-from scorereport.report.pdf import Attachment, render_pdf
+from scorereport.report.page_process import order_pages, rendering_ahead
 from scorereport.report.provenance import trace_provenance
 from scorereport.report.report_record import build_report
-from scorereport.report.section_parts import MarkedFigures
-from scorereport.report.sections import list_sections
 from scorereport.report.signatures import open_signer
-from scorereport.report.templates import embed_fonts, hash_templates, render_html
+from scorereport.report.templates import hash_templates
 from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -44,8 +37,8 @@ if TYPE_CHECKING:
     from scorereport.configuration.limit_changes import LimitProvenance
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.reference.reference_documents import Study
     from scorereport.report.output_formats import OutputFormat
+    from scorereport.report.renderer import Renderer
     from scorereport.report.report_record import Report
 
 
@@ -79,9 +72,6 @@ def select_checkpoint(
         patience=table.patience,
         directions=table.directions or None,
     )
-
-
-_STUDY_NAME = "validation-report"
 
 
 def write_report(  # noqa: PLR0913  # each argument is a choice of the caller
@@ -197,15 +187,17 @@ def find_templates(configuration: Configuration | None, templates: str | Path | 
 
 
 @contextmanager
-def drawing_pages(paths: Sequence[Path]) -> Iterator[None]:
-    """Get ready to draw the pages of these files while the block evaluates what they show."""
-    formats = [find_format(path) for path in paths]
-    report_work(formats=tuple(each.ending for each in formats))
-    if not any(each.has_figures for each in formats):
+def preparing_pages(paths: Sequence[Path]) -> Iterator[None]:
+    """Get ready to render the pages of these files while the block evaluates what they show.
+
+    The block may start threads, but there must be none yet: a process beside threads cannot be copied.
+    """
+    if not any(find_format(path).has_figures for path in paths):
         yield
         return
-    list_sections()  # loads the sections, which the process that draws then has as well
-    with drawing_ahead():
+    from scorereport.report import summary_page  # noqa: F401  # both processes show it
+
+    with rendering_ahead():
         yield
 
 
@@ -222,13 +214,10 @@ def write_pages(
     All other files are written together before the PDF, which takes longest, is laid out; if that fails, they
     stay. `announce` is called with each path when its file is complete.
     """
-    renderer = _Renderer(report, templates)
-    for is_slow in (False, True):
-        contents = {
-            path: renderer.render(find_format(path), sign)
-            for path in paths
-            if find_format(path).is_slow is is_slow
-        }
+    in_order = sorted(paths, key=lambda path: find_format(path).is_slow)
+    rendering = _Rendering(report, templates, in_order, sign)
+    for _, together in groupby(in_order, key=lambda path: find_format(path).is_slow):
+        contents = {path: rendering.render(find_format(path)) for path in together}
         for written in write_together(contents):
             if announce is not None:
                 announce(written)
@@ -237,93 +226,46 @@ def write_pages(
 
 def render_report(report: Report, endings: set[str], *, templates: Path | None = None) -> dict[str, bytes]:
     """Render a report in each format of `endings`, ".html" and ".pdf", and always as ".json"."""
-    renderer = _Renderer(report, templates)
-    ordered = (".json", *sorted(endings - {".json"}))
-    return {ending: renderer.render(find_format(f"report{ending}")) for ending in ordered}
+    from scorereport.report.renderer import Renderer
+
+    renderer = Renderer(report, templates)
+    return {ending: renderer.render(ending) for ending in (".json", *sorted(endings - {".json"}))}
 
 
-class _Renderer:
-    """Renders the formats of one report; what several of them show is described and drawn once."""
+class _Rendering:
+    """The contents of files of one report, in their order: rendered ahead by another process, or here."""
 
-    def __init__(self, report: Report, templates: Path | None) -> None:
-        self.report = report
-        self._templates = templates
-        self._rendered: dict[str, bytes] = {}
-
-    def render(self, form: OutputFormat, sign: Callable[[bytes], bytes] | None = None) -> bytes:
-        """Return the report in a format; a PDF is signed if `sign` is given."""
-        ending = form.ending
-        if ending not in self._rendered:
-            content = form.render(self)
-            self._rendered[ending] = sign(content) if sign is not None and ending == ".pdf" else content
-        return self._rendered[ending]
-
-    def render_json(self) -> bytes:
-        """Render the results document."""
-        return self.report.to_json().encode()
-
-    def render_html(self) -> bytes:
-        """Render the page."""
-        html = embed_fonts(add_policy(self._unfilled))  # while the figures are drawn
-        return self._figures.fill(html).encode()
-
-    def render_pdf(self) -> bytes:
-        """Render the page on paper."""
-        page = self._page
-        report_stage(Stage.PDF)
-        attachments = _attach(self.report, self.render_json())
-        return render_pdf(page, attachments=attachments, created=self.report.provenance.time)
-
-    @cached_property
-    def _page(self) -> str:
-        """The page with all figures, from which the PDF is made."""
-        return self._figures.fill(self._unfilled)
-
-    @cached_property
-    def _unfilled(self) -> str:
-        """The page before its figures are drawn."""
+    def __init__(
+        self,
+        report: Report,
+        templates: Path | None,
+        paths: Sequence[Path],
+        sign: Callable[[bytes], bytes] | None,
+    ) -> None:
+        endings = list(dict.fromkeys(find_format(path).ending for path in paths))
         report_stage(Stage.PAGES)
-        context, _ = self._planned
-        with collector_paused():
-            page = render_html("report.html", context, templates=self._templates)
-            check_self_contained(page)
-        return page
+        self._ahead = order_pages(report, templates, endings)
+        self._report = report
+        self._templates = templates
+        self._sign = sign
+        self._known: dict[str, bytes] = {}
 
-    @property
-    def _figures(self) -> MarkedFigures:
-        return self._planned[1]
+    def render(self, form: OutputFormat) -> bytes:
+        """Return the content of a file; a PDF is signed if there is a signature."""
+        ending = form.ending
+        if ending not in self._known:
+            if form.is_slow:
+                report_stage(Stage.PDF)
+            content = next(self._ahead, None) or self._renderer.render(ending)
+            self._known[ending] = self._sign(content) if self._sign and ending == ".pdf" else content
+        return self._known[ending]
 
     @cached_property
-    def _planned(self) -> tuple[dict[str, Any], MarkedFigures]:
-        """What the templates show, and the figures, which are drawn from now on."""
-        # templates of users may compute with the sizes of figures, which are then drawn first
-        describe = plan_report if self._templates is None else describe_report
-        with collector_paused():
-            context = describe(self.report, templates_sha256=hash_templates(self._templates))
-            return context, MarkedFigures(list_parts(context))
+    def _renderer(self) -> Renderer:
+        """Renders in this process, which may not be necessary: what it needs takes long to import."""
+        from scorereport.report.renderer import Renderer
 
-
-def _attach(report: Report, results: bytes) -> list[Attachment]:
-    """Return the attachments of a PDF: the results, and the configuration if there is one."""
-    source = report.configuration_source
-    files = [
-        Attachment(
-            name="results.json",
-            content=results,
-            description="All results of this report, from which it can be rendered again",
-            relationship="Data",
-        )
-    ]
-    if source.text:
-        files.append(
-            Attachment(
-                name=source.name,
-                content=source.text.encode(),
-                description="The configuration of this report",
-                relationship="Source",
-            )
-        )
-    return files
+        return Renderer(self._report, self._templates)
 
 
 def check_name(path: str | Path) -> Path:
@@ -337,20 +279,3 @@ def check_name(path: str | Path) -> Path:
     if target.is_dir():
         raise UsageError(f"{target} is a folder; give the name of a file.")
     return target
-
-
-def write_study(study: Study, folder: str | Path) -> list[Path]:
-    """Write validation-report.json, .html and .pdf; the first two even if the PDF cannot be rendered."""
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    report_stage(Stage.PAGES)
-    html = render_html("validation.html", describe_study(study))
-    contents = {".json": json_documents.dump(study).encode(), ".html": embed_fonts(add_policy(html)).encode()}
-    written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
-    report_stage(Stage.PDF)
-    try:
-        pdf = render_pdf(html, created=study.time)
-    except UsageError as error:  # system libraries are missing
-        others = " and ".join(map(str, written))
-        raise UsageError(f"The PDF cannot be rendered ({error}); {others} are written.") from error
-    return [*written, write_bytes(target / f"{_STUDY_NAME}.pdf", pdf)]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME, find_time_note
-from scorereport.report.figure_processes import FigureOrder, PlannedFigure, draw_figures
+from scorereport.report.planned_figures import FigureOrder, PlannedFigure, draw_figures
 from scorereport.report.tables.table import describe_table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from scorereport.report.figure_processes import DrawnFigure
+    from scorereport.report.planned_figures import DrawnFigure
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
 

@@ -7,6 +7,8 @@ import html as entities
 import re
 import traceback
 from base64 import b64encode
+from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,10 +62,17 @@ def render_html(template: str, context: Mapping[str, Any], *, templates: Path | 
     return open_templates(templates)(template, context)
 
 
+def compile_templates(*patterns: str) -> None:
+    """Compile the templates of the package whose names match a pattern, before they are rendered."""
+    files, environment = _package_templates()
+    for name in files:
+        if any(fnmatch(name, pattern) for pattern in patterns):
+            environment.get_template(name)
+
+
 def open_templates(templates: Path | None = None) -> Callable[[str, Mapping[str, Any]], str]:
     """Return `render_html` for many pages, which compiles each template once."""
-    files = _template_files(templates)
-    environment = _make_environment(files)
+    files, environment = _package_templates() if templates is None else _open_files(templates)
 
     def render(template: str, context: Mapping[str, Any]) -> str:
         try:
@@ -73,6 +82,16 @@ def open_templates(templates: Path | None = None) -> Callable[[str, Mapping[str,
         return replace_invisible(page)
 
     return render
+
+
+@cache
+def _package_templates() -> tuple[dict[str, Path], Any]:
+    return _open_files(None)
+
+
+def _open_files(folder: Path | None) -> tuple[dict[str, Path], Any]:
+    files = _template_files(folder)
+    return files, _make_environment(files)
 
 
 def embed_fonts(html: str) -> str:

@@ -14,6 +14,7 @@ from scorereport.reference.live_references import Reference, open_reference
 from scorereport.study.case_records import CaseRecords, describe_run
 from scorereport.study.case_summary import CaseSummary
 from scorereport.study.case_workers import StudyWorkers
+from scorereport.study.installation_checks import software_versions
 from scorereport.study.seeded_cases import MILLION, number_cases
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class LiveComparison:
         kind = reference.kind
         self.reference, self.asked = reference, asked
         self._opener = opener or partial(open_reference, kind, asked.time_limit)
-        settings = describe_run(kind, asked.seed, reference.software)
+        settings = describe_run(kind, asked.seed, {**software_versions(), **reference.software})
         self._records = CaseRecords(asked.folder, kind, settings)
         self._summary = CaseSummary()
         self._stack = ExitStack()

@@ -33,6 +33,7 @@ from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
 from scorereport.study.papers.nelson_plots import illustrate_nelson
 from scorereport.study.peers.peer_comparison import compare_with_peers
+from scorereport.study.peers.r_packages import compare_with_r_packages
 from scorereport.study.r_comparison import LiveCases, LiveComparison
 from scorereport.study.seeded_cases import draw_cases
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.study.case_summary import CaseSummary
+    from scorereport.study.seeded_cases import Case
 
 #: Default number of cases that R is asked about; base R is asked about one in this many of them too. Other
 #: packages are asked about the cases of a study with the default number at most.
@@ -71,6 +73,12 @@ _TEXTS = {
         "Independent Python packages on the same cases, where they define the same number. Their known "
         "defects "
         "are demonstrated.",
+    ),
+    "r-packages": (
+        "R packages",
+        "R packages that are installed, in one R process, on the first cases. The first line of a package "
+        "states to how many digits it agrees. Where its definition is another one, ours is compared after it "
+        "has been changed to that definition.",
     ),
     "papers": (
         "Numbers of the papers",
@@ -112,7 +120,10 @@ def _sections(asked: LiveCases) -> Iterator[StudySection]:
                 "installation": _known_section("installation", check_installation(asked.time_limit)),
                 "operation": _known_section("operation", check_operation()),
                 "recorded": _known_section("recorded", compare_with_record()),
-                "peers": _known_section("peers", _compare_with_peers(asked)),
+                "peers": _known_section("peers", compare_with_peers(_draw_fewer(asked))),
+                "r-packages": _known_section(
+                    "r-packages", compare_with_r_packages(_draw_fewer(asked), asked.time_limit)
+                ),
             }
             yield from (meanwhile.pop(key) for key in ("installation", "operation"))
             report_stage(Stage.REFERENCE)
@@ -129,8 +140,9 @@ def _sections(asked: LiveCases) -> Iterator[StudySection]:
     yield _known_section("errata", _check_errata())
 
 
-def _compare_with_peers(asked: LiveCases) -> Iterator[Comparison]:
-    return compare_with_peers(draw_cases(min(asked.cases, CASES), asked.seed))
+def _draw_fewer(asked: LiveCases) -> Iterator[Case]:
+    """The cases of a study with the default number at most, on which other packages are compared."""
+    return draw_cases(min(asked.cases, CASES), asked.seed)
 
 
 @contextmanager

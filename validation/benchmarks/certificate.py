@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from scorereport.reference.live_references import PACKAGE, R_CODE, SOURCES, greet
+from scorereport.reference.inference_questions import InferenceQuestion, ask_about
+from scorereport.reference.live_references import PACKAGE, R_CODE, greet, list_sources
 from scorereport.reference.questions import Question
 from scorereport.reference.r_installation import Unavailable, find_r
 from scorereport.reference.r_library import find_library, isolate
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.data.predictions import Predictions
+    from scorereport.results.settings import EvaluationSettings
 
 N, MODELS, DRAWS = 100_000, 3, 100
 NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"
@@ -27,7 +29,7 @@ NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"
 def compare_certificate() -> Iterator[Comparison | Skipped]:
     """Compare all of `certify` in Python, including the start of R, with the same work timed inside R."""
     predictions = _draw()
-    evaluation = sr.evaluate(predictions, resamples=0)
+    evaluation = sr.evaluate(predictions)
     start = time.perf_counter()
     certificate = sr.certify(evaluation, reference="reliabilitydiag", draws=DRAWS)
     ours = time.perf_counter() - start
@@ -35,7 +37,7 @@ def compare_certificate() -> Iterator[Comparison | Skipped]:
         yield Skipped(name=NAME, reason=certificate.attempts[0].reason)
         return
     try:
-        other = _time_r(predictions)
+        other = _time_r(predictions, evaluation.settings)
     except (Unavailable, ReferenceFailure) as error:
         yield Skipped(name=NAME, reason=str(error))
         return
@@ -49,15 +51,17 @@ def _draw() -> Predictions:
     return sr.Predictions(outcome=(rng.random(N) < x).astype(np.float64), forecasts=forecasts)
 
 
-def _time_r(predictions: Predictions) -> float:
+def _time_r(predictions: Predictions, settings: EvaluationSettings) -> float:
     """Seconds measured inside R, in a plain Rscript: without rpy2, start and transfer."""
     r = find_r()
     library, program = find_library(r), [str(r.rscript), str(R_CODE / "serve.R")]
-    with Session(program, SOURCES[PACKAGE], time_limit=3600, environment=isolate(library)) as session:
+    with Session(program, list_sources(PACKAGE), time_limit=3600, environment=isolate(library)) as session:
         greet(session, library)
         questions = (
             Question(y_true=predictions.outcome, y_prob=p, draws=DRAWS)
             for p in predictions.forecasts.values()
         )
         answers = [session.ask("certify", **question.vectors()) for question in questions]
+        together = ask_about(InferenceQuestion(predictions=predictions, settings=settings))
+        answers += [session.ask(what, **vectors) for what, vectors in together]
     return sum(float(answer["seconds"][0]) for answer in answers)

@@ -21,8 +21,8 @@ the lines that this test reads.
 Where pROC, rms, survey, sandwich, clubSandwich or psych is installed, the
 [validation study](validation-study.md) also compares with it on your machine.
 
-"Tolerance" is the largest difference that the test accepts, absolute up to 1 and relative beyond. Answers were
-recorded with 15 digits.
+"Tolerance" is the largest difference that the test accepts, absolute up to 1 and relative beyond. Answers
+were recorded with 15 digits. The [glossary](../glossary.md) defines the terms.
 
 """
 _COLUMNS = "| quantity | R package | scorereport | relation | tolerance |\n|---|---|---|---|---|\n"

@@ -105,7 +105,7 @@ SCORE_AGREEMENTS = (
             group=_GROUP,
             package="triptych",
             places=tuple(f"triptych/{score}/{name}" for name in ("mean_score", "MCB", "DSC", "UNC")),
-            quantity=f"mean, MCB, DSC and UNC of the {score} score",
+            quantity=f"mean, MCB, DSC and UNC of the {score.capitalize()} score",
             ours=f'`corp(...).decompose("{score}")`',
             engine=lambda c, score=score: _decomposed(c, score),
         )
@@ -142,7 +142,7 @@ SCORE_AGREEMENTS = (
         group=_GROUP,
         package="sandwich",
         places=("newey_west_lag5/se",),
-        quantity="Newey and West's error of it, 5 lags",
+        quantity="Newey and West's error of the mean difference of Brier scores, 5 lags",
         ours="`inference.score_difference(lags=5)`",
         engine=lambda c: _difference(c).standard_error,
         relation="ours is theirs times √(n / (n − 1)), as with `adjust = TRUE`",
@@ -204,7 +204,7 @@ SCORE_AGREEMENTS = (
                 *(f"dm/{n}" for n in ("dm_asy_var", "dm_stat", "dm_pval")),
             )
         ),
-        quantity="variances and p-values of these",
+        quantity="variances and p-values of MCB and DSC by a straight line",
         reason="not usable: some p-values are negative, and the comparison of the two models is empty",
     ),
     NotComputed(

@@ -56,6 +56,7 @@ def describe_tables(
         "count": format_counted(len(rows), "run"),
         "years": _group_by_year(rows),
         "rows": rows,
+        "has_certificates": any(row["certificate"] for row in rows),
     }
 
 

@@ -33,8 +33,9 @@ continuous_band <- function(x, level, chernoff) {
   band_entries(grid, pmax(0, grid - half), pmin(1, grid + half), level)
 }
 
-certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draws, seed, lone, chernoff,
-                    weight = rep(1, length(x))) {
+# `banded_x`: the forecasts of the continuous band, none for all; `banded_y` has no influence on it.
+certify <- function(x, y, level, scores, formulas, costs, banded_x, banded_y, drawn_x, drawn_y, draws, seed,
+                    lone, chernoff, weight = rep(1, length(x))) {
   is_plain <- all(weight == 1)
   cep <- if (is_plain) recalibrate(x, y) else recalibrate_weighted(x, y, weight)
   functions <- score_functions(scores, formulas, costs)
@@ -52,7 +53,7 @@ certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draw
   c(
     found,
     part("discrete", discrete_band(x, level)),
-    part("continuous", continuous_band(x, level, chernoff)),
+    part("continuous", continuous_band(if (length(banded_x) == 0) x else banded_x, level, chernoff)),
     if (draws > 0) resampled_bands(drawn_x, drawn_y, level, draws)
   )
 }

@@ -55,8 +55,13 @@ compare_groups <- function(value, error, cases, of_areas, freedom) {
 # One group: prevalence, and for each model AUC, mean scores with errors, and components of the isotonic fit.
 group_entries <- function(units, functions, level, infers) {
   found <- list(
-    prevalence = if (infers) rate_entry(units, units$y, level) else rep(NaN, 4),
-    sizes = class_sizes(units, by_draws = FALSE)
+    sample = if (infers) sample_entries(units, functions, level),
+    independent = independent_cases(units),
+    sizes = if (units$kind == "clusters") {
+      c(sum(units$weight * units$y), sum(units$weight * (1 - units$y)))
+    } else {
+      class_sizes(units, by_draws = FALSE)
+    }
   )
   models <- lapply(seq_len(ncol(units$p)), function(k) {
     p <- units$p[, k]

@@ -34,6 +34,7 @@ infer <- function(y, p, weight, counted, cluster, time, level, scores, formulas,
   c(
     found,
     part("sample", sample_entries(units, functions, level)),
+    list(independent = independent_cases(units)),
     tests,
     part("holm", adjust_over_models(tests, models)),
     about("rate", function(p) {
@@ -45,11 +46,7 @@ infer <- function(y, p, weight, counted, cluster, time, level, scores, formulas,
     do.call(c, lapply(models, function(k) {
       part(paste0("m", k, ".auc"), list(interval = auc_entry(units, areas[[k]], level)))
     })),
-    if (units$kind == "rows") {
-      about("limits", function(p) {
-        do.call(c, threshold_limits(tally(units, p, thresholds), thresholds, level))
-      })
-    },
+    about("limits", function(p) do.call(c, threshold_limits(units, p, thresholds, level))),
     part("pairs", compare_pairs(units, functions, areas, level))
   )
 }
@@ -106,7 +103,7 @@ infer_groups <- function(y, p, weight, counted, cluster, level, scores, formulas
   answers <- lapply(which(scored == 1), function(g) {
     group_entries(take_rows(all, rows[[g]]), functions, level, infers)
   })
-  names(answers) <- paste0("g", which(scored == 1))
+  names(answers) <- sprintf("g%d", which(scored == 1))
   counted <- vapply(seq_along(scored), function(g) {
     chosen <- group == g
     c(sum(chosen), sum(weight[chosen]), sum((weight * y)[chosen]))
@@ -127,7 +124,7 @@ infer_groups <- function(y, p, weight, counted, cluster, level, scores, formulas
 
 group_vectors <- function(answer) {
   models <- lapply(seq_along(answer$models), function(k) under(paste0("m", k), answer$models[[k]]))
-  c(answer$found, do.call(c, models))
+  c(under("sample", answer$found$sample), answer$found["independent"], do.call(c, models))
 }
 
 # Tests of one model over all groups: Cochran's Q of AUC and of scores, and of the calibration line.
@@ -144,7 +141,7 @@ group_tests <- function(units, code, answers, k, scored, names) {
   }
   for (name in intersect(c("brier", "log_loss"), names)) {
     means <- number(paste0("parts.", name), 1)
-    errors <- number(paste0("score.", name, ".score"), 1)
+    errors <- number(paste0("score.", name, ".score"), 2)
     tests[[name]] <- compare_groups(means, errors, cases, FALSE, NULL)
   }
   rows <- which(code %in% scored)

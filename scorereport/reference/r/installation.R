@@ -64,7 +64,8 @@ row_of <- function(rows) {
 
 # ---- Whether it works ----
 
-# Returns nothing, or the reason in a sentence. What a package lacks often shows only when a band is computed.
+# Returns nothing if all numbers are right; else the name of a wrong one or the reason of an error, with two
+# packages that do not fit together. What a package lacks often shows only when a band is computed.
 find_problem <- function() {
   culprits <- character()
   note <- function(error) if (length(culprits) == 0) culprits <<- callers_of_error()
@@ -72,7 +73,7 @@ find_problem <- function() {
     withCallingHandlers(
       {
         wrong <- wrong_numbers()
-        if (length(wrong) > 0) paste0(package_name(), " gives wrong numbers: the ", wrong[1], " of an example")
+        if (length(wrong) > 0) list(wrong = wrong[1])
       },
       error = note
     ),
@@ -111,7 +112,8 @@ wrong_numbers <- function() {
     ),
     "discrete band" = !agree(discrete$upper, upper),
     "continuous band" = !agree(continuous$upper[which.min(abs(continuous$x - 0.5))], min(1, 0.5 + half), 1e-5),
-    "resampled band" = !agree(drawn$x, p) || !all(0 <= drawn$lower & drawn$lower <= drawn$upper & drawn$upper <= 1)
+    "resampled band" = !agree(drawn$x, p) ||
+      !all(0 <= drawn$lower & drawn$lower <= drawn$upper & drawn$upper <= 1)
   )
   names(is_wrong)[is_wrong]
 }
@@ -142,24 +144,14 @@ callers_of_error <- function() {
 
 describe_failure <- function(error, culprits) {
   found <- installed()
-  pair <- find_unmet(found)
-  if (length(pair) == 0) pair <- find_pair(culprits, found)
   reason <- first_line(innermost(error))
-  if (length(pair) == 0) {
-    return(paste0(package_name(), " does not work: ", reason))
-  }
-  paste0(
-    "The R packages ", describe_package(found[pair[1], ]), " and ", describe_package(found[pair[2], ]),
-    " do not fit together: ", reason
-  )
-}
-
-package_name <- function() {
-  found <- installed()
-  name <- "reliabilitydiag"
-  paste(
-    "The R package",
-    if (name %in% rownames(found)) describe_package(found[name, ]) else paste(name, "of unknown version")
+  pair <- find_unmet(found)
+  if (length(pair) == 0) pair <- find_pair(culprits, reason, found)
+  c(
+    list(reason = reason),
+    if (length(pair) > 0) {
+      list(caller = describe_package(found[pair[1], ]), callee = describe_package(found[pair[2], ]))
+    }
   )
 }
 
@@ -179,11 +171,19 @@ find_unmet <- function(found) {
   character()
 }
 
-# The innermost package that called a function of another one which it imports. Packages that only report
-# errors of others are left out.
-find_pair <- function(culprits, found) {
+# The innermost package that needs one with a function that the error names, as C code leaves no other trace; or
+# else that called a function of another one. Packages that only report errors of others do not count as callers.
+find_pair <- function(culprits, reason, found) {
   culprits <- setdiff(culprits, c("base", "rlang", "lifecycle", "cli"))
   culprits <- culprits[culprits %in% rownames(found)[is.na(found[, "Priority"])]]
+  named <- unlist(regmatches(reason, gregexpr("[[:alnum:]._]+(?=\\(\\))", reason, perl = TRUE)))
+  for (caller in culprits) {
+    for (callee in intersect(requirements(found[caller, ])$package, rownames(found))) {
+      if (any(vapply(named, function(name) mentions(callee, name), logical(1)))) {
+        return(c(caller, callee))
+      }
+    }
+  }
   for (i in seq_along(culprits)) {
     for (caller in culprits[-seq_len(i)]) {
       if (culprits[i] %in% requirements(found[caller, ])$package) {
@@ -192,6 +192,17 @@ find_pair <- function(culprits, found) {
     }
   }
   character()
+}
+
+# Whether a package has a function of this name in R or in its compiled code.
+mentions <- function(package, name) {
+  if (requireNamespace(package, quietly = TRUE) && exists(name, asNamespace(package), inherits = FALSE)) {
+    return(TRUE)
+  }
+  files <- list.files(system.file("libs", package = package), full.names = TRUE, recursive = TRUE)
+  any(vapply(files, function(file) {
+    length(grepRaw(name, readBin(file, "raw", file.size(file)), fixed = TRUE)) > 0
+  }, logical(1)))
 }
 
 # Errors of rlang repeat the error that caused them.

@@ -32,8 +32,7 @@ rate_entry <- function(units, happened, level) {
   if (units$kind == "rows") {
     limits <- wilson(rate, units$total, level)
   } else if (rate == 0 || rate == 1) {
-    weight <- if (units$kind == "clusters") sum_by(units$weight, units$cluster) else units$weight
-    limits <- wilson(rate, sum(weight)^2 / sum(weight^2), level)
+    limits <- wilson(rate, effective_draws(units), level)
   } else {
     limits <- on_log_odds(rate, error, quantile_of(level, freedom_of_clusters(units)))
   }
@@ -47,14 +46,15 @@ mean_at_share <- function(score, share, forecast = NULL) {
   ifelse(share == 0, 0, share * of(1)) + ifelse(share == 1, 0, (1 - share) * of(0))
 }
 
-# The uncertainty of a score, a function of the share of events: error and limits from those of the share.
+# The uncertainty of a score, a function of the share of events: value, error and limits from those of the share.
 uncertainty_entry <- function(score, share) {
+  value <- mean_at_share(score, share[1], share[1])
   error <- if (share[2] == 0) 0 else abs(diff(score(c(1, 0), rep(share[1], 2)))) * share[2]
   if (anyNA(share[3:4])) {
-    return(c(error, NaN, NaN))
+    return(c(value, error, NaN, NaN))
   }
   shares <- seq(share[3], share[4], length.out = 1001)
-  c(error, range(mean_at_share(score, shares, shares)))
+  c(value, error, range(mean_at_share(score, shares, shares)))
 }
 
 # ---- The distribution of resamples of a mean score and of its skill, from moments ----
@@ -82,43 +82,46 @@ from_influence <- function(value, influence, units, level, bias = 0, bend = 0) {
   c(spread, ends(middle + (middle + z) / (1 - acceleration * (middle + z))), ends(z), kurtosis)
 }
 
-# A mean score and its skill, each as `from_influence` returns it. With clusters or weights the total weight of
-# a resample varies too.
+# A mean score and its skill: each its value, then the numbers of `from_influence`. With clusters or weights the
+# total weight of a resample varies too.
 score_moments <- function(units, score, values, level) {
   mean <- weighted_mean(values, units)
+  share <- weighted_mean(units$y, units)
+  gain <- mean_at_share(score, share, share) - mean_at_share(score, share)
+  skill <- if (isTRUE(gain != 0)) (mean_at_share(score, share, share) - mean) / gain else NaN
+  nothing <- rep(NaN, 6)
   if (!is.finite(mean) || number_of_draws(units) < 2) {
-    return(list(score = rep(NaN, 6), skill = rep(NaN, 6)))
+    return(list(score = c(mean, nothing), skill = c(skill, nothing)))
   }
   away <- moved_by(units, values - mean)
-  share <- weighted_mean(units$y, units)
   outcome <- moved_by(units, units$y - share)
   weight <- if (units$kind == "rows") 0 else moved_by(units, rep(1, length(units$y))) - 1
   times <- if (units$kind == "rows") units$weight else 1
   n <- number_of_draws(units)
   product <- function(one, other) sum(times * one * other) / n^2
   with_weight <- product(away, weight)
-  found <- from_influence(
+  of_score <- from_influence(
     mean, away, units, level,
     bias = -with_weight, bend = -with_weight * product(away, away)
   )
-  skill <- skill_derivatives(score, mean, share, mean_error(units$y, units))
-  if (is.null(skill)) {
-    return(list(score = found, skill = rep(NaN, 6)))
+  if (units$kind == "clusters") of_score[1] <- mean_error(values, units)
+  slopes <- skill_derivatives(score, mean, share, mean_error(units$y, units))
+  if (is.null(slopes)) {
+    return(list(score = c(mean, of_score), skill = c(skill, nothing)))
   }
-  influence <- skill$by_score * away + skill$by_outcome * outcome
+  influence <- slopes$by_score * away + slopes$by_outcome * outcome
   skill_with_weight <- product(influence, weight)
   with_outcome <- product(influence, outcome)
   of_skill <- from_influence(
-    skill$value, influence, units, level,
-    bias = skill$second_order(product(outcome, outcome), product(outcome, away)) - skill_with_weight,
-    bend = skill$second_order(with_outcome^2, with_outcome * product(influence, away)) -
+    skill, influence, units, level,
+    bias = slopes$second_order(product(outcome, outcome), product(outcome, away)) - skill_with_weight,
+    bend = slopes$second_order(with_outcome^2, with_outcome * product(influence, away)) -
       skill_with_weight * product(influence, influence)
   )
   if (units$kind == "clusters") {
-    found[1] <- mean_error(values, units)
-    of_skill[1] <- mean_error(skill_influence(score, values, units$y, share, skill$value), units)
+    of_skill[1] <- mean_error(skill_influence(score, values, units$y, share, skill), units)
   }
-  list(score = found, skill = of_skill)
+  list(score = c(mean, of_score), skill = c(skill, of_skill))
 }
 
 # The influence of cases on a skill by its derivatives.
@@ -154,7 +157,7 @@ skill_derivatives <- function(score, mean, share, step) {
   slopes <- -1 / gain
   rise <- function(values) (values[5] - values[3]) / (2 * step)
   list(
-    value = skills[4], by_score = slopes[4], by_outcome = rise(skills),
+    by_score = slopes[4], by_outcome = rise(skills),
     second_order = function(outcome, both) {
       rise(slopes) * both + (skills[5] - 2 * skills[4] + skills[3]) / step^2 / 2 * outcome
     }

@@ -10,10 +10,10 @@ hello <- function(library = character()) {
     if (nzchar(system.file(package = name))) as.character(utils::packageVersion(name)) else "absent"
   }
   found <- version_of("reliabilitydiag")
-  problem <- if (found != "absent") find_problem()
+  is_there <- found != "absent"
   c(
-    if (!is.null(problem)) list(problem = problem),
-    if (found != "absent") list(location = dirname(system.file(package = "reliabilitydiag"))),
+    if (is_there) find_problem(),
+    list(location = if (is_there) dirname(system.file(package = "reliabilitydiag")) else ""),
     R = paste(R.version$major, R.version$minor, sep = "."),
     platform = R.version$platform,
     reliabilitydiag = found,
@@ -37,9 +37,15 @@ band <- function(x, y, level, method, position, draws = 1) {
   band_entries(found$x, found$lower, found$upper, found$level[1])
 }
 
+# `banded_x`, `banded_y`: the cases of the continuous band, none for all: its density needs much memory.
 # `drawn_x`, `drawn_y`: the cases, all or some, whose bands are resampled. If a draw may contain a `lone`
 # forecast, the bands of the package are wrong, and base R draws them as well.
-certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draws, seed, lone) {
+certify <- function(x, y, level, scores, formulas, costs, banded_x, banded_y, drawn_x, drawn_y, draws, seed,
+                    lone) {
+  if (length(banded_x) == 0) {
+    banded_x <- x
+    banded_y <- y
+  }
   fit <- diagram(x, y, region.level = NA)
   cases <- fit[[1]]$cases
   bins <- fit[[1]]$bins
@@ -53,7 +59,7 @@ certify <- function(x, y, level, scores, formulas, costs, drawn_x, drawn_y, draw
     list(cep = cep),
     count_entries(x, y, rep(1, length(x))),
     part("discrete", band(x, y, level, "discrete_asymptotics", "diagonal")),
-    part("continuous", band(x, y, level, "continuous_asymptotics", "diagonal")),
+    part("continuous", band(banded_x, banded_y, level, "continuous_asymptotics", "diagonal")),
     if (draws > 0) {
       c(
         part("consistency", band(drawn_x, drawn_y, level, "resampling", "diagonal", draws)),

@@ -100,12 +100,19 @@ class_sizes <- function(units, by_draws) {
   }, numeric(1))
 }
 
+# The numbers of independent cases, of events and of non-events.
+independent_cases <- function(units) {
+  all <- units
+  all$y <- rep(1, length(units$y))
+  c(class_sizes(all, by_draws = TRUE)[1], class_sizes(units, by_draws = TRUE))
+}
+
 # Value, error and limits of the AUC: all areas within reach of the value by their own error.
 auc_entry <- function(units, shares, level) {
   found <- placement_mean(units, shares)
   value <- found$value
   if (is.nan(value)) {
-    return(rep(NaN, 5))
+    return(c(rep(NaN, 4), Inf))
   }
   seen <- value > 0 && value < 1 && !is.nan(found$error)
   limits <- if (seen && found$error == 0) {
@@ -135,7 +142,7 @@ lower_area <- function(value, cases, reach) {
 
 # Both means, their difference, its error, limits, statistic and p-value.
 paired_entry <- function(means, value, error, freedom, level, largest) {
-  if (!is.nan(error) && error <= 1e-14 * largest) error <- 0
+  if (isTRUE(largest == 0) || isTRUE(error <= 1e-14 * largest)) error <- 0
   if (is.nan(error) || error == 0) {
     limit <- if (!is.nan(value) && value == 0 && !is.nan(error)) 0 else NaN
     return(c(means, value, error, limit, limit, NaN, NaN))

@@ -66,12 +66,14 @@ error_of_line <- function(units, columns, fitted) {
   if (units$kind == "rows") {
     return(list(covariance = solve(fitted$information), freedom = rep(Inf, size)))
   }
+  if (number_of_draws(units) <= size) stop("one draw determines a coefficient alone")
   spread <- chance * (1 - chance)
   sums <- line_sums(units, columns, chance)
   case <- sum(units$weight * spread * (if (units$counted) spread else units$weight * spread)) /
     sum(units$weight * spread)
   if (size == 1) {
     share <- sums$s[, 1] / sum(sums$s[, 1])
+    if (any(1 - share < 1e-9)) stop("one draw determines a coefficient alone")
     moved <- sums$score[, 1] / sum(sums$s[, 1]) / sqrt(1 - share)
     return(list(covariance = matrix(sum(moved^2)), freedom = freedom_of_mean(sums$s[, 1], case)))
   }
@@ -180,7 +182,7 @@ null_squares <- function(units, p) {
   order <- order(p, units$y, units$weight)
   ratio <- numeric(length(p))
   ratio[order] <- outcome_ratios(p[order], units$y[order], units$weight[order])
-  ifelse(units$y == 1, units$weight^2 * ratio, units$weight^2 / ratio)
+  ifelse(units$y == 1, units$weight^2 / ratio, units$weight^2 * ratio)
 }
 
 outcome_ratios <- function(p, y, weight) {

@@ -1,5 +1,5 @@
-# Installs reliabilitydiag and what it needs from a repository into a library of scorereport's own; sourced after
-# shared.R and installation.R. The operations are asked one after the other, in the same process.
+# Installs reliabilitydiag and what it needs from a repository into a library of scorereport's own; sourced
+# after shared.R and installation.R. The operations are asked one after the other, in the same process.
 
 # The address of the repository: the one that is asked for, or CRAN at the mirror that the user has chosen, or
 # else the first of R's list of mirrors.
@@ -84,7 +84,8 @@ resolve <- function(package, index, given) {
   repeat {
     rows_of <- function(name) if (name %in% rownames(given)) given[name, ] else row_of(index)(name)
     needed <- closure_of(package, rows_of, c("Depends", "Imports", "LinkingTo"))
-    unfit <- unfit_packages(intersect(needed, rownames(given)), given, setdiff(needed, rownames(given)), rows_of)
+    taken <- intersect(needed, rownames(given))
+    unfit <- unfit_packages(taken, given, setdiff(needed, taken), rows_of)
     if (length(unfit) == 0) break
     given <- given[setdiff(rownames(given), unfit), , drop = FALSE]
   }

@@ -31,6 +31,8 @@ INTERVAL = (0.1, 0.4)
 GRADES = 5
 #: Number of cases, ten of every shape, where a comparison is repeated with weights or labels.
 FEWER_CASES = 110
+#: Rows of a cluster, where rows are compared in clusters.
+ROWS_OF_A_CLUSTER = 3
 #: Larger cases are left out where a peer builds a table of rows times thresholds.
 MANY_ROWS = 100_000
 
@@ -73,6 +75,11 @@ class PeerSample:
     def other(self) -> FloatArray:
         """Forecasts of a second model."""
         return self.drawn[1]
+
+    @cached_property
+    def cluster(self) -> IntArray:
+        """The cluster of each row."""
+        return np.arange(self.n) // ROWS_OF_A_CLUSTER
 
     @cached_property
     def fit(self) -> Corp:
@@ -180,4 +187,6 @@ NOT_CORRELATED = CaseRule(
     "forecasts not positively correlated", lambda s: not np.cov(s.p, s.y)[0, 1] > 0 or CONSTANT.holds(s)
 )
 UNLIKELY_EVENTS = CaseRule("events forecast below 0.001", lambda s: bool((s.p[s.y == 1] < 1e-3).any()))
+ONE_CLUSTER = CaseRule("one cluster", lambda s: s.n <= ROWS_OF_A_CLUSTER)
+FEW_CLUSTERS = CaseRule("fewer than ten clusters", lambda s: s.n <= 9 * ROWS_OF_A_CLUSTER)
 SAME_LABELS = CaseRule("one and the same label throughout", lambda s: len(np.unique(s.grades)) == 1)

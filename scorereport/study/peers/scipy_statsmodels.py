@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from scorereport.study.peers.peer_samples import CaseRule, PeerSample
 
 LEVEL = 0.95
-#: Lags of HAC errors, and rows of a cluster.
+#: Lags of HAC errors.
 LAGS = 4
-ROWS_OF_A_CLUSTER = 3
 #: Both maximise the same likelihood, which is flat near its maximum: half of the digits are reliable.
 _FIT_TOLERANCE = 1e-8
 _FIT_NOTE = "Tolerance 1e-08: both stop where a step no longer raises the likelihood."
@@ -233,8 +232,8 @@ def _error_checks() -> tuple[Check, ...]:
         Check(
             "error of a mean by cluster",
             _cluster_error,
-            lambda s: error_of_mean(s.loss_differences, "cluster", groups=_clusters(s)),
-            unless=(_ONE_CLUSTER, rules.LARGE),
+            lambda s: error_of_mean(s.loss_differences, "cluster", groups=s.cluster),
+            unless=(rules.ONE_CLUSTER, rules.LARGE),
             note="Corrected by G/(G - 1). Errors of differences are bias-reduced (CR2) from the same sums.",
         ),
     )
@@ -271,15 +270,8 @@ def _lags(sample: PeerSample) -> int:
     return min(LAGS, sample.n - 1)
 
 
-def _clusters(sample: PeerSample) -> Any:
-    return np.arange(sample.n) // ROWS_OF_A_CLUSTER
-
-
-_ONE_CLUSTER = rules.CaseRule("one cluster", lambda s: s.n <= ROWS_OF_A_CLUSTER)
-
-
 def _cluster_error(sample: PeerSample) -> float:
-    values, cluster = sample.loss_differences, _clusters(sample)
+    values, cluster = sample.loss_differences, sample.cluster
     sums = sums_of_mean(
         np.bincount(cluster).astype(np.float64),
         np.bincount(cluster, weights=values - values.mean()).astype(np.float64),

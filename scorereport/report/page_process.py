@@ -1,0 +1,137 @@
+"""A process beside this one that renders a report while this process evaluates what it shows.
+
+The process is a copy of this one, started before the evaluation. Until there is something to render, it
+loads what pages need: sections, templates and Matplotlib. If it cannot be started, or fails in any way, the
+report is rendered here: it is the same bytes, and an error is raised where it can be handled.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import time
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from scorereport._utils.process_copies import (
+    can_copy,
+    copy_process,
+    receive_message,
+    receive_messages,
+    send_message,
+    send_messages,
+    separate_copy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from scorereport.report.report_record import Report
+
+#: Seconds that the process has to end, and between two looks whether it has.
+_SECONDS_TO_END, _SECONDS_BETWEEN_LOOKS = 3.0, 0.002
+
+
+@contextmanager
+def rendering_ahead() -> Iterator[None]:
+    """Start a process for the report that is rendered inside the block; it does not outlive the block."""
+    process = _PageProcess.start() if can_copy() else None
+    if process is None:
+        yield
+        return
+    token = _started.set(process)
+    try:
+        yield
+    finally:
+        _started.reset(token)
+        process.close()
+
+
+def order_pages(report: Report, templates: Path | None, endings: Sequence[str]) -> Iterator[bytes]:
+    """Let the process that was started render a report in these formats; iterate over what it renders.
+
+    The iterator ends early if there is no process, or if it fails.
+    """
+    process = _started.get()
+    return iter(()) if process is None else process.ask((report, templates, endings))
+
+
+class _PageProcess:
+    """A copy of this process that renders one report."""
+
+    def __init__(self, number: int, connection: socket.socket) -> None:
+        self._number = number
+        self._connection = connection
+
+    @classmethod
+    def start(cls) -> _PageProcess | None:
+        """Start the process; None if the system refuses."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                number = copy_process()
+            except OSError:
+                ours.close()
+                return None
+            if not number:
+                _serve(theirs)
+            with suppress(OSError):  # the process may have done so itself, or have ended
+                os.setpgid(number, number)
+        return cls(number, ours)
+
+    def ask(self, request: Any) -> Iterator[bytes]:
+        """Send what is to be rendered, which is possible once, and return an iterator over the answers."""
+        try:
+            send_message(self._connection, request)
+        except (OSError, pickle.PickleError, AttributeError, TypeError):
+            return iter(())
+        return receive_messages(self._connection)
+
+    def close(self) -> None:
+        """End the process, which may remove temporary folders first; its copies end when it has ended."""
+        self._connection.close()
+        with suppress(OSError):
+            os.kill(self._number, signal.SIGTERM)
+        if not self._ends_soon():
+            with suppress(OSError):
+                os.kill(self._number, signal.SIGKILL)
+            with suppress(OSError):
+                os.waitpid(self._number, 0)
+
+    def _ends_soon(self) -> bool:
+        end = time.monotonic() + _SECONDS_TO_END
+        with suppress(OSError):
+            while os.waitpid(self._number, os.WNOHANG) == (0, 0):
+                if time.monotonic() > end:
+                    return False
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+        return True
+
+
+_started: ContextVar[_PageProcess | None] = ContextVar("page_process", default=None)
+
+
+def _end(*_: object) -> NoReturn:
+    raise SystemExit
+
+
+def _serve(connection: socket.socket) -> NoReturn:
+    """Render the report that is received, in a copy of the process that asks for it.
+
+    Nothing of this process is shown. It ends when the other end of the connection is closed.
+    """
+    try:
+        separate_copy(connection.fileno())
+        signal.signal(signal.SIGTERM, _end)
+        from scorereport.report.renderer import Renderer, load_renderer
+
+        load_renderer()
+        report, templates, endings = receive_message(connection)
+        renderer = Renderer(report, templates)
+        send_messages(connection, map(renderer.render, endings))
+    finally:
+        os._exit(0)  # nothing that was registered by the original may run
