@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 VERSION: Literal[1] = 1
+ColumnType = Literal["number", "integer", "logical", "text"]
 #: The types of columns by the kinds of numpy.
-_TYPES = {"b": "logical", "i": "integer", "u": "integer", "f": "number"}
+_TYPES: dict[str, ColumnType] = {"b": "logical", "i": "integer", "u": "integer", "f": "number"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class TableColumn:
     """
 
     name: str
-    type: Literal["number", "integer", "logical", "text"]
+    type: ColumnType
     values: list[float | int | bool | str | None]
 
 
@@ -142,7 +143,7 @@ def _describe_column(name: str, values: pd.Series[Any]) -> TableColumn:
     return TableColumn(name=name, type="text", values=[_as_text(value) for value in values.tolist()])
 
 
-def _find_type(values: list[Any]) -> str | None:
+def _find_type(values: list[Any]) -> ColumnType | None:
     """The type of values that may be missing; None for a mixture, which becomes texts."""
     types = {type(value) for value in values if value is not None}
     if types == {bool}:
