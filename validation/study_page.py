@@ -51,7 +51,7 @@ def render_study_page(study: Study) -> str:
 
 
 def _render_section(section: StudySection) -> str:
-    parts = [f"## {section.title[0].upper()}{section.title[1:]}\n", f"{section.text}\n"]
+    parts = [f"## Compared with {section.title.removesuffix(', live')}\n", f"{section.text}\n"]
     parts += [_count_verdicts(section)]
     parts += ["### Shapes\n", "| shape | cases | rows | agreeing numbers | worst difference | of |"]
     parts += ["|---|---|---|---|---|---|", *_render_shapes(section.comparisons)]
@@ -61,6 +61,10 @@ def _render_section(section: StudySection) -> str:
         "|---|---|---|---|",
     ]
     parts += [*_render_quantities(section.comparisons)]
+    unexpected = [*map(_render_unexpected, section.unexpected)]
+    if unexpected:
+        parts += ["\n### Unexpected lines\n", "| case | quantity | verdict | difference | reason |"]
+        parts += ["|---|---|---|---|---|", *unexpected]
     expected = [*_render_expected(section.comparisons)]
     if expected:
         parts += ["\n### Expected deviations\n", "| quantity | cases | reason |", "|---|---|---|", *expected]
@@ -110,6 +114,11 @@ def _render_expected(lines: Sequence[Comparison]) -> Iterator[str]:
         found = _COUNTED.match(line.reason)
         if _is_quantity(line) and line.verdict in (Verdict.EXPECTED, Verdict.NOT_COMPARED) and found:
             yield f"| {line.quantity} | {found[1]} | {found[2]} |"
+
+
+def _render_unexpected(line: Comparison) -> str:
+    cells = (line.subject, line.quantity, str(line.verdict), _size(line.difference), line.reason)
+    return f"| {' | '.join(cells)} |"
 
 
 def _size(number: float | None) -> str:

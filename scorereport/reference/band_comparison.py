@@ -79,7 +79,7 @@ def _continuous_band(c: ModelComparer, fit: Corp) -> Iterator[Comparison]:
         yield from _continuous_band_of_package(c, fit, quantity, theirs)
     else:
         band = fit.band(level=c.question.level, method="continuous")
-        yield _compare_bounds(c, f"{quantity}, given Chernoff's quantile", band, theirs)
+        yield _compare_bounds(c, f"{quantity}, given Chernoff's quantile", band, theirs, _tolerance(fit))
 
 
 def _state_rows(c: ModelComparer) -> str:
@@ -106,7 +106,7 @@ def _continuous_band_of_package(
                 for ours, bound in ((table.lower, theirs.lower), (table.upper, theirs.upper))
             )
             theirs = replace(theirs, lower=lower, upper=upper)
-    tolerance = BAND_TOLERANCE if len(fit.distinct) <= MOST_FORECASTS else CELL_TOLERANCE
+    tolerance = _tolerance(fit)
     yield _compare_bounds(c, f"{quantity}, R's quantile", table, theirs, tolerance)
     reported = _compare_bounds(c, f"{quantity}, exact quantile", exact, theirs, tolerance)
     by_table = max(np.abs(exact.lower - table.lower).max(), np.abs(exact.upper - table.upper).max())
@@ -114,6 +114,11 @@ def _continuous_band_of_package(
     yield _expect_if(reported, is_explained, deviations.TABLE)
     label = c.match(f"{quantity}: level", level, theirs.level, tolerance=0.0)
     yield _expect_if(label, theirs.level == deviations.WRITTEN_LEVEL, deviations.LEVEL)
+
+
+def _tolerance(fit: Corp) -> float:
+    """The tolerance of a continuous band, whose density comes from cells of many forecasts."""
+    return BAND_TOLERANCE if len(fit.distinct) <= MOST_FORECASTS else CELL_TOLERANCE
 
 
 def _compare_bounds(

@@ -18,7 +18,7 @@ from scorereport.study.installation_checks import software_versions
 from scorereport.study.seeded_cases import MILLION, number_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.study.case_workers import Opener
 
@@ -74,7 +74,7 @@ class LiveComparison:
             pass
         return self._summary
 
-    def _resume(self, batches: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    def _resume(self, batches: Iterable[Sequence[int]]) -> list[Sequence[int]]:
         """Take the summaries of finished batches; returns the others."""
         left = {_name(batch): batch for batch in batches}
         for name, summary in self._records.read():

@@ -268,15 +268,17 @@ _CALIBRATION = (
             plain=lambda c: formulas.smooth_errors(c.y, c.a, interpolated=0.0, cut=True),
             tolerance=1e-8,
             plain_tolerance=plain_tolerance,
-            **chosen,
+            only=only,
+            unless=unless,
         )
-        for what, how, plain_tolerance, chosen in (
-            ("", "", 1e-9, {"unless": ("rare",)}),
+        for what, how, plain_tolerance, only, unless in (
+            ("", "", 1e-9, (), ("rare",)),
             (
                 ", more than 1000 rows",
                 ", and interpolated between 200 quantiles, which changes 1e-5 at most",
                 1e-5,
-                {"only": ("rare",)},
+                ("rare",),
+                (),
             ),
         )
     ),

@@ -55,12 +55,12 @@ def _theirs(case: RCase) -> RobustErrors:
 
 def _tests(case: RCase, found: RobustErrors) -> list[float]:
     ratio = formulas.glm_line(case.y, case.a).value / found.errors
-    return [*ratio, *(2 * t.sf(np.abs(ratio), found.freedom))]
+    return [*ratio.tolist(), *np.asarray(2 * t.sf(np.abs(ratio), found.freedom)).tolist()]
 
 
 def _engine_tests(case: RCase) -> list[float]:
     ratio = np.array(_values(case)) / _errors(case)
-    return [*ratio, *(2 * t.sf(np.abs(ratio), _freedom(case)))]
+    return [*ratio.tolist(), *np.asarray(2 * t.sf(np.abs(ratio), _freedom(case))).tolist()]
 
 
 def _sandwich(case: RCase, factor: float) -> FloatArray:

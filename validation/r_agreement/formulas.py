@@ -101,7 +101,7 @@ def glm_line(
         if abs(now - before) / (abs(now) + 0.1) < stop:
             break
         before = now
-    return LineResult(value, w * spread, mean, inverse)
+    return LineResult(value, w * spread, mean, np.asarray(inverse, dtype=np.float64))
 
 
 def converged_line(
@@ -113,7 +113,7 @@ def converged_line(
     columns = columns_of(p) if slope else np.ones((len(y), 1))
     spread = w * found.fitted * (1 - found.fitted)
     inverse = np.linalg.inv(columns.T @ (spread[:, None] * columns))
-    return LineResult(found.value, spread, found.fitted, inverse)
+    return LineResult(found.value, spread, found.fitted, np.asarray(inverse, dtype=np.float64))
 
 
 def lrm_line(y: FloatArray, p: FloatArray) -> FloatArray:

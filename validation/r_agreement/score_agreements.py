@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +108,7 @@ SCORE_AGREEMENTS = (
             places=tuple(f"triptych/{score}/{name}" for name in ("mean_score", "MCB", "DSC", "UNC")),
             quantity=f"mean, MCB, DSC and UNC of the {score.capitalize()} score",
             ours=f'`corp(...).decompose("{score}")`',
-            engine=lambda c, score=score: _decomposed(c, score),
+            engine=partial(_decomposed, score=score),
         )
         for score in ("brier", "log")
     ),
