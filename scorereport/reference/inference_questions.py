@@ -98,7 +98,9 @@ class InferenceQuestion:
         """Outcomes, forecasts, weights and clusters, and the scores."""
         p, settings = self.predictions, self.settings
         formulas = self._formulas
-        cluster = [] if p.cluster is None else np.unique(p.cluster, return_inverse=True)[1].astype(np.float64)
+        cluster: SentVector = (
+            [] if p.cluster is None else np.unique(p.cluster, return_inverse=True)[1].astype(np.float64)
+        )
         return {
             "y": p.outcome,
             "p": np.concatenate(list(p.forecasts.values())),
