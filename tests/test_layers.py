@@ -29,6 +29,7 @@ ROOMS = {
     "results": [],
     "evaluation": ["selection"],
     "reference": [],
+    "r_package": [],
     "channels": [],
     "configuration": [],
     "history": ["trend", "."],

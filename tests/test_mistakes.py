@@ -833,7 +833,10 @@ FILES = [
         "p.txt",
         "y,m\n0,0.2\n",
         {},
-        "p.txt must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .rds, .rdata, .rda. Save it as .csv.",
+        (
+            "p.txt must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .rds, .rdata, .rda. "
+            "Save it as .csv."
+        ),
     ),
     (
         "packed without gzip",
@@ -1012,7 +1015,8 @@ COMMANDS = [
         ["--table", "May"],
         (
             "`table` is for a database file (.duckdb, .ddb), the address of a database, an Excel workbook "
-            "(.xlsx) or R data (.rds, .rdata, .rda); p.csv is none of them. To print one table of the results, give --show NAME."
+            "(.xlsx) or R data (.rds, .rdata, .rda); p.csv is none of them. "
+            "To print one table of the results, give --show NAME."
         ),
     ),
     (

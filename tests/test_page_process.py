@@ -13,6 +13,7 @@ import pytest
 from process_tools import is_running, record_copies
 
 import scorereport as sr
+from scorereport._utils.files import TemporaryFolder
 from scorereport.errors import UsageError
 from scorereport.report import page_process, renderer
 from scorereport.report.page_process import order_pages, rendering_ahead
@@ -190,6 +191,41 @@ def test_without_a_process_nothing_is_rendered_ahead(report):
 def test_an_error_in_the_block_ends_the_process(processes):
     with pytest.raises(KeyError), rendering_ahead():
         raise KeyError
+    assert not is_running(processes[0])
+
+
+def test_a_process_that_is_ended_removes_its_temporary_folder(report, tmp_path, monkeypatch):
+    def work_in_a_folder(_self, _ending):
+        with TemporaryFolder(below=tmp_path):
+            (tmp_path / "begun").touch()
+            time.sleep(60)
+
+    monkeypatch.setattr(Renderer, "render", work_in_a_folder)
+    monkeypatch.setattr(renderer, "load_renderer", lambda: None)
+    with rendering_ahead():
+        answers = order_pages(report, None, [".pdf"])
+        waited = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() and time.monotonic() < waited:
+            time.sleep(0.01)
+        assert len(list(tmp_path.iterdir())) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["begun"]
+    assert list(answers) == []
+
+
+def test_a_process_that_does_not_end_is_killed(processes, report, monkeypatch, tmp_path):
+    def ignore(_self, _ending):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        (tmp_path / "begun").touch()
+        time.sleep(60)
+
+    monkeypatch.setattr(Renderer, "render", ignore)
+    monkeypatch.setattr(renderer, "load_renderer", lambda: None)
+    monkeypatch.setattr(page_process, "_SECONDS_TO_END", 0.1)
+    with rendering_ahead():
+        order_pages(report, None, [".pdf"])
+        waited = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() and time.monotonic() < waited:
+            time.sleep(0.01)
     assert not is_running(processes[0])
 
 

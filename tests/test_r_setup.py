@@ -389,6 +389,25 @@ def test_a_package_of_the_distribution_gets_no_dependency_from_elsewhere(rscript
     assert run_r(rscript, PLANNED.format(code=R_CODE, needed=needed)) == plan
 
 
+NAMED = """
+code <- new.env(parent = baseenv())
+for (name in c("shared.R", "installation.R")) sys.source(file.path("{code}", name), envir = code)
+found <- code$installed(.Library)
+found[, "Priority"] <- NA
+found["utils", "Imports"] <- "tools, stats"
+cat(code$find_pair("utils", "`{name}()` is defunct", found))
+"""
+
+
+@pytest.mark.sweep(after=1)
+@pytest.mark.r
+@pytest.mark.parametrize(
+    ("name", "pair"), [("bw_den", "utils stats"), ("lowess", "utils stats"), ("vec_is_vector", "")]
+)
+def test_a_function_of_an_error_is_found_in_r_and_in_compiled_code(rscript, name, pair):
+    assert run_r(rscript, NAMED.format(code=R_CODE, name=name)) == pair
+
+
 # ---- R that fails, folders that are not there ----
 
 

@@ -207,10 +207,10 @@ def test_records_of_a_complete_study_are_removed(written):
 class FakeR:
     """R processes that answer with made-up lines; some cases end the process, or are refused."""
 
-    def __init__(self, *, deadly=(), deaths=1, refused=(), seed=SEED):
+    def __init__(self, *, deadly=(), deaths=1, refused=(), slow=(), seed=SEED):
         self.started, self.ended, self.asked = 0, 0, []
         self.left = dict.fromkeys(deadly, deaths)
-        self.refused, self.seed = refused, seed
+        self.refused, self.slow, self.seed = refused, slow, seed
 
     @contextmanager
     def open(self, hold):
@@ -231,6 +231,8 @@ class FakeR:
             raise ReferenceFailure("R was ended by signal 9 (SIGKILL).")
         if number in self.refused:
             raise ReferenceFailure("R refused: no", {"error": ["no"]})
+        if number in self.slow:
+            raise ReferenceFailure("R gave no answer within 9 seconds and was ended.", is_late=True)
         return make_lines(number)
 
 
@@ -288,6 +290,14 @@ def test_a_case_that_r_refuses_is_a_failure_and_not_asked_again(run):
     assert [line.reason for line in lines if line.is_unexpected] == ["R refused: no"]
     assert fake.started == 1
     assert fake.asked.count(5) == 1
+
+
+def test_a_case_that_takes_too_long_is_a_failure_and_not_asked_again(run):
+    fake = FakeR(slow=(5,))
+    lines = list(merge_summaries(summary for _, summary in run(fake, batches_of(9), 1)).describe())
+    (failed,) = (line for line in lines if line.is_unexpected)
+    assert failed.reason == "R gave no answer within 9 seconds and was ended."
+    assert (fake.started, fake.asked.count(5)) == (2, 1)
 
 
 def test_r_that_never_answers_stops_the_run(run):
@@ -521,7 +531,7 @@ def test_the_page_on_a_study_counts_cases_quantities_and_deviations():
     assert "| mean | 24 | 3.0e-14 | 1.0e-12 |" in page
     assert "| level | 6 | It says 0.9. |" in page
     assert re.search(r"^\| continuous \| 3 \| [\d,]+ to [\d,]+ \| 6 \| 3.0e-14 \| mean \|$", page, re.M)
-    assert "| two rows | 2 | 2 | 4 | " in page
+    assert "| two rows | 2 | 2 | 5 | " in page
 
 
 def test_the_page_in_the_docs_is_such_a_page():

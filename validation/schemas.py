@@ -10,6 +10,7 @@ import scorereport
 from scorereport._utils.files import write_text
 from scorereport.configuration import configuration_schema
 from scorereport.reference.reference_documents import Certificate, Study
+from scorereport.report import table_document
 from scorereport.report.report_record import Report
 from scorereport.results.evaluation import Evaluation
 
@@ -24,6 +25,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "configuration-1.json": configuration_schema(),
         "report-1.json": Report.json_schema(),
         "study-1.json": Study.json_schema(),
+        "tables-1.json": table_document.json_schema(),
     }
 
 

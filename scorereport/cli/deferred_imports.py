@@ -97,9 +97,11 @@ def _take_nothing(name: str) -> Any:
 
 
 def _take_special(name: str) -> Any:
-    """Return a compiled function of `scipy.special`; it is the one that the package itself gives."""
+    """Return a function of `scipy.special` that needs compiled code only; the package gives the same one."""
     import numpy as np
 
+    if name == "lambertw":
+        return import_module("scipy.special._lambertw").lambertw
     found = getattr(import_module("scipy.special._ufuncs"), name)
     if not isinstance(found, np.ufunc):
         raise AttributeError(name)

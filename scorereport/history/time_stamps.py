@@ -6,7 +6,6 @@ the time of the stamp, against the trusted certificates only.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -189,6 +188,8 @@ class StampCheck:
 
 def _await(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
     """Return the result of asynchronous work; in a thread if this one runs an event loop, as notebooks do."""
+    import asyncio  # takes long, as does `ssl`, which it loads
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -24,7 +24,7 @@ from math import ceil, e, log, log2, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import gammainc, gammaln, xlogy
+from scipy.special import gammainc, gammaln, lambertw, xlogy
 
 from scorereport._utils.checks import check_inside
 from scorereport.errors import InternalError
@@ -95,8 +95,6 @@ def _find_intervals(audits: Sequence[ScoreSums], tail: float) -> tuple[SequenceI
 
 def choose_rho(v_opt: float, alpha: float) -> float:
     """Return the parameter of the mixture with which its boundary at 1/α is lowest near V = `v_opt`."""
-    from scipy.special import lambertw  # loads most of SciPy
-
     return float(v_opt / (-lambertw(-(alpha**2) / e, -1).real - 1))
 
 

@@ -80,8 +80,8 @@ class Question:
     def vectors(self) -> dict[str, SentVector]:
         """The arguments of the R function `certify`."""
         redrawn_outcomes, redrawn_forecasts = self.redrawn
-        # without rows of its own, the continuous band has all rows, which are not sent twice
-        banded_outcomes, banded_forecasts = ([], []) if self.is_banded_whole else self.banded
+        nothing = np.empty(0)  # the continuous band then has all rows, which are not sent twice
+        banded_outcomes, banded_forecasts = (nothing, nothing) if self.is_banded_whole else self.banded
         return {
             "x": self.y_prob,
             "y": self.y_true,

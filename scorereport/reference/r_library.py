@@ -31,6 +31,9 @@ def locate_library(r: RInstallation) -> Path | None:
 
 def find_library(r: RInstallation) -> Path | None:
     """Return the library for this R, if reliabilitydiag is installed in it."""
+    root = _find_root()
+    if root is None or not root.is_dir():  # without asking R for its version
+        return None
     library = locate_library(r)
     return library if library is not None and (library / _PACKAGE / "DESCRIPTION").is_file() else None
 

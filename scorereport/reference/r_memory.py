@@ -8,7 +8,7 @@ Measured with R 4.2.2 on x86_64: the largest resident memory of its process, in 
 | 1,000 | 171 | 171 | 96 |
 | 200,000 | 1,461 | 340 | 203 |
 | 400,000 | 2,985 | 390 | 330 |
-| 1,000,000 | MEM1M | MEM1MS | 505 |
+| 1,000,000 | 7,269 | 2,898 with 400,000 | 505 |
 
 `bde::density`, which the package uses, holds several numbers for each row at each of 101 points; base R goes
 through the points one after the other. The formulas are straight lines above these numbers.

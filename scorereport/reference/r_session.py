@@ -36,9 +36,12 @@ _GRACE = 5.0
 class ReferenceFailure(Exception):  # noqa: N818  # a finding about R, not an error of ours
     """A reference gave no usable answer; the message is a sentence with the reason."""
 
-    def __init__(self, sentence: str, answer: Mapping[str, Vector] | None = None) -> None:
+    def __init__(
+        self, sentence: str, answer: Mapping[str, Vector] | None = None, *, is_late: bool = False
+    ) -> None:
         super().__init__(sentence)
         self.answer = dict(answer or {})
+        self.is_late = is_late
 
 
 class Session:
@@ -112,7 +115,8 @@ class Session:
             answer = _clean(self._exchange(what, vectors))
         except EOFError as error:
             watchdog.cancel()
-            raise ReferenceFailure(self._describe_end(is_late=timed_out.is_set())) from error
+            is_late = timed_out.is_set()
+            raise ReferenceFailure(self._describe_end(is_late=is_late), is_late=is_late) from error
         except OSError as error:
             raise ReferenceFailure(f"Files could not be exchanged with R: {error}.") from error
         except ExchangeError as error:

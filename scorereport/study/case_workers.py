@@ -138,11 +138,14 @@ class _Worker:
         self._end()
 
     def compare(self, case: Case, number: int) -> Sequence[Comparison]:
-        """Compare a case; if R died over it, ask another process once."""
+        """Compare a case; if R died over it, ask another process once, unless it had taken too long."""
         try:
             found = self._ask(case, number)
         except ReferenceFailure as failure:
-            found = [failed_case(case, str(failure))] if failure.answer else self._ask_again(case, number)
+            if failure.is_late:
+                self._end()
+            is_final = failure.answer or failure.is_late
+            found = [failed_case(case, str(failure))] if is_final else self._ask_again(case, number)
         if self._asked >= _CASES_OF_A_PROCESS or len(case.y_true) >= _MANY_ROWS:
             self._end()
         return found

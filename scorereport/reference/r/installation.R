@@ -144,10 +144,11 @@ callers_of_error <- function() {
 
 describe_failure <- function(error, culprits) {
   found <- installed()
+  reason <- first_line(innermost(error))
   pair <- find_unmet(found)
-  if (length(pair) == 0) pair <- find_pair(culprits, found)
+  if (length(pair) == 0) pair <- find_pair(culprits, reason, found)
   c(
-    list(reason = first_line(innermost(error))),
+    list(reason = reason),
     if (length(pair) > 0) {
       list(caller = describe_package(found[pair[1], ]), callee = describe_package(found[pair[2], ]))
     }
@@ -170,11 +171,19 @@ find_unmet <- function(found) {
   character()
 }
 
-# The innermost package that called a function of another one which it imports. Packages that only report
-# errors of others are left out.
-find_pair <- function(culprits, found) {
+# The innermost package that needs one with a function that the error names, as C code leaves no other trace; or
+# else that called a function of another one. Packages that only report errors of others do not count as callers.
+find_pair <- function(culprits, reason, found) {
   culprits <- setdiff(culprits, c("base", "rlang", "lifecycle", "cli"))
   culprits <- culprits[culprits %in% rownames(found)[is.na(found[, "Priority"])]]
+  named <- unlist(regmatches(reason, gregexpr("[[:alnum:]._]+(?=\\(\\))", reason, perl = TRUE)))
+  for (caller in culprits) {
+    for (callee in intersect(requirements(found[caller, ])$package, rownames(found))) {
+      if (any(vapply(named, function(name) mentions(callee, name), logical(1)))) {
+        return(c(caller, callee))
+      }
+    }
+  }
   for (i in seq_along(culprits)) {
     for (caller in culprits[-seq_len(i)]) {
       if (culprits[i] %in% requirements(found[caller, ])$package) {
@@ -183,6 +192,17 @@ find_pair <- function(culprits, found) {
     }
   }
   character()
+}
+
+# Whether a package has a function of this name in R or in its compiled code.
+mentions <- function(package, name) {
+  if (requireNamespace(package, quietly = TRUE) && exists(name, asNamespace(package), inherits = FALSE)) {
+    return(TRUE)
+  }
+  files <- list.files(system.file("libs", package = package), full.names = TRUE, recursive = TRUE)
+  any(vapply(files, function(file) {
+    length(grepRaw(name, readBin(file, "raw", file.size(file)), fixed = TRUE)) > 0
+  }, logical(1)))
 }
 
 # Errors of rlang repeat the error that caused them.

@@ -10,10 +10,10 @@ hello <- function(library = character()) {
     if (nzchar(system.file(package = name))) as.character(utils::packageVersion(name)) else "absent"
   }
   found <- version_of("reliabilitydiag")
-  problem <- if (found != "absent") find_problem()
+  is_there <- found != "absent"
   c(
-    problem,
-    if (found != "absent") list(location = dirname(system.file(package = "reliabilitydiag"))),
+    if (is_there) find_problem(),
+    list(location = if (is_there) dirname(system.file(package = "reliabilitydiag")) else ""),
     R = paste(R.version$major, R.version$minor, sep = "."),
     platform = R.version$platform,
     reliabilitydiag = found,

@@ -30,7 +30,7 @@ write_data <- function(columns, file) {
 plain_column <- function(x, name) {
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
   if (inherits(x, c("Date", "POSIXct"))) return(x)
-  if (inherits(x, "integer64")) return(plain_integer64(x, name))
+  if (inherits(x, "integer64")) return(plain_integer64(x))
   if (is.character(x)) return(factor_of(x))
   if (is.factor(x)) return(plain_factor(x))
   if (!is.null(dim(x)) && length(dim(x)) == 1) dim(x) <- NULL
@@ -52,12 +52,16 @@ factor_of <- function(x) {
   structure(match(x, levels), levels = enc2utf8(levels), class = "factor")
 }
 
-# integer64 keeps whole numbers in the bits of doubles, which mean nothing without its package.
-plain_integer64 <- function(x, name) {
-  if (!requireNamespace("bit64", quietly = TRUE)) {
-    fail("`", name, "` is of class integer64. To fix: convert it with as.numeric() while bit64 is loaded.")
-  }
-  as.vector(as.double(x))
+# integer64 of the package bit64 keeps whole numbers in the bits of doubles; up to 2^53 they are exact as doubles.
+plain_integer64 <- function(x) {
+  halves <- readBin(writeBin(as.vector(unclass(x)), raw(), endian = "little"), "integer", 2 * length(x), 4, endian = "little")
+  places <- seq_along(x)
+  low <- halves[2 * places - 1]
+  high <- halves[2 * places]
+  # the smallest integer of 32 bits is NA in R; that of 64 bits is NA in bit64
+  low <- ifelse(is.na(low), 2^31, ifelse(low < 0, low + 2^32, low))
+  value <- ifelse(is.na(high), -2^31, high) * 2^32 + low
+  ifelse(value == -2^63, NA, value)
 }
 
 describe_class <- function(x) {

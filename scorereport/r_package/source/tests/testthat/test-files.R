@@ -29,6 +29,13 @@ test_that("times of other classes and attributes of numbers are made plain", {
   expect_identical(scorereport:::plain_column(array(1:3, 3), "x"), 1:3)
 })
 
+test_that("whole numbers of 64 bits are decoded without their package", {
+  bits <- c("0000000000000000", "0100000000000000", "ffffffffffffffff", "0000000001000000", "0000008000000000", "0000000000000080")
+  bytes <- as.raw(strtoi(unlist(lapply(bits, function(b) substring(b, seq(1, 15, 2), seq(2, 16, 2)))), 16L))
+  x <- structure(readBin(bytes, "double", 6, endian = "little"), class = "integer64")
+  expect_identical(scorereport:::plain_column(x, "x"), c(0, 1, -1, 2^32, 2^31, NA))
+})
+
 test_that("columns that cannot be read are refused by name", {
   for (wrong in list(list(1, 2), matrix(1, 2, 2), 1i, as.raw(1), NULL)) {
     expect_error(scorereport:::plain_column(wrong, "odd"), "`odd` must be a vector of numbers", class = "scorereport_error")
