@@ -1,7 +1,7 @@
 """Questions to R about all models together: calibration, intervals, decisions, comparisons and groups.
 
 They need only the data and the settings of an evaluation. R computes every number of its answers from
-and forecasts, by sampling.R, regression.R, ranks.R, intervals.R, decisions.R and groups.R.
+outcomes and forecasts, by sampling.R, regression.R, ranks.R, intervals.R, decisions.R and groups.R.
 """
 
 from __future__ import annotations
