@@ -56,8 +56,9 @@ LEFT_OUT = (
     "components corrected for overfit, with their intervals and tests",
     "tests and ends of intervals that are drawn at random, other than pointwise bands",
     "simultaneous bands",
-    "ROC curves, and Murphy curves of components",
-    "smooth and binned calibration errors, segments, parts of miscalibration and trials of recalibration",
+    "ROC curves, Murphy curves of components, and decision curves between even thresholds",
+    "smooth and binned calibration errors, flexible curves, grades and segments",
+    "parts of miscalibration and trials of recalibration",
     "the probability scale, the reference sample and bounds for missing outcomes",
 )
 #: What it does not cover either where rows belong to clusters or have sampling weights.
