@@ -45,7 +45,7 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
     ),
     "weighted rows": (1200, {"weight": "share"}),
     "clusters": (600, {"cluster": "patient", "groups": ["site"], "resamples": 20}),
-    "few rows": (60, {"groups": ["site"], "resamples": 20}),
+    "few rows": (60, {"groups": ["site"], "resamples": 200}),
     "certain forecasts": (40, {"forecasts": ["certain", "constant", "separating"], "resamples": 20}),
     "one outcome": (20, {"outcome": "never", "resamples": 20}),
 }

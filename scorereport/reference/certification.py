@@ -56,9 +56,10 @@ LEFT_OUT = (
     "components corrected for overfit, with their intervals and tests",
     "tests and ends of intervals that are drawn at random, other than pointwise bands",
     "simultaneous bands",
-    "ROC curves, and Murphy curves of components",
-    "smooth and binned calibration errors, segments, parts of miscalibration and trials of recalibration",
-    "ranks, the probability scale, the reference sample and bounds for missing outcomes",
+    "ROC curves, Murphy curves of components, and decision curves between even thresholds",
+    "smooth and binned calibration errors, flexible curves, grades and segments",
+    "parts of miscalibration and trials of recalibration",
+    "the probability scale, the reference sample and bounds for missing outcomes",
 )
 #: What it does not cover either where rows belong to clusters or have sampling weights.
 DEPENDENT_LEFT_OUT = (
@@ -90,10 +91,11 @@ def certify(
     """Compare the numbers of every model with those of R on the same data; R runs in a separate process.
 
     Scores, skills, MCB, DSC, UNC, AUC and the reliability curve are those of the evaluation; bins,
-    recalibrated probabilities and bands come from a fit of the same data. For models of K classes, R
-    evaluates each class, and each threshold between ordered classes, as a binary model; the scores of K
-    classes are compared with the sums of these answers and with plain arithmetic in base R. The certificate
-    lists what it does not cover. Failures of R do not raise an error: they lead to a verdict.
+    recalibrated probabilities and bands come from a fit of the same data. Of binary models, base R also
+    computes calibration lines, tests, intervals, decisions, differences of models and groups. For models of K
+    classes, R evaluates each class, and each threshold between ordered classes, as a binary model; the scores
+    of K classes are compared with the sums of these answers and with plain arithmetic in base R. The
+    certificate lists what it does not cover. Failures of R do not raise an error: they lead to a verdict.
 
     Parameters
     ----------

@@ -122,9 +122,9 @@ def _compare_scores(c: InferenceComparer, scores: ModelScores, where: str) -> It
     reported, area = scores.score(AUC), c.find("auc.interval")
     if area is None:
         yield c.miss(f"{where}, AUC", "auc")
-    else:
-        theirs = [area[0], 2 * area[0] - 1]
-        yield c.match(f"{where}, AUC and its skill", [reported.value, reported.skill], theirs, noise=_NOISE)
+        return
+    expected = [area[0], 2 * area[0] - 1]
+    yield c.match(f"{where}, AUC and its skill", [reported.value, reported.skill], expected, noise=_NOISE)
 
 
 # ---- Tests ----

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 RELATIVE, STATISTIC_NOISE, LIKELIHOOD_NOISE = 3e-8, 1e-11, 1e-14
 #: What rounding adds to an area or a skill, which is a difference of two numbers around 1.
 _AREA_NOISE = 1e-14
-#: Monte-Carlo errors by which the error of resamples may differ from the exact one.
-_MONTE_CARLO = 5.0
+#: Monte-Carlo errors by which the error of resamples may differ from the exact one, if they are as many.
+_MONTE_CARLO, _FEWEST_RESAMPLES = 5.0, 100
 LINE, TESTS = "calibration line", "tests of calibration"
 INTERVALS, DIFFERENCES = "intervals", "differences of models"
 _JOINT = "line.unreliability"
@@ -226,12 +226,17 @@ def _compare_interval(
     value = -theirs[0] if what == "score" and get_score(name).direction is Direction.HIGHER else theirs[0]
     line = c.match(f"{quantity}, value", estimate.value, value, noise=_AREA_NOISE)
     if FROM_INFLUENCE not in estimate.method:
-        return [line, *_compare_drawn(c, f"{quantity}, error of resamples", estimate, theirs, what)], DRAWN
+        return [line, *_compare_drawn(c, _drawn(quantity), estimate, theirs, what)], DRAWN
     if "widened" in estimate.method:
         return [line, c.match(f"{quantity}, error", estimate.standard_error, theirs[1])], _WIDENED_REASON
     ours = [estimate.standard_error, estimate.lower, estimate.upper]
     expected = [theirs[1], *_turn(theirs[_LIMITS[method]], name, what)]
     return [line, c.match(f"{quantity}, error and limits", ours, expected)], ""
+
+
+def _drawn(quantity: str) -> str:
+    """The name of the error of resamples, which is a topic of its own: its tolerance is that of draws."""
+    return f"errors of resamples: {quantity.replace(':', ',')}"
 
 
 def _compare_area(c: InferenceComparer, quantity: str, estimate: Estimate, what: str) -> Comparison:
@@ -257,14 +262,13 @@ def _turn(ends: FloatArray, name: str, what: str) -> FloatArray:
 def _compare_drawn(
     c: InferenceComparer, quantity: str, estimate: Estimate, theirs: FloatArray, what: str
 ) -> list[Comparison]:
-    """Compare the error of resamples of a mean score with the exact one; that of a skill is not linear."""
+    """Compare the error of many resamples of a mean score with the exact one; a skill is not linear."""
     resamples = re.search(r"(\d+) resamples", estimate.method)
-    error = float(theirs[1])
-    if what == "skill" or resamples is None or not np.isfinite(error) or "clusters" in estimate.method:
+    draws, error, kurtosis = int(resamples[1]) if resamples else 0, float(theirs[1]), float(theirs[6])
+    if what == "skill" or draws < _FEWEST_RESAMPLES or np.isnan(kurtosis):
         return []
-    draws, kurtosis = int(resamples[1]), max(float(np.nan_to_num(theirs[6])), 0.0)
     rounding = 1e-14 * (1 + abs(estimate.value))  # resamples of equal scores
-    allowed = _MONTE_CARLO * error * np.sqrt((kurtosis + 2) / (4 * draws)) + rounding
+    allowed = _MONTE_CARLO * error * np.sqrt((max(kurtosis, 0.0) + 2) / (4 * draws)) + rounding
     line = compare_relatively(
         c.subject, quantity, estimate.standard_error, error, relative=1e-12, noise=allowed
     )

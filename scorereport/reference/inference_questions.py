@@ -1,7 +1,7 @@
 """Questions to R about all models together: calibration, intervals, decisions, comparisons and groups.
 
 They need only the data and the settings of an evaluation. R computes every number of its answers from
-outcomes and forecasts, by the scripts sampling.R, regression.R, ranks.R, intervals.R, decisions.R and groups.R.
+outcomes and forecasts, by sampling.R, regression.R, ranks.R, intervals.R, decisions.R and groups.R.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ class InferenceQuestion:
         """Outcomes, forecasts, weights and clusters, and the scores."""
         p, settings = self.predictions, self.settings
         formulas = self._formulas
-        cluster = [] if p.cluster is None else np.unique(p.cluster, return_inverse=True)[1].astype(np.float64)
+        cluster: SentVector = (
+            [] if p.cluster is None else np.unique(p.cluster, return_inverse=True)[1].astype(np.float64)
+        )
         return {
             "y": p.outcome,
             "p": np.concatenate(list(p.forecasts.values())),

@@ -79,7 +79,9 @@ from_influence <- function(value, influence, units, level, bias = 0, bend = 0) {
     value + spread * (shift + z + skewness / 6 * (z^2 - 1) + rise)
   }
   middle <- skewness / 6 - shift
-  c(spread, ends(middle + (middle + z) / (1 - acceleration * (middle + z))), ends(z), kurtosis)
+  limits <- c(ends(middle + (middle + z) / (1 - acceleration * (middle + z))), ends(z))
+  # a mean of weighted rows or clusters is a quotient, so that resamples may have another error
+  c(spread, limits, if (units$kind == "rows") kurtosis else NaN)
 }
 
 # A mean score and its skill: each its value, then the numbers of `from_influence`. With clusters or weights the

@@ -202,9 +202,12 @@ def _introduce(certificate: Certificate, *, has_classes: bool) -> str:
             "No other software has recomputed the numbers of this report on these data; this section gives "
             "the reason."
         )
+    what = "scores, components, bins and bands"
+    if not has_classes:
+        what += ", calibration, intervals, tests, decisions and comparisons"
     text = (
-        "Other software has recomputed scores, components, bins and bands of this report on the same data; "
-        "quantities that it has not recomputed are listed below."
+        f"Other software has recomputed {what} of this report on the same data; quantities that it has not "
+        "recomputed are listed below."
     )
     return f"{text} {_BY_VIEWS}" if has_classes else text
 
