@@ -194,12 +194,13 @@ def test_an_error_in_the_block_ends_the_process(processes):
     assert not is_running(processes[0])
 
 
-def test_a_process_that_is_ended_removes_its_temporary_folder(report, tmp_path, monkeypatch):
+def test_the_temporary_folder_of_a_process_is_removed_with_it(report, tmp_path, monkeypatch):
     def work_in_a_folder(_self, _ending):
-        with TemporaryFolder(below=tmp_path):
+        with TemporaryFolder():
             (tmp_path / "begun").touch()
             time.sleep(60)
 
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(Renderer, "render", work_in_a_folder)
     monkeypatch.setattr(renderer, "load_renderer", lambda: None)
     with rendering_ahead():
@@ -210,23 +211,6 @@ def test_a_process_that_is_ended_removes_its_temporary_folder(report, tmp_path, 
         assert len(list(tmp_path.iterdir())) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["begun"]
     assert list(answers) == []
-
-
-def test_a_process_that_does_not_end_is_killed(processes, report, monkeypatch, tmp_path):
-    def ignore(_self, _ending):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        (tmp_path / "begun").touch()
-        time.sleep(60)
-
-    monkeypatch.setattr(Renderer, "render", ignore)
-    monkeypatch.setattr(renderer, "load_renderer", lambda: None)
-    monkeypatch.setattr(page_process, "_SECONDS_TO_END", 0.1)
-    with rendering_ahead():
-        order_pages(report, None, [".pdf"])
-        waited = time.monotonic() + 60
-        while not (tmp_path / "begun").exists() and time.monotonic() < waited:
-            time.sleep(0.01)
-    assert not is_running(processes[0])
 
 
 ORPHAN = """

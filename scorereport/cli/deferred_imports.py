@@ -89,7 +89,7 @@ class _DeferredModule(ModuleType):
         except BaseException:
             deferred.is_begun = False
             raise
-        self.__class__ = ModuleType
+        self.__class__ = ModuleType  # type: ignore[assignment]  # it is a module like any other now
 
 
 def _take_nothing(name: str) -> Any:

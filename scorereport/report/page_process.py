@@ -11,11 +11,11 @@ import os
 import pickle
 import signal
 import socket
-import time
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from scorereport._utils.files import remove_abandoned
 from scorereport._utils.process_copies import (
     can_copy,
     copy_process,
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.report.report_record import Report
-
-#: Seconds that the process has to end, and between two looks whether it has.
-_SECONDS_TO_END, _SECONDS_BETWEEN_LOOKS = 3.0, 0.002
 
 
 @contextmanager
@@ -92,31 +89,17 @@ class _PageProcess:
         return receive_messages(self._connection)
 
     def close(self) -> None:
-        """End the process, which may remove temporary folders first; its copies end when it has ended."""
+        """End the process; copies of it end when they find that it has ended."""
         self._connection.close()
         with suppress(OSError):
-            os.kill(self._number, signal.SIGTERM)
-        if not self._ends_soon():
-            with suppress(OSError):
-                os.kill(self._number, signal.SIGKILL)
-            with suppress(OSError):
-                os.waitpid(self._number, 0)
-
-    def _ends_soon(self) -> bool:
-        end = time.monotonic() + _SECONDS_TO_END
+            os.killpg(self._number, signal.SIGKILL)
         with suppress(OSError):
-            while os.waitpid(self._number, os.WNOHANG) == (0, 0):
-                if time.monotonic() > end:
-                    return False
-                time.sleep(_SECONDS_BETWEEN_LOOKS)
-        return True
+            _, status = os.waitpid(self._number, 0)
+            if os.WIFSIGNALED(status):
+                remove_abandoned()  # its temporary folders
 
 
 _started: ContextVar[_PageProcess | None] = ContextVar("page_process", default=None)
-
-
-def _end(*_: object) -> NoReturn:
-    raise SystemExit
 
 
 def _serve(connection: socket.socket) -> NoReturn:
@@ -126,7 +109,6 @@ def _serve(connection: socket.socket) -> NoReturn:
     """
     try:
         separate_copy(connection.fileno())
-        signal.signal(signal.SIGTERM, _end)
         from scorereport.report.renderer import Renderer, load_renderer
 
         load_renderer()
