@@ -7,7 +7,7 @@ own, one for each kind of rows. The test suite reads them on machines without R.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from scorereport.reference.live_references import BASE, open_reference
 from scorereport.results.settings import EvaluationSettings
 
 if TYPE_CHECKING:
+    from scorereport.data.predictions import Predictions
     from scorereport.reference.exchange import Vector
     from scorereport.reference.live_references import Reference
 
@@ -87,7 +88,7 @@ def question_of(name: str) -> InferenceQuestion:
     arguments = arguments_of(name)
     columns = ("outcome", "forecasts", "weight", "weight_kind", "cluster", "time", "groups")
     given = {column: arguments.pop(column) for column in columns if column in arguments}
-    predictions = sr.read_predictions(make_frame(name), **given)
+    predictions = cast("Predictions", sr.read_predictions(make_frame(name), **given))
     settings = EvaluationSettings(curve_points=CURVE_POINTS, **arguments)
     return InferenceQuestion(predictions=predictions, settings=settings)
 

@@ -51,7 +51,7 @@ def compare_from_r(place: Path) -> Iterator[Comparison | Skipped]:
         ours = min(_evaluate_in_r(n, library, Path(folder)) for _ in range(2))
         forecasts = [word for model in MODELS for word in ("--forecast", model)]
         source = write_models(place, n).absolute()
-        command = ["score", source, "--outcome", "outcome", *forecasts, "--json", "--quiet"]
+        command: list[str | Path] = ["score", source, "--outcome", "outcome", *forecasts, "--json", "--quiet"]
         other = spend(command, folder=Path(folder)).clock
     yield Comparison(name=name, ours=ours, other=other, ratio=ours / other, limit=LIMIT, rows=n)
 
