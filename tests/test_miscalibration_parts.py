@@ -245,3 +245,17 @@ def test_clusters_widen_the_intervals_and_weights_count():
 def test_a_negative_part_is_an_error_of_the_program():
     with pytest.raises(sr.ScoreReportError, match="negative"):
         miscalibration_parts._cut(-1e-6)
+
+
+def test_a_line_whose_score_falls_towards_a_step_is_not_replaced_by_a_worse_one():
+    """Refuted forecasts near 1 hold the likeliest line flat, from where the descent ends above the shift."""
+    p = np.array(
+        [0.0005, 0.0595, 0.1351, 0.1402, 0.1762, 0.2157, 0.2235, 0.2458, 0.4719, 0.4937, 0.5888, 0.6463]
+    )
+    p = np.append(p, [0.6668, 0.695, 0.7678, 0.8031, 0.8459, 0.8547, 0.8975, 0.9149, 0.9493, 0.9995, 0.9995])
+    n = np.array([1, 2, 1, 3, 2, 3, 3, 2, 1, 2, 2, 2, 1, 2, 1, 1, 3, 1, 3, 1, 2, 3, 3])
+    y = (p > 0.6) & (p < 0.99) | (p == 0.2458)
+    brier, _ = split_miscalibration(y, p, sample_weight=n, weight_kind="frequency")
+    assert np.isnan(brier.slope) and np.isnan(brier.by_slope.value)
+    assert brier.note == "The steeper the line, the lower the score: no line fits."
+    assert brier.by_shift.value > 0

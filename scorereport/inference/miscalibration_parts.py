@@ -273,7 +273,10 @@ def _explain(split: _Split) -> str:
     if not isfinite(split.total.value):
         return "The score is infinite, because a forecast was certain and wrong: it has no parts."
     if not isfinite(split.best.line.slope):
-        return "The forecasts separate events from non-events: no line fits."
+        x, y, _ = split.rows.points
+        if x[y == 1].min(initial=np.inf) >= x[y == 0].max(initial=-np.inf):
+            return "The forecasts separate events from non-events: no line fits."
+        return "The steeper the line, the lower the score: no line fits."
     if split.best.line.is_constant:
         return "The ranking is inverted: the best nondecreasing line is a constant."
     return ""

@@ -3,7 +3,8 @@
 Lines of the log score are those of maximum likelihood. The Brier score of a line is not convex in its
 coefficients: it is lowered by Newton's method with halved steps from the line of maximum likelihood and, if
 that is not better than the next simpler map, from this map, so that a line never scores worse than a shift,
-nor a shift worse than the forecasts. A slope below 0 would reverse the ranking: the best line is then a
+nor a shift worse than the forecasts. If the score then falls without end, as towards a step, there is no best
+line. A slope below 0 would reverse the ranking: the best line is then a
 constant.
 """
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: Newton's method stops after a step this small, or is given up after this many.
 _LAST_STEP = 1e-9
 _MOST_STEPS = 100
+#: Relative differences of mean scores up to this are rounding errors.
+_ROUNDING = 1e-12
 #: A step is halved up to this many times.
 _MOST_HALVES = 60
 #: Log-odds beyond this are certain to the last digit: no slope leads there but that of separated outcomes.
@@ -165,7 +168,7 @@ def _best(
 ) -> ScoreLine:
     """The best line to which the first start descends, or the second if it is not better than the second.
 
-    A slope below 0 becomes a constant.
+    A slope below 0 becomes a constant. NaN if no start descends to a line that is as good as the second.
     """
     found = [_descend(points, score, starts[0], held_slope=held_slope)]
     simpler = starts[1]
@@ -174,8 +177,11 @@ def _best(
     if not held_slope and any(line.slope < 0 for line in found):
         found = [line for line in found if line.slope >= 0]
         found.append(_descend(points, score, ScoreLine(0.0, 0.0), held_slope=True))
-    known = [line for line in found if np.isfinite(line.intercept)]
-    return min(known, key=lambda line: mean_loss(points, score, line), default=ScoreLine(np.nan, np.nan))
+    losses = {line: mean_loss(points, score, line) for line in found if np.isfinite(line.intercept)}
+    most = mean_loss(points, score, simpler) * (1 + _ROUNDING)
+    if not losses or min(losses.values()) > most:
+        return ScoreLine(np.nan, np.nan)
+    return min(losses, key=losses.__getitem__)
 
 
 def _descend(points: GroupedRows, score: ScoreOfLogOdds, start: ScoreLine, *, held_slope: bool) -> ScoreLine:
