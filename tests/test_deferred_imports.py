@@ -95,7 +95,10 @@ print(loaded("scipy.optimize._optimize"))
     ]
 
 
-@pytest.mark.parametrize("change", ["zeros._brentq = lambda: 0.0", "del zeros._brentq"])
+@pytest.mark.parametrize(
+    "change",
+    ["zeros._brentq = lambda: 0.0", "zeros._brentq = lambda *arguments: 0.0", "del zeros._brentq"],
+)
 def test_another_version_of_scipy_is_loaded_as_a_whole(change):
     found = run_apart(f"""
 import scipy.optimize
@@ -108,6 +111,18 @@ zeros._brentq = original
 print(brentq(lambda x: x - 1.0, 0.0, 3.0))
 """)
     assert found == ["True", "1.0"]
+
+
+def test_another_answer_of_compiled_code_is_not_taken():
+    found = run_apart("""
+import scipy.optimize
+import scipy.optimize._pava_pybind as compiled
+original = compiled.pava
+compiled.pava = lambda x, w, edges: original(x, w, edges)[::-1]
+from scipy.optimize import isotonic_regression
+print("scipy.optimize._optimize" in sys.modules, isotonic_regression.__module__)
+""")
+    assert found == ["True scipy.optimize._isotonic"]
 
 
 def test_threads_that_load_a_package_together_find_all_of_it():
