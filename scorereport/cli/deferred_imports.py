@@ -188,8 +188,8 @@ def _pools(isotonic_regression: Callable[..., _Isotonic]) -> bool:
     return fit.x.tolist() == [2.0, 2.0, 3.0, 3.5] and fit.blocks.tolist() == [0, 2, 3, 4]
 
 
-#: Functions of `scipy.optimize`: module and name of their compiled code, what calls it, and whether it gives a
-#: known answer. Compiled code is not public: if it gives another answer, the whole package is loaded.
+#: Functions of `scipy.optimize`: module and name of their compiled code, what calls it, and whether it gives
+#: a known answer. Compiled code is not public: if it gives another answer, the whole package is loaded.
 _OPTIMIZE: dict[str, tuple[str, str, Callable[..., Any], Callable[..., bool]]] = {
     "brentq": ("scipy.optimize._zeros", "_brentq", _wrap_brentq, _finds_root),
     "isotonic_regression": ("scipy.optimize._pava_pybind", "pava", _wrap_isotonic, _pools),
