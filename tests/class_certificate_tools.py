@@ -197,6 +197,8 @@ class StandIn:
         return self.spoil(question, dict(self.answers[key]))
 
     def fetch(self, what, **vectors):
+        if what in ("infer", "infer_groups"):
+            return {}  # which makes lines of numbers that are not compared
         assert what == "classes"
         return self.spoil_classes(measure_classes(**vectors))
 

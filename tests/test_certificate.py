@@ -52,11 +52,11 @@ from scorereport.reference.band_comparison import OUR_DRAWS
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.live_references import BASE, PACKAGE, open_reference
 from scorereport.reference.questions import RESAMPLED, Question, read_answer
-from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import (
     describe_recorded_answers,
 )
-from scorereport.study.r_comparison import compare_live
+from scorereport.study.case_comparison import compare_case_live
+from scorereport.study.case_summary import merge_summaries, summarise_case
 from scorereport.study.seeded_cases import CASE_SHAPES, draw_cases
 
 _curves_once = pytest.fixture(autouse=True)(_curves_once_fixture)
@@ -685,6 +685,15 @@ def live_cases():
     return [replace(case, y_true=case.y_true[:100], y_prob=case.y_prob[:100]) for case in cases]
 
 
+def compare_live(cases, reference, seed):
+    """The lines of the study about some cases."""
+    summaries = [
+        summarise_case(case, number, compare_case_live(case, number, reference, seed))
+        for number, case in enumerate(cases)
+    ]
+    return merge_summaries(summaries).describe()
+
+
 @pytest.fixture(scope="module")
 def remembered(package):
     return Remembered(package)
@@ -735,19 +744,6 @@ def test_a_broken_engine_differs_from_live_answers(break_engine, remembered, mon
         differing = Counter(line.quantity for line in lines if line.is_unexpected)
         assert set(differing) == broken
         assert min(differing.values()) >= 11
-
-
-@pytest.mark.r
-def test_a_case_that_r_refuses_is_reported(package):
-    class Refusing(Remembered):
-        def ask(self, question):  # noqa: ARG002
-            raise ReferenceFailure("R refused: no.")
-
-    lines = list(compare_live(live_cases()[:2], Refusing(package), seed=8))
-    assert [(line.verdict, line.reason) for line in lines if line.is_unexpected] == [
-        (Verdict.FAILED, "R refused: no.")
-    ] * 2
-    assert {line.verdict for line in lines if not line.is_unexpected} == {Verdict.NOT_COMPARED}
 
 
 @pytest.mark.sweep

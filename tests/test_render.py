@@ -18,6 +18,7 @@ import pytest
 from scorereport import __version__
 from scorereport._utils.files import find_package_folder
 from scorereport.errors import UsageError
+from scorereport.report import templates
 from scorereport.report.pdf import Attachment, render_pdf
 from scorereport.report.templates import embed_fonts, hash_templates, render_html
 
@@ -90,7 +91,8 @@ def test_a_template_of_the_user_replaces_ours_or_extends_it(tmp_path, monkeypatc
         sections__one="{% block head %}our head{% endblock %}, our body",
         sections__two="; our second",
     )
-    monkeypatch.setattr("scorereport.report.templates.find_package_folder", lambda _: ours)
+    monkeypatch.setattr(templates, "find_package_folder", lambda _: ours)
+    monkeypatch.setattr(templates, "_package_templates", lambda: templates._open_files(None))
     assert render_html("page.html", {}) == "<p>our head, our body; our second</p>"
     theirs = write_templates(
         tmp_path / "theirs",

@@ -548,7 +548,7 @@ def test_a_certificate_of_other_results_is_refused(evaluation, tmp_path):
 
 
 def test_other_endings_are_refused(evaluation, tmp_path):
-    endings = r"\.pdf, \.html, \.xlsx, \.md, \.cdx\.json or \.json"
+    endings = r"\.pdf, \.html, \.xlsx, \.md, \.cdx\.json, \.tables\.json or \.json"
     message = rf"^The name of a report must end in {endings}; got 'report\.docx'\.$"
     with pytest.raises(UsageError, match=message):
         write_report(evaluation, tmp_path / "report.docx")

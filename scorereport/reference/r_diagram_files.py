@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.files import TemporaryFolder
-from scorereport._utils.formatting import join_some
+from scorereport._utils.formatting import format_difference, join_some
 from scorereport._utils.suggestions import suggest_name
 from scorereport.data.r_columns import find_table
 from scorereport.data.r_files import describe_object, open_r_file
@@ -60,7 +60,7 @@ def from_r(source: Any, forecast: str | None = None) -> Corp:
     if not distance <= _TOLERANCE:
         raise DataError(
             f"{diagram.name} holds recalibrated probabilities that are not those of its cases: one differs "
-            f"by {distance:.2g}."
+            f"by {format_difference(distance)}."
         )
     return fit
 

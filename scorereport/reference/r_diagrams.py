@@ -11,6 +11,7 @@ import numpy as np
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.rules import check_result
+from scorereport.data.r_files import R_DATA
 from scorereport.errors import ScoreReportError, UsageError
 from scorereport.reference.live_references import PACKAGE, are_rows, open_reference
 from scorereport.reference.r_installation import Unavailable
@@ -28,7 +29,7 @@ ASYMPTOTICS = {"discrete": "discrete_asymptotics", "continuous": "continuous_asy
 POINTWISE = "pointwise"
 #: The name of a single fit, as the package names a forecast that has none.
 _NAME = "X1"
-_ENDING = ".rds"
+_ENDING = R_DATA.endings[0]
 #: The most cases of the package, whose numbers of cases are integers of R.
 _MOST_CASES = 2**31 - 1
 

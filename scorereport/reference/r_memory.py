@@ -56,8 +56,8 @@ class RMemory:
         needed, there = self.find_needed(rows, min(rows, MOST_REDRAWN)), physical_memory()
         if needed > there:
             raise Unavailable(
-                f"R needs about {format_gigabytes(needed)} of memory for {format_count(rows)} rows; this "
-                f"machine has {format_gigabytes(there)}.",
+                f"R needs about {format_gigabytes(needed)} of memory "
+                f"for {format_count(rows)} rows; this machine has {format_gigabytes(there)}.",
                 "",
             )
 
