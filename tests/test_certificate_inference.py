@@ -181,12 +181,31 @@ OUTSIDE = (
 )
 
 
+def has_clusters_or_weights(evaluation):
+    """Whether tests of several parameters have no counterpart in R."""
+    rows = evaluation.predictions
+    return rows.cluster is not None or (rows.weight is not None and rows.weight_kind == "sampling")
+
+
+def is_joint_test(path, evaluation):
+    """Whether a number is of a test that R is not asked for with clusters or weights, as all by Holm are."""
+    name = name_of(path)
+    if name.startswith("models.*.calibration.tests.*.p_value"):  # that of Hotelling
+        return evaluation.models[path[1]].calibration.tests[path[4]].name == "Unreliability"
+    is_group = name.startswith("heterogeneity")
+    return is_group and (
+        path[-1] == "p_value_holm" or "roc_auc" not in evaluation.heterogeneity[path[1]].test.name
+    )
+
+
 def is_outside(path, evaluation):
     """Whether a number is left out: of curves between the thresholds of R, and differences of components."""
     name = name_of(path)
     if name == "comparisons.decisions.*.difference.*":
         return False
     if any(re.fullmatch(pattern, name) for pattern in (*ELSEWHERE, *OUTSIDE)):
+        return True
+    if has_clusters_or_weights(evaluation) and is_joint_test(path, evaluation):
         return True
     if name.startswith("comparisons.differences"):
         return evaluation.comparisons.differences[path[2]].measure.endswith(

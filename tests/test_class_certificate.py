@@ -143,7 +143,7 @@ def test_r_resamples_bands_of_few_views_and_the_certificate_names_them(k, ordere
         f"questions about each model ({', '.join(drawn)})"
     )
     assert c.left_out == (*certification.CLASS_LEFT_OUT, *([note] if len(drawn) < len(views) else []))
-    assert c.verdict == "certified"
+    assert c.verdict == "confirmed"
 
 
 def test_progress_is_reported_for_each_question(evaluation, use):
@@ -191,7 +191,7 @@ def test_bands_of_clusters_are_drawn_again(frame, use):
     use(StandIn())
     c = certify(evaluate(frame, LABELS, cluster="site", resamples=40))
     drawn = [line for line in c.comparisons if line.quantity.endswith("drawn again")]
-    assert (c.verdict, len(drawn)) == ("certified", 7)
+    assert (c.verdict, len(drawn)) == ("confirmed", 7)
     assert {line.tolerance for line in drawn} == {0.0}
 
 

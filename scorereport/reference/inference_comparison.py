@@ -141,7 +141,10 @@ def compare_calibration(
             yield c.miss(quantity, "line")
         elif has_rows:
             noise = STATISTIC_NOISE * np.nan_to_num(theirs[1])
-            yield c.match(f"{quantity} with error and limits", numbers_of(estimate), theirs[:4], noise=noise)
+            ours, expected = numbers_of(estimate), theirs[:4]
+            if estimate.degrees_of_freedom is not None:
+                ours, expected = [*ours, estimate.degrees_of_freedom], np.append(expected, theirs[6])
+            yield c.match(f"{quantity} with error and limits", ours, expected, noise=noise)
         else:
             noise = STATISTIC_NOISE * np.nan_to_num(theirs[1])
             yield c.match(quantity, estimate.value, theirs[0], noise=noise)

@@ -107,7 +107,8 @@ line_entries <- function(units, p, level) {
   wald <- (value - c(1, 0, 0)) / error
   names <- c("slope", "intercept", "intercept_at_slope_one")
   entries <- lapply(seq_along(names), function(k) {
-    c(value[k], error[k], value[k] - reach[k], value[k] + reach[k], wald[k], two_sided(wald[k], freedom[k]))
+    p_value <- two_sided(wald[k], freedom[k])
+    c(value[k], error[k], value[k] - reach[k], value[k] + reach[k], wald[k], p_value, freedom[k])
   })
   c(stats::setNames(entries, names), list(unreliability = joint_test(units, p, joint)))
 }
