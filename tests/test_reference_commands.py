@@ -520,7 +520,7 @@ def test_scores_are_certified(file, put_profile):
     assert "chatter" not in done.stdout
     verdict, left_out = lines_of(done)
     assert re.match(r"R certificate: Certified on these data\. .* with reliabilitydiag \d", verdict)
-    assert left_out.startswith("Not compared: intervals, ")
+    assert left_out.startswith("Not compared: components corrected for overfit, ")
 
 
 @pytest.mark.sweep
@@ -537,7 +537,7 @@ def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
     verdict, attempt, left_out = lines_of(done)
     assert re.match(r"R certificate: Confirmed on these data by base R\. .* with base R \d", verdict)
     assert attempt.startswith(f"{PACKAGE}: The Python package rpy2 is not installed. To fix: pip install ")
-    assert left_out.startswith("Not compared: intervals, ")
+    assert left_out.startswith("Not compared: components corrected for overfit, ")
 
 
 @pytest.mark.sweep(after=1)
