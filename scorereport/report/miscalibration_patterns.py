@@ -156,6 +156,8 @@ def describe_corrected(scores: ModelScores, name: str) -> str:
     """State the corrected MCB with its interval and the mean score; MCB alone if it is not corrected."""
     part, known = scores.decomposition(name), scores.component(name, "miscalibration")
     decimals = common_decimals([part.miscalibration])
+    if known is not None and round(max(known.corrected, known.upper), decimals) == 0:
+        decimals = common_decimals([part.score])  # more would only be zeros
     of = f"of a {inside_sentence(score_label(name))} of {format_number(part.score, decimals)}"
     if known is None or not isfinite(known.corrected):
         return f"MCB {format_number(part.miscalibration, decimals)} {of}"

@@ -30,7 +30,8 @@ sr_report <- function(data = NULL, outcome = NULL, forecasts = NULL, ..., file =
     run_request(request, config = config, certify = certify, files = files)
   }
   if (!quiet) describe_report(found)
-  invisible(structure(files, verdict = attr(found$evaluation, "verdict")))
+  verdict <- attr(found$evaluation, "verdict")
+  invisible(if (nzchar(verdict)) structure(files, verdict = verdict) else files)
 }
 
 # A formula names its data in the other argument.
@@ -102,11 +103,15 @@ certificate_of <- function(evaluation) {
             verdict = attr(evaluation, "certificate"), sentence = attr(evaluation, "certificate_sentence"))
 }
 
-print.sr_certificate <- function(x, ...) {
+# The sentence, and what does not simply agree, with the reasons.
+print.sr_certificate <- function(x, most = 10, ...) {
   cat(strwrap(attr(x, "sentence")), sep = "\n")
-  shown <- as.data.frame(x)
-  cat("\n")
-  print(shown[c("subject", "quantity", "difference", "tolerance", "verdict")], row.names = FALSE, ...)
+  rest <- as.data.frame(x)[x$verdict != "agrees", ]
+  rest <- rest[order(rest$verdict %in% c("expected deviation", "not compared")), ]
+  shown <- paste0(rest$verdict, ": ", rest$subject, ", ", rest$quantity, ". ", rest$reason)
+  if (length(shown)) cat("\n")
+  print_sentences(shown, most, "comparisons that do not agree")
+  if (nrow(x)) cat("\nas.data.frame() has all ", nrow(x), " comparisons.\n", sep = "")
   invisible(x)
 }
 

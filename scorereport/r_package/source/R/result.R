@@ -76,9 +76,14 @@ print_findings <- function(x, most = Inf) {
   found <- x$findings$finding
   if (!length(found) || most < 1) return()
   cat("\n")
-  for (sentence in utils::head(found, most)) cat(strwrap(sentence, prefix = "  ", initial = "- "), sep = "\n")
-  more <- length(found) - most
-  if (more > 0) cat("- ", more, if (more == 1) " more finding" else " more findings", " in $findings\n", sep = "")
+  print_sentences(found, most, "findings in $findings")
+}
+
+# Sentences as a list; `what` describes those that are not shown.
+print_sentences <- function(sentences, most, what) {
+  for (sentence in utils::head(sentences, most)) cat(strwrap(sentence, prefix = "  ", initial = "- "), sep = "\n")
+  more <- length(sentences) - most
+  if (more > 0) cat("- ", more, " more ", if (more == 1) sub("s ", " ", what) else what, "\n", sep = "")
 }
 
 # ---- Summaries ----

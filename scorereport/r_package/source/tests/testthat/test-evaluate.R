@@ -112,6 +112,7 @@ test_that("reports are written from rows and from evaluations, where they are na
   expect_true(all(file.exists(files)))
   again <- sr_report(forecasts(), "y", "p", resamples = 50, file = files[1], quiet = TRUE)
   expect_true(file.exists(again))
+  expect_null(attr(again, "verdict"))
   expect_error(sr_report(evaluation, file = file.path(folder, "x.docx")), "must end in .pdf")
   expect_error(sr_report(evaluation, file = files[2], certify = TRUE), "reported as it is")
 })
@@ -121,7 +122,13 @@ test_that("certificates are data frames", {
   certificate <- sr_certify(forecasts(), "y", "p", resamples = 0)
   expect_s3_class(certificate, "sr_certificate")
   expect_true(nzchar(attr(certificate, "sentence")))
-  expect_output(print(certificate))
+  found <- as.data.frame(certificate)
+  expect_output(print(certificate), paste("as.data.frame() has all", nrow(found), "comparisons"), fixed = TRUE)
+  found$verdict[2:13] <- "differs"
+  found$quantity[2] <- "a name"
+  broken <- structure(found, class = c("sr_certificate", "data.frame"), sentence = "Failed.")
+  expect_output(print(broken), "^Failed.\n\n- differs: p, a name")
+  expect_output(print(broken), "more comparisons that do not agree", fixed = TRUE)
   expect_error(sr_certify(sr_evaluate(forecasts(), "y", "p", resamples = 0)), "This evaluation has no certificate")
 })
 

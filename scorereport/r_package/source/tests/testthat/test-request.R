@@ -82,3 +82,9 @@ test_that("wrong arguments are refused in a sentence", {
   expect_error(sr_evaluate(d, "y", "p", output = "x.pdf"), "use sr_report(..., file = )", fixed = TRUE)
   expect_error(sr_report(d, "y", "p", file = 1), "`file` must be names of files")
 })
+
+test_that("a name is suggested only if it shares letters with the given one", {
+  expect_identical(scorereport:::suggest_name("bost", c("logit", "boost")), " Did you mean `boost`?")
+  expect_identical(scorereport:::suggest_name("b", c("y", "a")), "")
+  expect_identical(scorereport:::suggest_name("B", c("b", "a")), " Did you mean `b`?")
+})
