@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 import sys
 
@@ -13,6 +13,8 @@ from source_tools import exactly
 
 import scorereport as sr
 from scorereport.reference import r_diagrams
+from scorereport.reference.r_installation import find_r
+from scorereport.reference.r_library import find_library, isolate
 
 #: What R says of an object in a file, all numbers in hexadecimal so that none is rounded.
 PROBE = """
@@ -48,9 +50,11 @@ def read_hex(line):
 
 
 def run_r(code, *arguments, **options):
-    """What code of R prints."""
-    program = [shutil.which("Rscript"), "--vanilla", "-e", code, *arguments]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, **options)
+    """What code of R prints, with the libraries in which certificates find the package."""
+    r = find_r()
+    program = [r.rscript, "--no-init-file", "--no-save", "-e", code, *arguments]
+    environment = os.environ | isolate(find_library(r))
+    done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from scorereport.study.seeded_cases import Case
 
 _SOURCES = (R_CODE / "shared.R", Path(__file__).with_name("packages.R"))
+#: No profile is run, but all libraries are searched that the environment of R names.
+_OPTIONS = ("--no-site-file", "--no-init-file", "--no-save", "--no-restore")
 _ABSENT = "absent: "
 #: Differences below this are the last digit of a number.
 _LAST_DIGIT = 2.0**-53
@@ -78,7 +80,7 @@ def compare_with_r_packages(cases: Iterable[Case], time_limit: float) -> Iterato
     except Unavailable as error:
         yield _absent("R packages", f"{error} To fix: {error.remedy}")
         return
-    program = [str(rscript), "--vanilla", str(R_CODE / "serve.R")]
+    program = [str(rscript), *_OPTIONS, str(R_CODE / "serve.R")]
     try:
         with Session(program, _SOURCES, time_limit=time_limit) as session:
             versions = session.ask("hello")
