@@ -112,6 +112,8 @@ def test_broken_errors_and_definitions_are_noticed(monkeypatch, present):
 def test_packages_that_are_not_installed_are_absent(monkeypatch, tmp_path):
     for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER"):
         monkeypatch.setenv(name, str(tmp_path))
+    for name in ("R_ENVIRON", "R_ENVIRON_USER"):  # files that may name other libraries
+        monkeypatch.setenv(name, str(tmp_path / "missing"))
     found = compare(1)
     assert [(line.subject, line.verdict) for line in found] == [
         (package.name, Verdict.ABSENT) for package in R_PACKAGES
