@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,7 @@ from scorereport.pipelines.junit import JunitFile
 from scorereport.pipelines.mlflow_names import list_tags
 from scorereport.reference import certification
 from scorereport.reference.certification import PendingCertificate
-from scorereport.reference.comparison_records import compare_numbers
+from scorereport.reference.comparison_records import Verdict, compare_numbers
 from scorereport.reference.reference_documents import Attempt
 from scorereport.report.bill_of_materials import render_bill_of_materials
 from scorereport.report.model_card import render_model_card
@@ -147,6 +148,16 @@ def test_pages_have_the_verdict_with_its_colour(evaluation, kind, tmp_path):
     assert (missing in page) == (verdict == "not checked")
     if kind != "package":
         assert "ertified on these data" not in page
+
+
+def test_the_summary_counts_only_what_was_compared(evaluation):
+    certificate = make_certificate(evaluation, "package")
+    (line,) = certificate.comparisons
+    missed = replace(line, reference=None, verdict=Verdict.NOT_COMPARED, reason="R has no answer.")
+    report = build_report(
+        evaluation, trace_provenance(), certificate=replace(certificate, comparisons=(line, missed))
+    )
+    assert "1 of 1 comparisons as expected" in summarize_report(report).basis[-1]
 
 
 def test_base_r_and_the_package_never_share_a_word_or_a_colour():

@@ -22,7 +22,7 @@ from scorereport.reference.certificate_verdicts import BASIS
 from scorereport.report.finding_records import Finding, choose_findings, list_actions
 from scorereport.report.findings import describe_method_line, list_report_findings
 from scorereport.report.seal_content import describe_seal_reservation, describe_seal_state
-from scorereport.report.verdict_labels import VERDICT_LABELS
+from scorereport.report.verdict_labels import NOT_EXAMINED, VERDICT_LABELS
 from scorereport.results.summary_texts import SummaryTexts
 
 if TYPE_CHECKING:
@@ -266,14 +266,14 @@ def _describe_basis(report: Report) -> Iterator[str]:
     has_odds = report.trend is not None and report.trend.evidence is not None
     yield f"{cases}, {what}. {describe_method_line(evaluation, has_odds=has_odds)}"
     if certificate is not None:
-        yield _describe_verification(certificate)
+        yield describe_verification(certificate)
 
 
-def _describe_verification(certificate: Certificate) -> str:
+def describe_verification(certificate: Certificate) -> str:
     """State the verdict of the certificate, the number of comparisons, and the reference."""
     verdict = certificate.current_verdict
     if _is_unchecked(certificate):
         return f"{BASIS}{verdict}."
-    compared = len(certificate.comparisons)
+    compared = sum(line.verdict not in NOT_EXAMINED for line in certificate.comparisons)
     expected = compared - len(certificate.unexpected)
     return f"{BASIS}{verdict}, {expected} of {compared} comparisons as expected ({certificate.reference})."
