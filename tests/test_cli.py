@@ -20,6 +20,8 @@ from scorereport.cli import main
 from scorereport.cli.terminal import print_evaluation
 from scorereport.errors import ExitCode
 from scorereport.evaluation import dispatch
+from scorereport.examples import doctor_visits
+from scorereport.reference import certification
 
 FEW = ["--resamples", "40"]
 
@@ -755,6 +757,26 @@ def test_the_demo_shows_the_overconfident_model_as_miscalibrated(demo):
     assert f"{bad.miscalibration:.4f}" in text
     assert "differ between groups of plan by more than chance explains" in text
     assert "\n\nTables of scorereport score, with --show NAME: scores, " in text
+
+
+@pytest.mark.sweep
+def test_the_demo_with_a_report_ends_with_the_verdict_of_its_certificate(call, tmp_path, monkeypatch):
+    class NotAsked(certification.PendingCertificate):
+        def start(self, predictions, settings):
+            """Ask nothing."""
+
+        def complete(self, evaluation):
+            return certification.decline(evaluation, "R was not asked.")
+
+    monkeypatch.setattr(certification, "PendingCertificate", NotAsked)
+    monkeypatch.setitem(doctor_visits.SETTINGS, "resamples", 100)
+    code, text, error = call("demo", "-o", tmp_path)
+    assert (code, error) == (0, "")
+    *_, written, verdict = text.splitlines()
+    assert all((tmp_path / f"demo-report{ending}").exists() for ending in (".pdf", ".html", ".json"))
+    assert (written[:9], verdict) == ("Written: ", "R certificate: not checked.")
+    assert "Not checked on these data. R was not asked." in text
+    assert " limits " in text.splitlines()[0]
 
 
 @pytest.mark.sweep

@@ -23,6 +23,7 @@ from scorereport.cli.report_commands import ProfileName, describe_command, repor
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
 
     from scorereport.configuration.section_choice import SectionChoice
@@ -54,6 +55,7 @@ def demo(
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_evaluation
     from scorereport.configuration.section_choice import check_section_choice
+    from scorereport.evaluation.dispatch import evaluate
 
     sections = check_section_choice(profile, None, "--")
     example = import_module(f"scorereport.examples.{'party_identification' if ordinal else 'doctor_visits'}")
@@ -64,24 +66,36 @@ def demo(
         if save is not None:
             write_text(save, frame.to_csv(index=False))
         predictions = example.read_demo_predictions(frame)
-        evaluation, written = _run_demo(example, predictions, output, sections)
-    print_evaluation(evaluation)
-    if written:
-        echo(f"Written: {', '.join(map(str, written))}")
+        if output is None:
+            evaluation = evaluate(predictions, **example.SETTINGS)
+        else:
+            report, written = _write_demo_report(example, predictions, output, sections)
+    if output is None:
+        print_evaluation(evaluation)
+    else:
+        _print_demo_report(report, written)
 
 
-def _run_demo(
+def _print_demo_report(report: Report, written: Sequence[Path]) -> None:
+    """Print the results, the files and, as the last line, who confirmed the numbers."""
+    from scorereport.cli.terminal import print_results
+    from scorereport.report.summary_page import describe_verification
+
+    print_results(report)
+    echo(f"Written: {', '.join(map(str, written))}")
+    if report.certificate is not None:
+        echo(describe_verification(report.certificate))
+
+
+def _write_demo_report(
     example: ModuleType,
     predictions: Predictions | ClassPredictions,
-    folder: Path | None,
+    folder: Path,
     sections: SectionChoice,
-) -> tuple[Evaluation, list[Path]]:
-    """Evaluate the models and, with a folder, write the report; return its files."""
+) -> tuple[Report, list[Path]]:
+    """Evaluate the models, write the report into the folder, and return it with its files."""
     from scorereport._utils.progress import report_work
     from scorereport.evaluation.dispatch import called_when_read, evaluate
-
-    if folder is None:
-        return evaluate(predictions, **example.SETTINGS), []
     from scorereport.reference.certification import FEWEST_DRAWS, PendingCertificate
     from scorereport.report.report_output import write_pages
 
@@ -93,7 +107,7 @@ def _run_demo(
         report = _prepare_demo_report(example, evaluation, pending.complete(evaluation))
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{example.REPORT_NAME}{ending}" for ending in _ENDINGS]
-    return evaluation, write_pages(report.with_sections(sections), paths)
+    return report, write_pages(report.with_sections(sections), paths)
 
 
 def _prepare_demo_report(example: ModuleType, evaluation: Evaluation, certificate: Certificate) -> Report:
