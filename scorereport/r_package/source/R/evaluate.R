@@ -108,11 +108,22 @@ print.sr_certificate <- function(x, most = 10, ...) {
   cat(strwrap(attr(x, "sentence")), sep = "\n")
   rest <- as.data.frame(x)[x$verdict != "agrees", ]
   rest <- rest[order(rest$verdict %in% c("expected deviation", "not compared")), ]
-  shown <- paste0(rest$verdict, ": ", rest$subject, ", ", rest$quantity, ". ", rest$reason)
+  shown <- describe_comparisons(rest)
   if (length(shown)) cat("\n")
-  print_sentences(shown, most, "comparisons that do not agree")
+  print_sentences(shown, most, c("group of comparisons that do not agree", "groups of comparisons that do not agree"))
   if (nrow(x)) cat("\nas.data.frame() has all ", nrow(x), " comparisons.\n", sep = "")
   invisible(x)
+}
+
+# A sentence for each verdict, quantity and reason, with the subjects that share it.
+describe_comparisons <- function(rest) {
+  keys <- paste(rest$verdict, rest$quantity, rest$reason, sep = "\r")
+  groups <- split(seq_len(nrow(rest)), factor(keys, unique(keys)))
+  vapply(groups, function(rows) {
+    first <- rest[rows[1], ]
+    subjects <- paste(unique(rest$subject[rows]), collapse = ", ")
+    trimws(paste0(first$verdict, ": ", subjects, ", ", first$quantity, ". ", first$reason))
+  }, "", USE.NAMES = FALSE)
 }
 
 as.data.frame.sr_certificate <- function(x, ...) {

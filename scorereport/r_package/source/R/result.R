@@ -3,8 +3,22 @@
 sr_tables <- function(x) {
   check_evaluation(x)
   captions <- vapply(x, function(table) attr(table, "caption"), "")
-  data.frame(table = names(x), rows = vapply(x, nrow, 0L), contents = captions, row.names = NULL,
-             stringsAsFactors = FALSE)
+  tables <- data.frame(table = names(x), rows = vapply(x, nrow, 0L), contents = captions, row.names = NULL,
+                       stringsAsFactors = FALSE)
+  structure(tables, class = c("sr_tables", "data.frame"))
+}
+
+# Contents are sentences: they are continued below each other rather than below the names.
+print.sr_tables <- function(x, ...) {
+  if (!identical(names(x), c("table", "rows", "contents"))) return(NextMethod())
+  columns <- paste(format(c("table", x$table)), format(c("rows", format(x$rows, big.mark = ",")), justify = "right"))
+  width <- max(getOption("width") - nchar(columns[1]) - 2, 30)
+  for (i in seq_along(columns)) {
+    lines <- strwrap(c("contents", x$contents)[i], width)
+    starts <- c(columns[i], rep(strrep(" ", nchar(columns[i])), max(length(lines) - 1, 0)))
+    cat(paste(starts, if (length(lines)) lines else ""), sep = "\n")
+  }
+  invisible(x)
 }
 
 check_evaluation <- function(x) {
@@ -76,14 +90,14 @@ print_findings <- function(x, most = Inf) {
   found <- x$findings$finding
   if (!length(found) || most < 1) return()
   cat("\n")
-  print_sentences(found, most, "findings in $findings")
+  print_sentences(found, most, c("finding in $findings", "findings in $findings"))
 }
 
-# Sentences as a list; `what` describes those that are not shown.
+# Sentences as a list; `what` describes one that is not shown, and several.
 print_sentences <- function(sentences, most, what) {
   for (sentence in utils::head(sentences, most)) cat(strwrap(sentence, prefix = "  ", initial = "- "), sep = "\n")
   more <- length(sentences) - most
-  if (more > 0) cat("- ", more, " more ", if (more == 1) sub("s ", " ", what) else what, "\n", sep = "")
+  if (more > 0) cat("- ", more, " more ", what[1 + (more > 1)], "\n", sep = "")
 }
 
 # ---- Summaries ----

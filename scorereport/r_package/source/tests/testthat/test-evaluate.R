@@ -76,7 +76,12 @@ test_that("evaluations are printed, summarized and turned into data frames", {
   expect_identical(as.data.frame(evaluation)$model, c("p", "q"))
   expect_identical(nrow(as.data.frame(evaluation, table = "scores")), 2L)
   expect_error(as.data.frame(evaluation, table = "score"), "Did you mean `scores`?", fixed = TRUE)
-  expect_identical(sr_tables(evaluation)$table, names(evaluation))
+  tables <- sr_tables(evaluation)
+  expect_identical(tables$table, names(evaluation))
+  printed <- capture.output(print(tables))
+  expect_match(printed[1], "^table +rows contents$")
+  expect_true(all(nchar(printed) <= getOption("width")))
+  expect_output(print(tables["table"]), "summary")
 })
 
 test_that("all diagrams are drawn and parameters restored", {
@@ -128,7 +133,12 @@ test_that("certificates are data frames", {
   found$quantity[2] <- "a name"
   broken <- structure(found, class = c("sr_certificate", "data.frame"), sentence = "Failed.")
   expect_output(print(broken), "^Failed.\n\n- differs: p, a name")
-  expect_output(print(broken), "more comparisons that do not agree", fixed = TRUE)
+  found$quantity[2:13] <- "another name"
+  alike <- structure(found, class = c("sr_certificate", "data.frame"), sentence = "Failed.")
+  expect_output(print(alike), "^Failed.\\n\\n- differs: p(, [^,]+)*, another name")
+  found$quantity[2:13] <- paste("name", 2:13)
+  many <- structure(found, class = c("sr_certificate", "data.frame"), sentence = "Failed.")
+  expect_output(print(many, most = 3), "more groups of comparisons that do not agree", fixed = TRUE)
   expect_error(sr_certify(sr_evaluate(forecasts(), "y", "p", resamples = 0)), "This evaluation has no certificate")
 })
 
