@@ -112,7 +112,7 @@ def _render_result(result: Mapping[str, Any]) -> list[str]:
     )
     if result["kind"] != "Comparison":
         return [result["name"], "", "", ours, per_row]
-    limit = f"{'≥' if result['at_least'] else '≤'} {format_difference(result['limit'])}"
+    limit = f"{'≥' if result['at_least'] else '≤'} {result['limit']:,.10g}"
     ratio = format_number(result["ratio"], 2)
     return [result["name"], ratio if result["is_met"] else f"**{ratio}**", limit, ours, per_row]
 
