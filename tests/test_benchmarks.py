@@ -44,7 +44,7 @@ from validation.benchmarks.record import merge_results, read_results
 from validation.benchmarks.watched import Watched
 
 MET = Comparison(name="fast", ours=2.0, other=4.0, ratio=0.5, limit=1, rows=1_000_000_000)
-BROKEN = Comparison(name="slow", ours=9.0, other=3.0, ratio=3.0, limit=1.6)
+BROKEN = Comparison(name="slow", ours=9.0, other=3.0, ratio=3.0, limit=1.25)
 CELL = peers.Cell(work="decompose", package="scorereport", version="1", rows=10_000)
 OURS = replace(CELL, seconds=0.5, held=120_000_000, parts=(0.01, 0.08, 0.25))
 THEIRS = replace(CELL, package="scores", seconds=2.5, held=900_000_000, parts=(0.01, 0.08, 0.2503))
@@ -423,7 +423,7 @@ class TestRecord:
         new = render_page({}, read_results(tmp_path / "other.json"), [])
         kept = keep_sections(old, new)
         assert "| fast | 0.50 | ≤ 1 | 2.00 s | 2.0 ns |" in kept
-        assert "| slow | **3.00** | ≤ 1.6 | 9.00 s |  |" in kept
+        assert "| slow | **3.00** | ≤ 1.25 | 9.00 s |  |" in kept
         assert "| scorereport 1 | 0.500 s, 120 MB |" in kept
         assert kept.count(page._EARLIER) == 2
         assert keep_sections(kept, new) == kept
@@ -434,7 +434,7 @@ class TestRecord:
         merge_results("large", [MET, BROKEN], path)
         text = render_page({}, read_results(path), [])
         assert "| fast | 0.50 | ≤ 1 | 2.00 s | 2.0 ns |" in text
-        assert "| slow | **3.00** | ≤ 1.6 | 9.00 s |  |" in text
+        assert "| slow | **3.00** | ≤ 1.25 | 9.00 s |  |" in text
 
 
 class TestCommand:
