@@ -628,6 +628,17 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path, call):
     assert error.count("\n") == 1
 
 
+def test_the_demo_makes_its_folder_before_it_evaluates(tmp_path, call, monkeypatch):
+    def evaluated(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(dispatch, "evaluate", evaluated)
+    (tmp_path / "file").touch()
+    code, text, error = call("demo", "-o", tmp_path / "file" / "folder")
+    assert (code, text) == (ExitCode.USAGE, "")
+    assert "Not a directory" in error
+
+
 @pytest.mark.sweep
 def test_ascii_terminals_get_the_numbers(file):
     ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}

@@ -100,12 +100,12 @@ def _write_demo_report(
     from scorereport.report.report_output import write_pages
 
     report_work(formats=_ENDINGS)
+    folder.mkdir(parents=True, exist_ok=True)
     # R draws slowly, and a demonstration should be short.
     with PendingCertificate(draws=FEWEST_DRAWS) as pending:
         with called_when_read(pending.start):
             evaluation = evaluate(predictions, **example.SETTINGS)
         report = _prepare_demo_report(example, evaluation, pending.complete(evaluation))
-    folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{example.REPORT_NAME}{ending}" for ending in _ENDINGS]
     return report, write_pages(report.with_sections(sections), paths)
 

@@ -48,10 +48,14 @@ expand_dot <- function(formula, frame, options) {
 }
 
 evaluate_variable <- function(expression, frame, environment) {
-  tryCatch(eval(expression, frame, environment), error = function(error) {
-    hint <- if (is.name(expression) && !is.null(frame)) suggest_name(as.character(expression), names(frame)) else ""
-    fail("`", name_of_expression(expression), "` of the formula cannot be evaluated: ", conditionMessage(error), ".", hint)
+  name <- name_of_expression(expression)
+  hint <- if (is.name(expression) && !is.null(frame)) suggest_name(name, names(frame)) else ""
+  values <- tryCatch(eval(expression, frame, environment), error = function(error) {
+    fail("`", name, "` of the formula cannot be evaluated: ", conditionMessage(error), ".", hint)
   })
+  # a column that is missing may have the name of a function, such as `q`
+  if (is.function(values)) fail("`", name, "` of the formula is a function, not values.", hint)
+  values
 }
 
 name_of_expression <- function(expression) {

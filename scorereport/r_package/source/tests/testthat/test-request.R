@@ -78,6 +78,7 @@ test_that("wrong arguments are refused in a sentence", {
   expect_error(sr_evaluate(list(d$p), d$y), "A list of models needs a name for each")
   expect_error(sr_evaluate(y ~ p:q, d), "forecasts joined by `+`", fixed = TRUE)
   expect_error(sr_evaluate(y ~ absent, d), "`absent` of the formula cannot be evaluated")
+  expect_error(sr_evaluate(y ~ sum, d), "`sum` of the formula is a function, not values.", fixed = TRUE)
   expect_error(sr_evaluate(d, "y", "p", groups = 1:3), "have a value for each of the 10 rows; got 3 values")
   expect_error(sr_evaluate(d, "y", "p", output = "x.pdf"), "use sr_report(..., file = )", fixed = TRUE)
   expect_error(sr_report(d, "y", "p", file = 1), "`file` must be names of files")
