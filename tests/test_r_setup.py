@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -182,8 +183,12 @@ def test_ctrl_c_leaves_nothing_that_counts_as_installed(tmp_path, hidden, rscrip
             program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         ) as process:
             wait_for((tmp_path / "ready").exists)
-            process.send_signal(2)
-            out, err = process.communicate(timeout=PATIENCE)
+            process.send_signal(signal.SIGINT)
+            try:
+                out, err = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:  # where the parent of the tests ignores interrupts
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "scorereport: interrupted."
     assert left_running(MARK) == []
