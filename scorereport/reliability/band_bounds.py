@@ -21,7 +21,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincinv, ndtri
 
 from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.formatting import shortest
@@ -170,14 +170,34 @@ def honest_bounds(cells: Blocks, level: float) -> tuple[FloatArray, FloatArray]:
 def _lower_bounds(n: CountArray, events: CountArray, error: float) -> FloatArray:
     """The best lower bound up to each cell, from the segments that may give it.
 
-    All of them are inverted in one call.
+    To invert a distribution takes much longer than to evaluate it. So only the segment that looks best at
+    each cell is inverted, and those of the others that exceed what is then known.
     """
     starts, lasts = _best_segments(n.tolist(), events.tolist())
     cases, happened = sum_up(n), sum_up(events)
-    s, m = happened[lasts + 1] - happened[starts], cases[lasts + 1] - cases[starts]
-    bounds = np.zeros(len(n))
-    np.maximum.at(bounds, lasts, betaincinv(s, m - s + 1, error))
-    return np.maximum.accumulate(bounds)
+    s = (happened[lasts + 1] - happened[starts]).astype(np.float64)
+    m = (cases[lasts + 1] - cases[starts]).astype(np.float64)
+    best = _look_best(s / m, m, lasts, -float(ndtri(error)))
+    known = _highest_so_far(np.zeros(len(n)), lasts[best], betaincinv(s[best], (m - s + 1)[best], error))
+    higher = betainc(s, m - s + 1, known[lasts]) < error
+    higher[best] = False
+    return _highest_so_far(known, lasts[higher], betaincinv(s[higher], (m - s + 1)[higher], error))
+
+
+def _look_best(
+    rate: FloatArray, m: FloatArray, lasts: NDArray[np.intp], quantile: float
+) -> NDArray[np.intp]:
+    """The segment that ends at each cell with the highest normal bound; segments are in the order of cells."""
+    bound = rate - quantile * np.sqrt(rate * (1 - rate) / m)
+    order = np.lexsort((bound, lasts))
+    return order[np.diff(lasts, append=-1) != 0]
+
+
+def _highest_so_far(known: FloatArray, cells: NDArray[np.intp], bounds: FloatArray) -> FloatArray:
+    """The highest of the known bounds and these, up to each cell."""
+    highest = known.copy()
+    np.maximum.at(highest, cells, bounds)
+    return np.maximum.accumulate(highest)
 
 
 def _best_segments(n: list[int], events: list[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
