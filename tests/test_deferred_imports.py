@@ -173,3 +173,34 @@ del sys.modules["scipy.sparse._csr"]
 print(scipy.sparse.csr_array.__name__)
 """)
     assert found == ["failed", "csr_array"]
+
+
+def test_commands_do_not_list_the_properties_of_what_matplotlib_draws():
+    code = """
+import matplotlib
+matplotlib.use("svg")
+from matplotlib.lines import Line2D
+print("set_color" in (Line2D.set.__doc__ or ""), "Supported properties" in (Line2D.set.__doc__ or ""))
+line = Line2D([0, 1], [0, 1])
+line.set(color="red", lw=3)
+print(line.get_color(), line.get_linewidth())
+"""
+    assert run_apart(code) == ["False False", "red 3.0"]
+
+
+def test_figures_of_commands_are_those_of_the_whole_matplotlib():
+    code = """
+from scorereport.plots import roc
+from scorereport.plots.canvas import render_svg
+import hashlib, scorereport as sr
+rng = np.random.default_rng(1)
+p = rng.random(200)
+evaluation = sr.evaluate((rng.random(200) < p).astype(int), {"model": p}, resamples=0)
+axes = evaluation.plot("roc")
+print(hashlib.sha256(render_svg(axes.figure).encode()).hexdigest())
+"""
+    whole = code.replace("import hashlib", "import hashlib, matplotlib.artist")
+    plain = subprocess.run(
+        [sys.executable, "-c", "import numpy as np\n" + whole], capture_output=True, text=True, check=True
+    )
+    assert run_apart(code) == plain.stdout.splitlines()

@@ -10,10 +10,12 @@ import stat
 import sys
 import time
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from audit_tools import BRIEF, make_scored, run_command, write_audit
+from forked_audits import fork
 from server_tools import at, write_configuration
 from serving_tools import serving, wait_for
 from test_notifications import Mailbox, judge, make_record, read_only_message, run_mailbox
@@ -286,10 +288,7 @@ def test_a_kill_loses_no_outcome(tmp_path: Path, place: str) -> None:
         send_digests(plan)
 
     for target in (place, ""):
-        child = os.fork()
-        if child == 0:
-            work(target)
-            os._exit(0)
+        child = fork(partial(work, target))
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code == (-signal.SIGKILL if target else 0)
     # Once, or at least once if it was killed between sending and removing.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from audit_tools import BRIEF, make_scored, start_audit, write_audit
+from forked_audits import fork
 from postgres_tools import halt_server, resume_server, start_server, stop_server
 from server_tools import at
 from serving_tools import Serving, wait_for
@@ -98,11 +99,13 @@ def test_one_machine_at_a_time_holds_the_lock_of_an_audit(history: str) -> None:
 def test_the_lock_of_a_process_that_is_killed_is_free(history: str) -> None:
     address = read_url(history)
     reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def hold() -> None:
         with hold_database_lock(address, "loans", wait=0):
             os.write(writer, b"held")
             signal.pause()
+
+    child = fork(hold)
     assert os.read(reader, 4) == b"held"
     with pytest.raises(UsageError, match="did not end within"), hold_database_lock(address, "loans", wait=0):
         pass

@@ -16,9 +16,9 @@ import scorereport as sr
 from scorereport._utils.files import TemporaryFolder
 from scorereport.errors import UsageError
 from scorereport.report import page_process, renderer
-from scorereport.report.page_process import order_pages, rendering_ahead
+from scorereport.report.page_process import order_pages, preparing_pages, rendering_ahead
 from scorereport.report.renderer import Renderer
-from scorereport.report.report_output import prepare_report, preparing_pages, write_pages
+from scorereport.report.report_output import prepare_report, write_pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems render in one process")
 HERE = os.getpid()
@@ -88,6 +88,15 @@ def test_no_process_is_started_for_files_without_figures(processes, report, tmp_
         write_pages(report, [tmp_path / "r.json"])
     assert read([tmp_path / "r.json"]) == [".json here"]
     assert processes == []
+
+
+@pytest.mark.usefixtures("tell_process")
+def test_something_else_is_done_while_the_process_renders(report, tmp_path):
+    path, seen = tmp_path / "r.html", []
+    with preparing_pages([path]):
+        write_pages(report, [path], meanwhile=lambda: seen.append(path.exists()))
+    assert seen == [False]
+    assert read([path]) == [".html there"]
 
 
 @pytest.mark.usefixtures("tell_process")

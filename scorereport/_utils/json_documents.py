@@ -17,6 +17,8 @@ import numpy as np
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from pydantic import TypeAdapter
 
 _T = TypeVar("_T")
@@ -32,9 +34,7 @@ def encode(value: Any) -> Any:
     so that documents that were written before the class had them stay the same.
     """
     if is_dataclass(value):
-        names = [field.name for field in fields(value)] + list(getattr(value, "DERIVED", ()))
-        left_out = {field.name for field in fields(value) if _is_left_out(value, field)}
-        return {name: encode(getattr(value, name)) for name in names if name not in left_out}
+        return {name: encode(item) for name, item in _list_items(value)}
     if isinstance(value, dict):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -47,6 +47,15 @@ def encode(value: Any) -> Any:
     return value
 
 
+def _list_items(record: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields and derived numbers of a record that are written."""
+    for field in fields(record):
+        if not _is_left_out(record, field):
+            yield field.name, getattr(record, field.name)
+    for name in getattr(record, "DERIVED", ()):
+        yield name, getattr(record, name)
+
+
 def _is_left_out(record: Any, field: Field[Any]) -> bool:
     if field.name not in getattr(record, "OPTIONAL", ()):
         return False
@@ -54,9 +63,22 @@ def _is_left_out(record: Any, field: Field[Any]) -> bool:
     return item is None if field.default is None else isinstance(item, tuple) and not item
 
 
-def dump(value: Any) -> str:
-    """Write a record as JSON text; the same record gives the same bytes."""
-    return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+def dump(value: Any, written: Mapping[str, str] | None = None) -> str:
+    """Write a record as JSON text; the same record gives the same bytes.
+
+    `written` holds the texts of some of its fields, which were dumped before.
+    """
+    if not written:
+        return f"{_write(encode(value))}\n"
+    items = (
+        f"{_write(name)}:{written[name].rstrip() if name in written else _write(encode(item))}"
+        for name, item in _list_items(value)
+    )
+    return f"{{{','.join(items)}}}\n"
+
+
+def _write(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def check_version(text: bytes, version: int, name: str) -> None:

@@ -52,6 +52,11 @@ def conclude_report(
             raise typer.Exit(code)
 
 
+def load_terminal() -> None:
+    """Load what prints results, while there is nothing else to do."""
+    from scorereport.cli import terminal  # noqa: F401
+
+
 def name_run_command(config: Path, as_of: str | None = None, period: str | None = None) -> str:
     """Return the command line that repeats a run of an audit, for its record."""
     options = {"--as-of": as_of, "--period": period}

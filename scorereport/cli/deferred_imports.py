@@ -3,6 +3,9 @@
 SciPy copies all names of NumPy when it is imported, among them the compiler of Fortran and the tools for
 tests. Its packages `optimize` and `special` load each other and most of SciPy, but evaluations take a few
 compiled functions from them. To load all this would be a tenth of the time of a report on few rows.
+
+Matplotlib describes the properties of each class when it is defined, in documentation that commands do not
+show; this is half of the time that it takes to load.
 """
 
 from __future__ import annotations
@@ -35,12 +38,33 @@ class _Deferring(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _DEFERRED:
+        if fullname not in _DEFERRED and fullname != _DOCUMENTED:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _DeferredLoader(spec.loader, _DEFERRED[fullname])
+            is_deferred = fullname in _DEFERRED
+            spec.loader = (
+                _DeferredLoader(spec.loader, _DEFERRED[fullname])
+                if is_deferred
+                else _UndocumentedLoader(spec.loader)
+            )
         return spec
+
+
+class _UndocumentedLoader(Loader):
+    """Loads the base class of what Matplotlib draws, whose subclasses then do not list their properties."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        namespace: Any = module  # neither name is public: in another version they may do nothing
+        namespace.Artist._update_set_signature_and_docstring = classmethod(lambda _: None)
+        namespace.kwdoc = lambda _: ""
 
 
 class _DeferredLoader(Loader):
@@ -123,6 +147,8 @@ def _take_optimize(name: str) -> Any:
     return function
 
 
+#: The module that documents the classes of Matplotlib.
+_DOCUMENTED = "matplotlib.artist"
 #: The modules, and functions that return what can be taken from them before their own code runs.
 _DEFERRED = {
     "numpy.f2py": _take_nothing,

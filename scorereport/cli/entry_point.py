@@ -52,12 +52,15 @@ def _run() -> int:
             sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ↑ or ∞ still shows the numbers
         with stopped_by_signals(), _background_errors_shown():
             # Imported here, so that a failed import is handled like any other error.
+            from scorereport.cli.deferred_imports import defer_imports
+            from scorereport.cli.record_methods import make_methods_quickly
+
+            defer_imports()
+            make_methods_quickly()
             from scorereport.cli.application import run_command_line
             from scorereport.cli.argument_file import expand_arguments
-            from scorereport.cli.deferred_imports import defer_imports
 
             sys.argv[1:] = expand_arguments(sys.argv[1:])
-            defer_imports()
             code = run_command_line()
             if sys.stdout is not None:
                 sys.stdout.flush()  # otherwise a full disk or a closed pipe would show after the end only

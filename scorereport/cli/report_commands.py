@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorereport._utils.redaction import Redactor, find_literal_secret, find_passwords
-from scorereport.cli.command_output import Strict, conclude_report, echo
+from scorereport.cli.command_output import Strict, conclude_report, echo, load_terminal
 from scorereport.cli.options import EvaluationRequest, with_prediction_options
 from scorereport.cli.table_choice import (
     ALL,
@@ -233,42 +233,48 @@ def report(  # noqa: PLR0913, PLR0917  # each argument is an option
     strict: Strict = False,
 ) -> None:
     """Write a report on the forecasts in FILE and judge the limits of the configuration."""
-    from scorereport._utils.clock import fixed_time, read_time
-    from scorereport._utils.progress import report_work
-    from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
     from scorereport.configuration.section_choice import check_section_choice
-    from scorereport.pipelines.junit import JunitFile
-    from scorereport.report.report_output import find_templates, preparing_pages, write_pages
+    from scorereport.report.page_process import preparing_pages
 
     if source is not None and checkpoints is not None:
         raise UsageError(
             "Give either --checkpoints or --from: with --from, results are rendered as they are."
         )
     sections = check_section_choice(profile, omit or None, "--", checklists=checklist or None)
-    outputs = _check_names(output or [_choose_default()])
-    signer = _open_signer(sign, outputs)
-    time = None if date is None else read_time(date)
+    outputs = output or [_choose_default()]
+    with preparing_pages(outputs):  # before the imports that only this process needs
+        from scorereport._utils.clock import fixed_time, read_time
+        from scorereport._utils.progress import report_work
+        from scorereport.cli.progress_display import show_progress
+        from scorereport.pipelines.junit import JunitFile
+        from scorereport.report.report_output import check_name, find_templates, write_pages
 
-    def announce(written: Path) -> None:
-        echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
+        outputs = [check_name(path) for path in outputs]  # before the evaluation, not after it
+        signer = _open_signer(sign, outputs)
+        time = None if date is None else read_time(date)
 
-    with JunitFile(junit) as verdicts, preparing_pages(outputs), show_progress(quiet=request.quiet):
-        report_work(formats=tuple(find_format(path).ending for path in outputs))
-        with fixed_time(time):
-            configuration = None if config is None else read_configuration(config)
-            if source is None:
-                verdicts.require(configuration, will_certify=request.certify)
-            folder = find_templates(configuration, templates)
-            prepared = (
-                _evaluate_and_prepare(request, configuration, folder, checkpoints)
-                if source is None
-                else _read_results(source, request, configuration, folder, time)
+        def announce(written: Path) -> None:
+            echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
+
+        with JunitFile(junit) as verdicts, show_progress(quiet=request.quiet):
+            report_work(formats=tuple(find_format(path).ending for path in outputs))
+            with fixed_time(time):
+                configuration = None if config is None else read_configuration(config)
+                if source is None:
+                    verdicts.require(configuration, will_certify=request.certify)
+                folder = find_templates(configuration, templates)
+                prepared = (
+                    _evaluate_and_prepare(request, configuration, folder, checkpoints)
+                    if source is None
+                    else _read_results(source, request, configuration, folder, time)
+                )
+            shown = prepared.with_sections(sections)
+            write_pages(
+                shown, outputs, templates=folder, sign=signer, announce=announce, meanwhile=load_terminal
             )
-        shown = prepared.with_sections(sections)
-        write_pages(shown, outputs, templates=folder, sign=signer, announce=announce)
-        verdicts.write(prepared, strict=strict)
-    conclude_report(prepared, strict=strict, with_summary=True)
+            verdicts.write(prepared, strict=strict)
+        conclude_report(prepared, strict=strict, with_summary=True)
 
 
 def _choose_default() -> Path:
@@ -279,13 +285,6 @@ def _choose_default() -> Path:
             "replaces this one."
         )
     return _DEFAULT_OUTPUT
-
-
-def _check_names(outputs: list[Path]) -> list[Path]:
-    """Refuse invalid names before the evaluation, not after it."""
-    from scorereport.report.report_output import check_name
-
-    return [check_name(output) for output in outputs]
 
 
 def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[bytes], bytes] | None:

@@ -184,10 +184,8 @@ def _lower_bounds(n: CountArray, events: CountArray, error: float) -> FloatArray
     return _highest_so_far(known, lasts[higher], betaincinv(s[higher], (m - s + 1)[higher], error))
 
 
-def _look_best(
-    rate: FloatArray, m: FloatArray, lasts: NDArray[np.intp], quantile: float
-) -> NDArray[np.intp]:
-    """The segment that ends at each cell with the highest normal bound; segments are in the order of cells."""
+def _look_best(rate: FloatArray, m: FloatArray, lasts: NDArray[np.intp], quantile: float) -> NDArray[np.intp]:
+    """The segment that ends at each cell with the highest normal bound; segments come in order of cells."""
     bound = rate - quantile * np.sqrt(rate * (1 - rate) / m)
     order = np.lexsort((bound, lasts))
     return order[np.diff(lasts, append=-1) != 0]

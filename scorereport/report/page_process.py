@@ -1,8 +1,9 @@
 """A process beside this one that renders a report while this process evaluates what it shows.
 
-The process is a copy of this one, started before the evaluation. Until there is something to render, it
-loads what pages need: sections, templates and Matplotlib. If it cannot be started, or fails in any way, the
-report is rendered here: it is the same bytes, and an error is raised where it can be handled.
+The process is a copy of this one, started before the evaluation and before the imports for it. Until there
+is something to render, it loads what pages need: sections, templates and Matplotlib. If it cannot be started,
+or fails in any way, the report is rendered here: it is the same bytes, and an error is raised where it can be
+handled.
 """
 
 from __future__ import annotations
@@ -25,12 +26,26 @@ from scorereport._utils.process_copies import (
     send_messages,
     separate_copy,
 )
+from scorereport.report.output_formats import find_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from scorereport.report.report_record import Report
+
+
+@contextmanager
+def preparing_pages(paths: Sequence[Path]) -> Iterator[None]:
+    """Get ready to render the pages of these files while the block evaluates what they show.
+
+    The block may start threads, but there must be none yet: a process beside threads cannot be copied.
+    """
+    if not any(find_format(path).has_figures for path in paths):
+        yield
+        return
+    with rendering_ahead():
+        yield
 
 
 @contextmanager

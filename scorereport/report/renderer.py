@@ -10,6 +10,7 @@ from scorereport._utils.progress import report_stage
 from scorereport._utils.work_plan import Stage
 from scorereport.plots.canvas import load_matplotlib
 from scorereport.report.assembly import describe_report, list_parts, plan_report
+from scorereport.report.methods.measured_coverage import read_coverage
 from scorereport.report.output_formats import find_format
 from scorereport.report.page_policy import add_policy, check_self_contained
 from scorereport.report.pdf import Attachment, render_pdf
@@ -26,10 +27,16 @@ _PAGE = "report.html"
 
 
 def load_renderer() -> None:
-    """Load what pages need, before it is known what they show."""
+    """Load what pages need, before it is known what they show: a page is rendered without content."""
+    from scorereport.report import report_record  # noqa: F401  # the report that is received
+
     list_sections()
     compile_templates(_PAGE, "base.html", "macros.html", "*.css", "sections/*.html")
     load_matplotlib()
+    read_coverage()
+    page = "<html><head><style>p { margin: 0 }</style></head><body><p>p</p></body></html>"
+    check_self_contained(page)
+    embed_fonts(page)
 
 
 class Renderer:

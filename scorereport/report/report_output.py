@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +21,7 @@ from scorereport.errors import UsageError
 from scorereport.evaluation.selection.choice import select
 from scorereport.reference.reference_documents import Certificate
 from scorereport.report.output_formats import check_package, describe_formats, find_format
-from scorereport.report.page_process import order_pages, rendering_ahead
+from scorereport.report.page_process import order_pages
 from scorereport.report.provenance import trace_provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.signatures import open_signer
@@ -30,7 +29,7 @@ from scorereport.report.templates import hash_templates
 from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from scorereport.configuration import Configuration
     from scorereport.configuration.configuration_source import ConfigurationSource
@@ -186,21 +185,6 @@ def find_templates(configuration: Configuration | None, templates: str | Path | 
     return Path(configuration.folder, configuration.report.templates)
 
 
-@contextmanager
-def preparing_pages(paths: Sequence[Path]) -> Iterator[None]:
-    """Get ready to render the pages of these files while the block evaluates what they show.
-
-    The block may start threads, but there must be none yet: a process beside threads cannot be copied.
-    """
-    if not any(find_format(path).has_figures for path in paths):
-        yield
-        return
-    from scorereport.report import summary_page  # noqa: F401  # both processes show it
-
-    with rendering_ahead():
-        yield
-
-
 def write_pages(
     report: Report,
     paths: Sequence[Path],
@@ -208,14 +192,18 @@ def write_pages(
     templates: Path | None = None,
     sign: Callable[[bytes], bytes] | None = None,
     announce: Callable[[Path], None] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[Path]:
     """Write a report to all paths, each in the format of its ending: files to read at once, then the PDF.
 
     All other files are written together before the PDF, which takes longest, is laid out; if that fails, they
-    stay. `announce` is called with each path when its file is complete.
+    stay. `announce` is called with each path when its file is complete, and `meanwhile` while another process
+    may render the report.
     """
     in_order = sorted(paths, key=lambda path: find_format(path).is_slow)
     rendering = _Rendering(report, templates, in_order, sign)
+    if meanwhile is not None:
+        meanwhile()
     for _, together in groupby(in_order, key=lambda path: find_format(path).is_slow):
         contents = {path: rendering.render(find_format(path)) for path in together}
         for written in write_together(contents):
@@ -244,6 +232,7 @@ class _Rendering:
     ) -> None:
         endings = list(dict.fromkeys(find_format(path).ending for path in paths))
         report_stage(Stage.PAGES)
+        report.to_json()  # the other process takes the document along
         self._ahead = order_pages(report, templates, endings)
         self._report = report
         self._templates = templates

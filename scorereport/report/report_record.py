@@ -105,7 +105,7 @@ class Report:
     @cached_property
     def _document(self) -> str:
         """The JSON document, written once: it is filed, attached to the PDF, and hashed for the pages."""
-        return json_documents.dump(self)
+        return json_documents.dump(self, {"evaluation": self.evaluation.to_json()})
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -38,9 +38,16 @@ VERSION: Literal[1] = 1
 
 
 class _OnData:
-    """Keeps the evaluated predictions, or counts of them, beside the fields, which alone are in documents."""
+    """Keeps the evaluated predictions, or counts of them, beside the fields, which alone are in documents.
 
-    __slots__ = ("_predictions", "_tallies")
+    The text of the document is kept as well, once it is written.
+    """
+
+    __slots__ = ("_predictions", "_tallies", "_text")
+
+    @property
+    def _written(self) -> str | None:
+        return getattr(self, "_text", None)
 
     @property
     def predictions(self) -> Predictions | ClassPredictions | None:
@@ -289,7 +296,10 @@ class Evaluation(_OnData):
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the results document as JSON; if a path is given, also write it to a file."""
-        text = json_documents.dump(self)
+        text = self._written
+        if text is None:  # it is hashed, and part of the documents of reports
+            text = json_documents.dump(self)
+            object.__setattr__(self, "_text", text)
         if path is not None:
             write_text(path, text)
         return text
