@@ -33,9 +33,11 @@ def smooth_weighted(
 
     More than 5,000 distinct values are pooled into 4,000 cells of about equal weight first.
     """
-    index = number_values(x)
-    if index[-1] >= MANY_VALUES:
-        index = pool_neighbours(x, weight, MOST_CELLS)
+    index = (
+        pool_neighbours(x, weight, MOST_CELLS)
+        if np.count_nonzero(x[1:] != x[:-1]) >= MANY_VALUES
+        else number_values(x)
+    )
     n, sums, events = (np.bincount(index, weight * v).astype(np.float64) for v in (1.0, x, y))
     means, rate = sums / n, events / n
     size = max(_NUMBERS // len(n), 1)
@@ -48,13 +50,17 @@ def pool_neighbours(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
 
     Values must be ascending.
     """
-    index = number_values(x)
-    if index[-1] < most:
-        return index
-    n = np.bincount(index, weight)
-    before = np.cumsum(n) - n
-    share = np.minimum(before / n.sum() * most + _ROUNDING, most - 1).astype(np.int64)
-    return number_values(share)[index]
+    starts = np.append(0, np.flatnonzero(x[1:] != x[:-1]) + 1)
+    if len(starts) <= most:
+        return number_values(x)
+    if weight.strides == (0,):  # all rows weigh the same
+        before, total = starts, len(x)
+    else:
+        reached = np.cumsum(weight)
+        before, total = np.append(0.0, reached[starts[1:] - 1]), reached[-1]
+    edges = np.searchsorted(before, (np.arange(1, most) - _ROUNDING) * (total / most))
+    cells = np.append(starts[np.unique(np.append(0, edges[edges < len(starts)]))], len(x))
+    return np.repeat(np.arange(len(cells) - 1), np.diff(cells))
 
 
 def number_values(x: NDArray[Any]) -> IntArray:

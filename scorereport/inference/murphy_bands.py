@@ -112,7 +112,8 @@ class MurphyCells:
 
 def find_cells(forecast: FloatArray, theta: FloatArray) -> NDArray[np.intp]:
     """Return the cell of each forecast: odd at a cost, even between two."""
-    return np.searchsorted(theta, forecast, side="left") + np.searchsorted(theta, forecast, side="right")
+    below = np.searchsorted(theta, forecast)
+    return 2 * below + (theta.take(below, mode="clip") == forecast)
 
 
 def average_differences(cells: MurphyCells, weight: FloatArray) -> tuple[FloatArray, FloatArray]:

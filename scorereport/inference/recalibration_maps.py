@@ -1,6 +1,7 @@
 """Maps of recalibration: how each method is fitted to some cases and moves the forecasts of others.
 
-Lines in log-odds of many cases are fitted to cells of neighbouring forecasts.
+Lines in log-odds of many cases are fitted to cells of neighbouring forecasts, and isotonic maps to runs of
+cases whose outcomes do not rise: without a fold, what is left of a run does not rise either.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from scipy.special import expit, logit
 from scorereport._utils.arrays import row_chunks
 from scorereport._utils.checks import CheckedCases
 from scorereport.inference.logistic import fit_line, fit_offset
-from scorereport.reliability.blocks import pool_cases
+from scorereport.reliability.blocks import Blocks, Sums, isotonic_edges, pool_cases, sum_up
 from scorereport.reliability.fitted_sample import order_cases
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def cross_fit(assigned: FoldAssignment, name: str) -> FloatArray:
     panel, fold, method = assigned.panel, assigned.fold, METHODS[name]
     if name in _LINES and (moved := _cross_fit_lines(assigned, name)) is not None:
         return moved
+    if name == "isotonic" and panel.weight is None:
+        return _cross_fit_isotonic(assigned)
     recalibrated = np.empty(len(fold))
     for number in range(assigned.folds):
         is_inside = fold == number
@@ -62,6 +65,63 @@ def _cross_fit_lines(assigned: FoldAssignment, name: str) -> FloatArray | None:
         x += intercept.take(of_row)
         expit(x, out=moved[part])
     return moved
+
+
+def _cross_fit_isotonic(assigned: FoldAssignment) -> FloatArray:
+    """The same for isotonic maps of cases without weights, which are counted by run and fold once."""
+    p, fold, folds = assigned.panel.only, assigned.fold, assigned.folds
+    y, ordered, fold_of_case = _events_first_in_ties(assigned)
+    starts = np.append(0, np.flatnonzero(y[1:] > y[:-1]) + 1)
+    counts = _count_in_runs(y, fold_of_case, starts, folds)
+    total = counts.sum(axis=1)
+    recalibrated = np.empty(len(fold))
+    for number in range(folds):
+        outside = total - counts[:, number]
+        runs = np.flatnonzero(outside[0])
+        sums = Sums(*(sum_up(part[runs]) for part in outside))
+        edges = isotonic_edges(sums)
+        first, last = starts[runs[edges[:-1]]], np.append(starts[1:], len(y))[runs[edges[1:] - 1]] - 1
+        blocks = Blocks(
+            x_min=ordered[_find_outside(fold_of_case, number, first, 1)],
+            x_max=ordered[_find_outside(fold_of_case, number, last, -1)],
+            n=np.diff(sums.n[edges]),
+            events=np.diff(sums.events[edges]),
+        )
+        inside = np.flatnonzero(fold == number)
+        recalibrated[inside] = np.interp(p.take(inside), *blocks.corners)
+    return recalibrated
+
+
+def _events_first_in_ties(
+    assigned: FoldAssignment,
+) -> tuple[FloatArray, FloatArray, NDArray[np.integer]]:
+    """Outcomes, forecasts and folds, with the events of each forecast before its other cases."""
+    y, p, fold = assigned.panel.outcome, assigned.panel.only, assigned.fold
+    if not ((p[1:] == p[:-1]) & (y[1:] > y[:-1])).any():
+        return y, p, fold
+    order = np.lexsort([-y, p])
+    return y[order], p[order], fold[order]
+
+
+def _count_in_runs(y: FloatArray, fold: NDArray[np.integer], starts: IntArray, folds: int) -> IntArray:
+    """The cases and the events, by fold and run; rows are counted in chunks, to save memory."""
+    counts = np.zeros((2, folds, len(starts)), dtype=np.int64)
+    for part in row_chunks(len(y)):
+        first = int(np.searchsorted(starts, part.start, side="right")) - 1
+        last = int(np.searchsorted(starts, part.stop))
+        edges = np.clip(np.append(starts[first:last], part.stop), part.start, part.stop)
+        runs = last - first
+        code = np.repeat(np.arange(runs), np.diff(edges)) + runs * fold[part].astype(np.int64)
+        for at, chosen in enumerate((code, code[y[part] == 1])):
+            counts[at, :, first:last] += np.bincount(chosen, minlength=folds * runs).reshape(folds, runs)
+    return counts
+
+
+def _find_outside(fold: NDArray[np.integer], number: int, rows: IntArray, step: int) -> IntArray:
+    """From each of these rows, the first one outside a fold; there must be one."""
+    while (is_inside := fold[rows] == number).any():
+        rows = rows + step * is_inside
+    return rows
 
 
 def fit_to_all(panel: ForecastPanel, cells: CellSums | None, name: str) -> FittedLine:

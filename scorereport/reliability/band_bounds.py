@@ -186,7 +186,7 @@ def _lower_bounds(n: CountArray, events: CountArray, error: float) -> FloatArray
 
 def _look_best(rate: FloatArray, m: FloatArray, lasts: NDArray[np.intp], quantile: float) -> NDArray[np.intp]:
     """The segment that ends at each cell with the highest normal bound; segments come in order of cells."""
-    bound = rate - quantile * np.sqrt(rate * (1 - rate) / m)
+    bound = rate - quantile * np.sqrt(np.maximum(rate * (1 - rate), 0) / m)  # sums of weights are rounded
     order = np.lexsort((bound, lasts))
     return order[np.diff(lasts, append=-1) != 0]
 

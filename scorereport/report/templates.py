@@ -149,7 +149,10 @@ def _make_environment(files: Mapping[str, Path], *, keeps_code: bool) -> Any:
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
         bytecode_cache=_open_kept_code() if keeps_code else None,
-        **_SYNTAX,
+        autoescape=_SYNTAX["autoescape"],
+        trim_blocks=_SYNTAX["trim_blocks"],
+        lstrip_blocks=_SYNTAX["lstrip_blocks"],
+        keep_trailing_newline=_SYNTAX["keep_trailing_newline"],
     )
     del environment.filters[_RANDOM_FILTER], environment.globals[_RANDOM_GLOBAL]
     environment.globals |= {
