@@ -97,10 +97,13 @@ def _events_first_in_ties(
 ) -> tuple[FloatArray, FloatArray, NDArray[np.integer]]:
     """Outcomes, forecasts and folds, with the events of each forecast before its other cases."""
     y, p, fold = assigned.panel.outcome, assigned.panel.only, assigned.fold
-    if not ((p[1:] == p[:-1]) & (y[1:] > y[:-1])).any():
+    is_like_last = np.append(False, np.append(p[1:] == p[:-1], False))
+    tied = np.flatnonzero(is_like_last[1:] | is_like_last[:-1])
+    if not len(tied):
         return y, p, fold
-    order = np.lexsort([-y, p])
-    return y[order], p[order], fold[order]
+    y, fold, order = y.copy(), fold.copy(), tied[np.lexsort([-y[tied], p[tied]])]
+    y[tied], fold[tied] = y[order], fold[order]
+    return y, p, fold
 
 
 def _count_in_runs(y: FloatArray, fold: NDArray[np.integer], starts: IntArray, folds: int) -> IntArray:
