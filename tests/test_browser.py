@@ -21,6 +21,8 @@ from scorereport.report.document_context import describe_study
 from scorereport.report.page_policy import add_policy
 from scorereport.report.templates import embed_fonts, render_html
 
+pytestmark = pytest.mark.sweep
+
 HOSTILE = "<script>alert(1)</script>"
 BRACES = "{{ 7*7 }}"
 LONG = "a_name_without_any_place_to_break_it_" * 3

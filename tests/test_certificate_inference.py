@@ -67,6 +67,7 @@ def lines_of(name):
 # ---- Agreement ----
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("name", CASES)
 def test_the_engine_agrees_with_recorded_answers(name):
     """Nothing differs, and what is not compared has a reason."""

@@ -115,6 +115,7 @@ def test_a_certificate_keeps_its_bytes_when_it_is_written_again(evaluation, kind
     assert sr.Certificate.from_json(tmp_path / "old.json").to_json() == text
 
 
+@pytest.mark.sweep(after=1)
 @every_kind
 def test_every_output_has_the_verdict_of_today(evaluation, kind, tmp_path, capsys):
     certificate = make_certificate(evaluation, kind)
@@ -134,6 +135,7 @@ def test_every_output_has_the_verdict_of_today(evaluation, kind, tmp_path, capsy
     assert summarize_report(report).basis[-1].startswith(f"R certificate: {verdict}")
 
 
+@pytest.mark.sweep(after=1)
 @every_kind
 def test_pages_have_the_verdict_with_its_colour(evaluation, kind, tmp_path):
     certificate = make_certificate(evaluation, kind)

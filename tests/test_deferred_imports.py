@@ -188,6 +188,7 @@ print(line.get_color(), line.get_linewidth())
     assert run_apart(code) == ["False False", "red 3.0"]
 
 
+@pytest.mark.sweep
 def test_figures_of_commands_are_those_of_the_whole_matplotlib():
     code = """
 from scorereport.plots import roc

@@ -48,6 +48,7 @@ def test_a_template_is_compiled_once(tmp_path):
     assert list_kept(tmp_path) == kept
 
 
+@pytest.mark.sweep
 def test_nothing_is_kept_if_python_keeps_no_compiled_files(tmp_path):
     assert render(tmp_path, PYTHONDONTWRITEBYTECODE="1") == 2
     assert list_kept(tmp_path) == []
@@ -59,6 +60,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
     assert render(place) == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "change",
     [
@@ -73,6 +75,7 @@ def test_another_template_syntax_or_version_of_jinja_is_compiled_again(tmp_path,
     assert render(tmp_path, change) == 2
 
 
+@pytest.mark.sweep
 def test_a_damaged_file_is_compiled_again(tmp_path):
     render(tmp_path)
     for path in list_kept(tmp_path):
@@ -80,6 +83,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path):
     assert render(tmp_path) == 2
 
 
+@pytest.mark.sweep
 def test_templates_of_users_are_not_kept(tmp_path):
     own = tmp_path / "own"
     own.mkdir()

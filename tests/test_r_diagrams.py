@@ -16,6 +16,8 @@ from scorereport.reference import r_diagrams
 from scorereport.reference.r_installation import find_r
 from scorereport.reference.r_library import find_library, isolate
 
+pytestmark = pytest.mark.sweep
+
 #: What R says of an object in a file, all numbers in hexadecimal so that none is rounded.
 PROBE = """
 suppressMessages(library(reliabilitydiag))

@@ -156,6 +156,7 @@ def test_base_r_draws_a_band_that_does_not_fit_on_fewer_rows(
     assert_says_on_how_many_rows(certificate, evaluation, tmp_path)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_the_package_draws_a_band_that_does_not_fit_on_fewer_rows(
     evaluation, package, use, short_of_memory, tmp_path

@@ -29,6 +29,8 @@ from scorereport.r_package.package_installation import (
     read_version,
 )
 
+pytestmark = pytest.mark.sweep
+
 #: Options of files, which have no meaning for data frames.
 OF_FILES = {"separator", "decimal", "encoding", "table"}
 
@@ -167,6 +169,7 @@ d$time <- as.POSIXct("2026-03-01", tz = "UTC") + (0:11) * 86400 * 20
 """
 
 
+@pytest.mark.sweep(after=1)
 def test_columns_arrive_as_they_are(library, tmp_path):
     columns = ("level", "whole", "half", "truth", "text", "day")
     code = f"""{ODD_COLUMNS}

@@ -416,6 +416,7 @@ def test_a_function_of_an_error_is_found_in_r_and_in_compiled_code(rscript, name
 # ---- R that fails, folders that are not there ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("home", [None, "/tmp/nowhere"])
 def test_setting_up_without_r_is_refused(tmp_path, home):
     sentence = "R is not installed: there is no Rscript on the path. To fix: install R from CRAN"

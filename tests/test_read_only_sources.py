@@ -298,6 +298,7 @@ FORBIDDEN_TO_READERS = [
 ]
 
 
+@pytest.mark.sweep
 def test_the_role_of_the_documentation_reads_its_schema_and_nothing_else(postgres_url, postgres_server):
     role = f"Auditor-{secrets.token_hex(4)}"
     with psycopg.connect(postgres_url, autocommit=True) as server:

@@ -63,7 +63,7 @@ def list_files(records):
     return sorted(f"{period}.{form}" for period in periods for form in FORMATS)
 
 
-@pytest.mark.sweep(after=1)
+@pytest.mark.sweep
 @pytest.mark.parametrize("kills", [3, 50])
 def test_kills_at_random_moments_harm_nothing(stamping, tmp_path, kills):
     config = stamping()

@@ -122,6 +122,7 @@ print(found.sha256, len(copies), any(array.flags.writeable for array in arrays))
 """
 
 
+@pytest.mark.sweep
 def test_a_command_shares_the_models_with_a_copy_of_its_process_and_others_do_not():
     """The results are the same to the last bit, and arrays of the copy cannot be changed either."""
     seen = {}
