@@ -395,3 +395,30 @@ def test_intervals_are_around_the_mean_scores_of_the_evaluation():
             assert "influence" in score.interval.method
             assert score.interval.value == score.value
             assert score.skill_interval.value == pytest.approx(score.skill, rel=1e-12)
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("n", [200, 3000])
+def test_nothing_is_drawn_for_an_infinite_score(units, n, monkeypatch):
+    """Its note is that of the bootstrap, and the intervals of the other scores do not change."""
+    y, p = make_case("usual", n)
+    weights = weigh(units, n)
+    finite = [measure for measure in MEASURES if measure.name != "log_loss"]
+    impossible = p.copy()
+    impossible[np.flatnonzero(y)[0]] = 0.0
+    panel = make_panel(y, {"model": impossible}, **weights)
+    others = infer_means(panel, finite, level=0.95, method="bca", seed=1)
+    asked = []
+    draw = mean_intervals._resample_rows
+    monkeypatch.setattr(mean_intervals, "_resample_rows", lambda *a: asked.extend(a[2]) or draw(*a))
+    found = infer(panel)
+    assert all(measure.name != "log_loss" for _, measure in asked)
+    resampled = bootstrap_panel(panel, MEASURES, resamples=50, seed=1, whole=False)
+    for statistic in ("log_loss", "log_loss skill"):
+        ours, reference = found.interval("model", statistic), resampled.interval("model", statistic)
+        assert ours.value == reference.value
+        assert np.isinf(ours.value)
+        assert np.isnan([ours.lower, ours.upper, ours.standard_error]).all()
+        assert ours.note == reference.note == "The score is infinite: there is no interval."
+    for measure in finite:
+        assert found.interval("model", measure.label) == others.interval("model", measure.label)

@@ -75,6 +75,9 @@ def infer_means(
     found: dict[Key, list[Statistic]] = {}
     drawn = []
     for key in keys:
+        if not np.isfinite(moments.mean(*key)):
+            found[key] = _without_interval(panel, measures, key)
+            continue
         expansions = moments.expand(*key) if moments.has_enough_units else None
         if expansions is not None and all(one.is_close(level) for one in expansions):
             found[key] = list(_expand(panel, measures, key, expansions))
@@ -90,6 +93,13 @@ def infer_means(
         resamples=max(len(s.replicates) for statistics in found.values() for s in statistics),
         seed=seed,
     )
+
+
+def _without_interval(panel: ForecastPanel, measures: Sequence[Measure], key: Key) -> list[Statistic]:
+    """An infinite score and its skill: no resample could say more, so none is drawn."""
+    prevalence = panel.units.mean(panel.outcome)
+    scores = ResampledScores(panel, measures, [key])
+    return list(scores.score_and_skill(*key, np.array([prevalence]), np.array([np.inf])))
 
 
 def _expand(

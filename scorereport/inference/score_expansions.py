@@ -76,8 +76,7 @@ class PanelMoments:
 
     def expand(self, model: str, measure: Measure) -> ScoreExpansions | None:
         """The expansions of a score and of its skill; None if the score is infinite or has no skill."""
-        known = self.means.get((model, measure.label))
-        mean = self._mean(model, measure) if known is None else known
+        mean = self.mean(model, measure)
         skill = _Skill.of(measure, mean, self.prevalence, self._error_of_prevalence)
         if not np.isfinite(mean) or skill is None:
             return None
@@ -106,6 +105,11 @@ class PanelMoments:
                 rest=skill.rest(score_error),
             ),
         )
+
+    def mean(self, model: str, measure: Measure) -> float:
+        """The mean score, computed if it is not known."""
+        known = self.means.get((model, measure.label))
+        return self._mean(model, measure) if known is None else known
 
     def _mean(self, model: str, measure: Measure) -> float:
         y, p, units = self.panel.outcome, self.panel.forecasts[model], self.panel.units
