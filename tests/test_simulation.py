@@ -165,7 +165,11 @@ def make(name, correlation=0.0):
         weights = (
             None
             if weight is None
-            else OutcomeWeights(of_event=sample.cases.weight, of_other=sample.cases.weight)
+            else OutcomeWeights(
+                of_event=sample.cases.weight,
+                of_other=sample.cases.weight,
+                ratio=np.ones(sample.rows),
+            )
         )
         made = replace(made, correlation=correlation, weights=weights)
     place = np.searchsorted(sample.distinct.x_min, p)

@@ -25,7 +25,6 @@ from scorereport.inference.likelihood import gram, invert
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit_draws import ExcessScorer
 from scorereport.reliability.bands import MOST_CASES
-from scorereport.reliability.cells import CellSimulation, average_in_cells, make_cells
 from scorereport.reliability.draws import Redraws
 from scorereport.reliability.simulation import draw_chunks
 
@@ -62,7 +61,8 @@ def check_local(
     """
     if not np.isfinite([line.intercept, line.slope]).all():
         return [_describe(sample, score.name, np.nan, np.nan, np.empty(0), seed) for score in scores]
-    simulation = _simulate(sample, line)
+    # of many cases, the line is moved at the mean forecast of each cell
+    simulation = sample.simulation(sample.distinct.x_min, most_cases=MOST_CASES, move=line.move)
     scorer = _LocalScorer(simulation, line, scores)
     observed = np.array(statistics)
     if len(simulation.distinct) < len(sample.distinct):
@@ -75,17 +75,6 @@ def check_local(
         _describe(sample, score.name, float(statistic), float(compared), excess[:, column], seed)
         for column, (score, statistic, compared) in enumerate(zip(scores, statistics, observed, strict=True))
     ]
-
-
-def _simulate(sample: FittedSample, line: ScoreLine) -> Simulation:
-    """Outcomes with the probabilities of the line; many independent cases in cells of forecasts."""
-    distinct = sample.distinct
-    if sample.cluster is None and sample.units.are_repeated_rows and sample.units.total > MOST_CASES:
-        cells = make_cells(distinct)
-        if len(cells) < len(distinct):
-            forecast = average_in_cells(cells, distinct, distinct.x_min)
-            return CellSimulation(distinct=cells, probability=line.move(forecast))
-    return sample.simulation(line.move(distinct.x_min))
 
 
 class _LocalScorer:

@@ -121,8 +121,8 @@ class _CellScorer:
     """Scores samples that are drawn in cells, and extrapolates the excess to cells of size 0."""
 
     def __init__(self, simulation: Simulation, measures: Sequence[Measure]) -> None:
-        self._scorer = ExcessScorer(simulation, measures, with_counts=False)
-        self._wider = find_cells(simulation.distinct, _WIDER_CELLS)
+        self._scorer = ExcessScorer(simulation, measures, with_counts=not simulation.keeps_counts)
+        self._wider = find_cells(simulation.counts, _WIDER_CELLS)
 
     def sum_up(self, drawn: Redraws, fits: Refits) -> tuple[ScoredSums, ScoredSums]:
         """The sums of samples fitted in cells, and in wider ones."""

@@ -52,14 +52,17 @@ USUAL_SIZE = CellSize()
 
 def make_cells(distinct: Blocks, size: CellSize = USUAL_SIZE) -> Blocks:
     """Merge distinct forecasts into cells; few forecasts stay as they are."""
-    return merge_between(distinct, find_cells(distinct, size)[1:])
+    return merge_between(distinct, find_cells(distinct.n, size)[1:])
 
 
-def find_cells(distinct: Blocks, size: CellSize) -> NDArray[np.intp]:
-    """Return the first distinct forecast, or the first of smaller cells, of each cell."""
-    before = np.cumsum(distinct.n) - distinct.n
+def find_cells(counts: CountArray, size: CellSize) -> NDArray[np.intp]:
+    """Return the first distinct forecast, or the first of smaller cells, of each cell.
+
+    `counts` are the cases of each, or its rows with sampling weights.
+    """
+    before = np.cumsum(counts) - counts
     # cells are few: forecasts are not searched
-    first = np.unique(np.searchsorted(before, cell_starts(int(distinct.n.sum()), size)))
+    first = np.unique(np.searchsorted(before, cell_starts(int(counts.sum()), size)))
     return first[first < len(before)]
 
 
@@ -113,17 +116,40 @@ class CellSimulation(Simulation):
         return _poisson_counts(n * p), _poisson_counts(n * (1 - p))
 
 
-class _ManyCounts(NamedTuple):
-    """Large counts: normal numbers z, bent to their skewness by Cornish and Fisher, and rounded.
+class BentNormal(NamedTuple):
+    """Normal numbers z, bent to a skewness by Cornish and Fisher: `constant` + `slope` z + `bend` z²."""
 
-    Counts are `constant` + `slope` z + `bend` z², from 0 to `most`. Rounding adds a twelfth to the variance
-    (Sheppard), which is subtracted first.
-    """
-
-    places: NDArray[np.intp]
     constant: FloatArray
     slope: FloatArray
     bend: FloatArray
+
+    @classmethod
+    def of(cls, mean: FloatArray, variance: FloatArray, third: FloatArray) -> BentNormal:
+        """Make the numbers with these means, variances and third central moments."""
+        deviation = np.sqrt(variance)
+        skew = third / deviation**3 / 6
+        slope = deviation / np.sqrt(1 + 2 * skew**2)
+        bend = skew * slope
+        return cls(mean - bend, slope, bend)
+
+    def draw(self, rng: np.random.Generator, samples: int) -> FloatArray:
+        """Draw the numbers, a row for each sample."""
+        z = rng.standard_normal((samples, len(self.slope)))
+        numbers = self.bend * z
+        numbers += self.slope
+        numbers *= z
+        numbers += self.constant
+        return numbers
+
+
+class _ManyCounts(NamedTuple):
+    """Large counts, of normal numbers that are bent and rounded, from 0 to `most`.
+
+    Rounding adds a twelfth to the variance (Sheppard), which is subtracted first.
+    """
+
+    places: NDArray[np.intp]
+    numbers: BentNormal
     most: FloatArray
 
     @classmethod
@@ -136,19 +162,12 @@ class _ManyCounts(NamedTuple):
         most: FloatArray,
     ) -> _ManyCounts:
         """Make the counts at some places, from the first three moments and the largest value of all."""
-        deviation = np.sqrt(variance[places] - 1 / 12)
-        skew = third[places] / deviation**3 / 6
-        slope = deviation / np.sqrt(1 + 2 * skew**2)
-        bend = skew * slope
-        return cls(places, mean[places] - bend, slope, bend, most[places])
+        numbers = BentNormal.of(mean[places], variance[places] - 1 / 12, third[places])
+        return cls(places, numbers, most[places])
 
     def draw(self, rng: np.random.Generator, samples: int) -> FloatArray:
         """Draw the counts, a row for each sample."""
-        z = rng.standard_normal((samples, len(self.places)))
-        counts = self.bend * z
-        counts += self.slope
-        counts *= z
-        counts += self.constant
+        counts = self.numbers.draw(rng, samples)
         np.rint(counts, out=counts)
         return np.clip(counts, 0.0, self.most, out=counts)
 

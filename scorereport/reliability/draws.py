@@ -92,9 +92,9 @@ class Redraws(NamedTuple):
         return Redraws(n, self.events[samples])
 
     def join(self, starts: NDArray[np.intp]) -> Redraws:
-        """Join neighbouring entries, which have the same cases in all samples, between these starts."""
+        """Join neighbouring entries between these starts."""
         n = np.ones(self.events.shape[1], dtype=np.int64) if self.n is None else self.n
-        return Redraws(np.add.reduceat(n, starts), np.add.reduceat(self.events, starts, axis=1))
+        return Redraws(np.add.reduceat(n, starts, axis=-1), np.add.reduceat(self.events, starts, axis=1))
 
     def fit(self) -> Refits:
         """Compute the isotonic regression of each sample."""

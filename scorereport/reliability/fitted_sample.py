@@ -16,17 +16,20 @@ import numpy as np
 from scorereport._utils.arrays import CACHED_ROWS, CountArray, FloatArray, IntArray, read_only
 from scorereport._utils.checks import CheckedCases
 from scorereport._utils.representation import short_repr
-from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.cells import USUAL_SIZE, CellSimulation, CellSize, average_in_cells, make_cells
+from scorereport.reliability.blocks import Blocks, merge_between
+from scorereport.reliability.cells import USUAL_SIZE, CellSimulation, CellSize, average_in_cells, find_cells
+from scorereport.reliability.clustered_cells import ClusteredCellSimulation
 from scorereport.reliability.outcome_weights import weigh_outcomes
 from scorereport.reliability.sampling import SamplingUnits
 from scorereport.reliability.simulation import cluster_correlation, make_simulation
+from scorereport.reliability.weighted_cells import WeightedCellSimulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from scorereport.reliability.outcome_weights import OutcomeWeights
     from scorereport.reliability.simulation import Simulation
 
 #: The bit pattern of the smallest normal float, which has full precision.
@@ -103,26 +106,75 @@ class FittedSample:
         if self.units.are_repeated_rows:
             return self.distinct.n
         place = np.searchsorted(self.distinct.x_min, self.cases.y_prob)
-        squares = weigh_outcomes(self.cases).squares
+        squares = self._outcome_weights.squares
         return np.bincount(place, weights=squares).astype(np.float64)
 
     def simulation(
-        self, probability: FloatArray, *, most_cases: float = np.inf, size: CellSize = USUAL_SIZE
+        self,
+        forecast: FloatArray,
+        *,
+        most_cases: float = np.inf,
+        size: CellSize = USUAL_SIZE,
+        move: Callable[[FloatArray], FloatArray] | None = None,
     ) -> Simulation:
         """Make the simulation of outcomes with this probability of an event at each distinct forecast.
 
-        More independent cases than `most_cases` are simulated in cells of neighbouring forecasts.
+        More cases, or rows, than `most_cases` are simulated in cells of neighbouring forecasts, with the mean
+        probability of each cell. If `move` is given, it returns the probability of such a mean.
         """
+        if self._many > most_cases:
+            starts = self._cell_starts(size)
+            cells = merge_between(self.distinct, starts[1:])
+            if len(cells) < len(self.distinct):
+                mean = average_in_cells(cells, self.distinct, forecast)
+                return self._simulate_cells(cells, mean if move is None else move(mean))
+        probability = forecast if move is None else move(forecast)
         cases, cluster = self._written_out
         by_count = cluster is None and self.units.are_repeated_rows
-        if by_count and self.units.total > most_cases:
-            cells = make_cells(self.distinct, size)
-            if len(cells) < len(self.distinct):
-                average = average_in_cells(cells, self.distinct, probability)
-                return CellSimulation(distinct=cells, probability=average)
         return make_simulation(
             cases, self.distinct, probability, cluster, self.correlation, by_count=by_count
         )
+
+    @property
+    def _many(self) -> float:
+        """The number of cases, or of rows with sampling weights; 0 where no cells are made."""
+        if self.units.are_repeated_rows:
+            return self.units.total
+        return self.rows if self.cluster is None else 0
+
+    def _cell_starts(self, size: CellSize) -> NDArray[np.intp]:
+        """The first distinct forecast of each cell; all rows of a cell have one ratio of weights."""
+        if self.units.are_repeated_rows:
+            return find_cells(self.distinct.n, size)
+        first = self._first_rows
+        ratio = self._outcome_weights.ratio[first]
+        changes = np.flatnonzero(ratio[1:] != ratio[:-1]) + 1
+        return np.union1d(find_cells(np.diff(first, append=self.rows), size), changes)
+
+    def _simulate_cells(self, cells: Blocks, probability: FloatArray) -> Simulation:
+        if not self.units.are_repeated_rows:
+            first = np.searchsorted(self.cases.y_prob, cells.x_min)
+            return WeightedCellSimulation(
+                distinct=cells,
+                probability=probability,
+                rows=np.diff(first, append=self.rows),
+                weights=self._outcome_weights,
+            )
+        cluster = self._written_out[1]
+        if cluster is None:
+            return CellSimulation(distinct=cells, probability=probability)
+        return ClusteredCellSimulation(
+            distinct=cells, probability=probability, cluster=cluster, correlation=self.correlation
+        )
+
+    @cached_property
+    def _outcome_weights(self) -> OutcomeWeights:
+        return weigh_outcomes(self.cases)
+
+    @property
+    def _first_rows(self) -> NDArray[np.intp]:
+        """The first row of each distinct forecast."""
+        return np.searchsorted(self.cases.y_prob, self.distinct.x_min)
 
 
 def order_clustered(cases: CheckedCases, cluster: IntArray) -> tuple[CheckedCases, IntArray]:

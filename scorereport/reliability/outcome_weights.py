@@ -39,10 +39,14 @@ _MOST_CELLS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OutcomeWeights:
-    """The weight of each row as an event and as a non-event."""
+    """The weight of each row as an event and as a non-event, and their ratio.
+
+    The ratio is that of a cell of rows: it is the same at equal forecasts.
+    """
 
     of_event: FloatArray
     of_other: FloatArray
+    ratio: FloatArray
 
     @property
     def are_fixed(self) -> bool:
@@ -73,6 +77,7 @@ def weigh_outcomes(cases: CheckedCases) -> OutcomeWeights:
     return OutcomeWeights(
         of_event=np.where(is_event, weight, weight * ratio),
         of_other=np.where(is_event, weight / ratio, weight),
+        ratio=ratio,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.arrays import CountArray, FloatArray, IntArray
 from scorereport._utils.machine import MOST_ROWS_TOGETHER, call_in_order
 from scorereport._utils.progress import report_progress
 from scorereport.reliability.blocks import Blocks
@@ -50,6 +50,11 @@ class Simulation(ABC):
     def keeps_counts(self) -> bool:
         """Whether each distinct forecast keeps its weight in draws: if weights do not depend on outcomes."""
         return True
+
+    @property
+    def counts(self) -> CountArray:
+        """How many cases, or rows with sampling weights, each entry has."""
+        return self.distinct.n
 
     @property
     def numbers(self) -> int:

@@ -1,0 +1,103 @@
+"""Cells of neighbouring forecasts of rows that belong to clusters, in which samples are drawn.
+
+As of single rows, a row takes the random number of its cluster with probability √ρ, else one of its own. All
+rows of a cell have the same probability p of an event. Given the numbers of the clusters, those of its rows
+whose cluster has a number below p are events with probability √ρ + (1 - √ρ) p, and the others with
+probability (1 - √ρ) p. So the events of a cell are the sum of two binomial counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.arrays import IntArray
+from scorereport.reliability.draws import Redraws
+from scorereport.reliability.simulation import Simulation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray
+
+#: A number that no probability exceeds.
+_NEVER = 2.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClusteredCellSimulation(Simulation):
+    """Cells of rows; `cluster` is that of each row, in the order of their forecasts."""
+
+    cluster: IntArray
+    correlation: float
+
+    @property
+    def numbers(self) -> int:
+        """One for each cluster, and two for each cell."""
+        return self._clusters + 2 * len(self.distinct)
+
+    def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Keep the forecasts and draw outcomes."""
+        n = self.distinct.n.astype(np.int64)
+        below = np.zeros((samples, len(n)), dtype=np.int64)
+        if self.correlation > 0:
+            for of_sample in below:
+                of_sample[:] = self._sum(self._are_below(rng.random(self._clusters)))
+        return Redraws(n, self._draw_events(rng, n, below))
+
+    def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
+        """Draw clusters with replacement, and the outcomes of their rows."""
+        drawn = [self._redraw_sample(rng) for _ in range(samples)]
+        n, below = (np.array(part) for part in zip(*drawn, strict=True))
+        return Redraws(n, self._draw_events(rng, n, below))
+
+    def _redraw_sample(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """The rows of each cell, and how many of them have a cluster with a number below its probability.
+
+        A cluster that is drawn k times becomes k clusters, each with a number of its own.
+        """
+        clusters = self._clusters
+        times = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
+        of_rows = times.astype(np.int16)[self.cluster]
+        n = self._sum(of_rows)
+        if self.correlation == 0:
+            return n, np.zeros_like(n)
+        below = self._are_below(np.where(times > 0, rng.random(clusters), _NEVER)).astype(np.int16)
+        rows = np.flatnonzero(of_rows > 1)
+        for copy in range(2, int(times.max()) + 1):
+            rows = rows[of_rows[rows] >= copy] if copy > 2 else rows
+            below[rows] += rng.random(clusters)[self.cluster[rows]] < self._probability_of_rows[rows]
+        return n, self._sum(below)
+
+    def _draw_events(self, rng: np.random.Generator, n: IntArray, below: IntArray) -> NDArray[np.int64]:
+        """Draw the events of each cell: among rows whose cluster has a number below p, and among others."""
+        alone = (1 - self.correlation**0.5) * self.probability
+        events = rng.binomial(n - below, alone)
+        if self.correlation > 0:
+            events += rng.binomial(below, np.minimum(alone + self.correlation**0.5, 1.0))
+        return events
+
+    def _are_below(self, number: FloatArray) -> NDArray[np.bool_]:
+        """Whether the number of the cluster of each row is below the probability of the row."""
+        return number[self.cluster] < self._probability_of_rows
+
+    def _sum(self, of_rows: NDArray[np.generic]) -> IntArray:
+        """Sums over the rows of each cell."""
+        return np.add.reduceat(of_rows, self._first_rows, dtype=np.int64)
+
+    @cached_property
+    def _clusters(self) -> int:
+        return int(self.cluster.max()) + 1
+
+    @cached_property
+    def _first_rows(self) -> NDArray[np.intp]:
+        """The first row of each cell."""
+        n = self.distinct.n.astype(np.intp)
+        return np.cumsum(n) - n
+
+    @cached_property
+    def _probability_of_rows(self) -> FloatArray:
+        return np.repeat(self.probability, self.distinct.n.astype(np.intp))
