@@ -7,6 +7,7 @@ Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from scipy.special import log_ndtr, ndtri
 
 from scorereport._utils.arrays import FloatArray, IntArray, row_chunks
 from scorereport._utils.machine import repeat
+from scorereport.inference.cluster_counts import ClusterCounts
 from scorereport.inference.resampled_weights import draw_row_weights, resamples_per_stream
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 
@@ -287,19 +289,42 @@ def half_widths(
 def half_widths_in_batches(
     sample: RowSample, panel: ForecastPanel, level: float, resamples: int, seed: int, *, pairs: int = 1
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the half-widths from resamples that are drawn many at once, which is faster for few rows."""
-    cells, size = sample.cells, resamples_per_stream(len(panel.outcome))
+    """Compute the half-widths from resamples that are drawn many at once, which is faster for few units."""
+    theta, units, size = sample.cells.theta, panel.units, resamples_per_stream(int(panel.units.size))
+    draw_counts = (_rows_of if units.cluster is None else _clusters_of)(sample.cells, units)
 
     def draw(number: int) -> tuple[FloatArray, FloatArray]:
-        weights = draw_row_weights(panel.units, size, random_stream(seed, number, _KEY))
-        lower, upper = cells.count_many(weights)
-        total = weights.sum(axis=1)[:, None]
-        differences = sum_of_differences(cells.theta, lower, upper) / total
-        return differences, sum_of_squares(cells.theta, lower, upper) / total
+        lower, upper, total = draw_counts(size, random_stream(seed, number, _KEY))
+        differences = sum_of_differences(theta, lower, upper) / total[:, None]
+        return differences, sum_of_squares(theta, lower, upper) / total[:, None]
 
     drawn = repeat(draw, resamples // size, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = (np.concatenate(part) for part in zip(*drawn, strict=True))
     return _measure_widths(sample, panel, level, mean, square, pairs)
+
+
+#: Draws resamples: the tables of `MurphyCells.count_many`, and the total weight of each.
+_DrawCounts = Callable[[int, np.random.Generator], tuple[FloatArray, FloatArray, FloatArray]]
+
+
+def _rows_of(cells: MurphyCells, units: SamplingUnits) -> _DrawCounts:
+    def draw(resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+        weights = draw_row_weights(units, resamples, rng)
+        return *cells.count_many(weights), weights.sum(axis=1)
+
+    return draw
+
+
+def _clusters_of(cells: MurphyCells, units: SamplingUnits) -> _DrawCounts:
+    counts = ClusterCounts(units, cells.rows, (cells.lower, cells.upper), 4 * cells.size)
+
+    def draw(resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+        tables, total = counts.draw(resamples, rng)
+        shape = 2, 2, cells.size, resamples
+        lower, upper = (np.ascontiguousarray(table.reshape(shape).swapaxes(2, 3)) for table in tables)
+        return lower, upper, total
+
+    return draw
 
 
 def _measure_widths(
