@@ -10,10 +10,11 @@ import scorereport as sr
 from scorereport._utils import machine
 from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport.inference import mean_intervals, score_expansions
-from scorereport.inference.bootstrap_resamples import bootstrap_panel
+from scorereport.inference.bootstrap_resamples import ResampledScores, bootstrap_panel
 from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE, Expansion, InfluenceMoments
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_intervals import infer_means
+from scorereport.inference.normal_sums import DrawnSums, UnitColumns
 from scorereport.inference.panel import make_panel
 from scorereport.inference.resampled_weights import draw_row_weights, draw_times
 from scorereport.inference.score_expansions import PanelMoments
@@ -410,7 +411,7 @@ def test_nothing_is_drawn_for_an_infinite_score(units, n, monkeypatch):
     others = infer_means(panel, finite, level=0.95, method="bca", seed=1)
     asked = []
     draw = mean_intervals._resample_rows
-    monkeypatch.setattr(mean_intervals, "_resample_rows", lambda *a: asked.extend(a[2]) or draw(*a))
+    monkeypatch.setattr(mean_intervals, "_resample_rows", lambda *a, **k: asked.extend(a[2]) or draw(*a, **k))
     found = infer(panel)
     assert all(measure.name != "log_loss" for _, measure in asked)
     resampled = bootstrap_panel(panel, MEASURES, resamples=50, seed=1, whole=False)
@@ -422,3 +423,80 @@ def test_nothing_is_drawn_for_an_infinite_score(units, n, monkeypatch):
         assert ours.note == reference.note == "The score is infinite: there is no interval."
     for measure in finite:
         assert found.interval("model", measure.label) == others.interval("model", measure.label)
+
+
+# Sums of few large and many small influences
+
+
+def rare_case(units, n, seed=1):
+    rng = np.random.default_rng([seed, n])
+    truth = np.clip(0.01 * rng.gamma(1, size=n), 1e-6, 0.9)
+    y, p = (rng.random(n) < truth).astype(float), np.clip(2 * truth, 0, 0.95)
+    return make_panel(y, {"model": p}, **weigh(units, n, seed))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("n", [3000, 20_000])
+def test_drawn_sums_give_the_intervals_of_resamples(units, n, monkeypatch):
+    """Of many draws each way, to a tenth of the standard error, for statistics that take draws."""
+    panel, draws = rare_case(units, n), 40_000 if n == 3000 else 15_000
+    resampled = bootstrap_panel(panel, MEASURES, resamples=draws, seed=3, whole=False)
+    monkeypatch.setattr(mean_intervals, "USUAL_RESAMPLES", draws)
+    found, used = infer(panel), 0
+    for statistic in STATISTICS:
+        for method in ("bca", "percentile"):
+            ours, estimate = bounds_of(found, statistic, method)
+            expected, reference = bounds_of(resampled, statistic, method)
+            if f"bootstrap, {draws} resamples" in estimate.method and "misclassification" not in statistic:
+                used += 1
+                assert_allclose(ours, expected, atol=0.1 * reference.standard_error, err_msg=statistic)
+                assert estimate.standard_error == pytest.approx(reference.standard_error, rel=0.02)
+                assert estimate.value == pytest.approx(reference.value, rel=1e-12)
+    assert used
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_influences_of_columns_are_those_of_statistics(units):
+    """The linear function of `linearise` is the change of each statistic if one unit weighs a little more."""
+    panel = rare_case(units, 2000)
+    scores = ResampledScores(panel, MEASURES)
+    parts = list(mean_intervals._read_units(scores))
+    values = np.concatenate([columns for columns, _ in parts], axis=1)
+    times = np.concatenate([times for _, times in parts])
+    observed, step = (values * times).sum(axis=1), 1e-3
+    slopes = scores.linearise(observed)
+    for unit in (0, 1, int(values[1].argmax())):
+        moved = observed + step * np.array([[1.0], [-1.0]]) * values[:, unit]
+        named = {s.measure: s for s in scores.finish(moved, observed)}
+        for at, name in enumerate(STATISTICS):
+            change = -np.diff(named[name].replicates)[0] / (2 * step) * observed[0]
+            influence = slopes[at] @ (values[:, unit] - observed / times.sum())
+            assert change == pytest.approx(influence, rel=1e-3, abs=1e-4)
+
+
+def test_drawn_sums_have_the_moments_of_resamples():
+    """Exact covariance of resamples; of all units few are drawn, and third moments are those of the drawn."""
+    rng = np.random.default_rng(5)
+    values = np.vstack([np.ones(50_000), rng.normal(size=50_000), rng.random(50_000) < 0.002])
+    times = rng.integers(1, 4, 50_000).astype(float)
+    sums = DrawnSums.of(
+        lambda: iter(
+            [UnitColumns(values[:, :9000], times[:9000]), UnitColumns(values[:, 9000:], times[9000:])]
+        ),
+        lambda _: np.array([[0, 1.0, 0], [0, 0, 1]]),
+    )
+    observed = (values * times).sum(axis=1)
+    assert_allclose(sums.observed, observed, rtol=1e-12)
+    assert sums.large.times.sum() == observed[2]
+    drawn = np.concatenate([sums.draw(np.random.default_rng(k), 500) for k in range(40)])
+    assert_allclose(drawn[:, 0], observed[0], rtol=1e-12)
+    away = values - (observed / times.sum())[:, None]
+    expected, found = np.einsum("ji,ki,i->jk", away, away, times), np.cov(drawn.T)
+    spread = np.sqrt(np.diag(expected)[1:])
+    assert_allclose(
+        found[1:, 1:] / np.outer(spread, spread), expected[1:, 1:] / np.outer(spread, spread), atol=0.05
+    )
+    third = ((drawn[:, 2] - observed[2]) ** 3).mean()
+    assert third == pytest.approx((away[2] ** 3 * times).sum(), abs=0.15 * expected[2, 2] ** 1.5)
+    assert (away[2] ** 3 * times).sum() > 0.05 * expected[2, 2] ** 1.5

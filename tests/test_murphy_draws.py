@@ -7,17 +7,23 @@ from scipy.special import expit
 
 from scorereport._utils import machine
 from scorereport.inference.dominance import choose_costs, compare_costs, murphy_difference
-from scorereport.inference.murphy_bands import ROUNDING, average_differences
+from scorereport.inference.murphy_bands import (
+    ROUNDING,
+    MurphyCells,
+    _clusters_of,
+    _rows_of,
+    average_differences,
+)
 from scorereport.inference.murphy_bands import RowSample as Rows
 from scorereport.inference.murphy_draws import (
     FEWEST_UNITS,
     _coarse_to_fine,
     _covariance,
     _DrawnCurve,
-    _find_root,
     _Kinds,
     draw_band,
 )
+from scorereport.inference.normal_sums import find_root
 from scorereport.inference.panel import make_panel
 from scorereport.inference.resampled_weights import is_quantile_precise
 from scorereport.reliability.precision import MOST_RESAMPLES
@@ -160,7 +166,7 @@ def test_the_root_of_a_singular_covariance():
     part = rng.normal(size=(30, 4))
     part[5] = 0
     covariance = part @ part.T
-    root = _find_root(covariance, np.diag(covariance))
+    root = find_root(covariance, np.diag(covariance), _coarse_to_fine(len(covariance)))
     assert root.shape == (30, 4)
     assert_allclose(root @ root.T, covariance, atol=1e-10)
 
@@ -253,3 +259,24 @@ def test_a_row_with_much_of_the_weight_is_resampled():
     assert found.method == "bootstrap of rows, sup-t"
     widths = [band.simultaneous_upper - band.difference for band in (found, expected)]
     assert_allclose(*widths, rtol=0.2, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["none", "frequency", "sampling"])
+def test_resamples_of_clusters_are_sums_over_their_rows(weights):
+    """The same draws give the same tables as weights of rows: whole ones to the last bit."""
+    rng = np.random.default_rng(4)
+    panel = make_pair("ties", 700)
+    weight = {"none": None, "frequency": rng.integers(1, 4, 700), "sampling": rng.gamma(2, size=700)}[weights]
+    panel = make_panel(
+        panel.outcome,
+        panel.forecasts,
+        cluster=rng.integers(0, 60, 700),
+        sample_weight=weight,
+        weight_kind="frequency" if weights == "frequency" else "sampling",
+    )
+    cells = MurphyCells.of(panel, np.linspace(0, 1, 21))
+    tables = _clusters_of(cells, panel.units)(50, random_stream(1))
+    expected = _rows_of(cells, panel.units)(50, random_stream(1))
+    for found, table in zip(tables, expected, strict=True):
+        assert_allclose(found, table, rtol=1e-12 if weights == "sampling" else 0, atol=0)
+    assert tables[0].sum() > 0

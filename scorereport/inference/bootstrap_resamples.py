@@ -84,6 +84,22 @@ class ResampledScores:
             return np.array(sums, dtype=np.float64)
         return columns if units.are_repeated_rows else columns * units.row_weight
 
+    def linearise(self, observed: FloatArray) -> FloatArray:
+        """The influence of a unit on each score and skill as a linear function of its columns.
+
+        A row for each statistic and a column for each of `score`, up to constants.
+        """
+        prevalence, means = observed[1] / observed[0], observed[2:] / observed[0]
+        slopes = np.zeros((2 * len(self.keys), len(observed)))
+        for at, (key, mean) in enumerate(zip(self.keys, means, strict=True)):
+            slopes[2 * at, [0, 2 + at]] = -mean, 1.0
+            _, skill = self.score_and_skill(*key, np.array([prevalence]), np.array([mean]))
+            if np.isfinite(skill.value):
+                y, score = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+                alone, with_event, with_score = skill_influence(key[1], y, score, prevalence, skill.value)
+                slopes[2 * at + 1, [0, 1, 2 + at]] = alone, with_event - alone, with_score - alone
+        return slopes
+
     def finish(self, sums: FloatArray, observed: FloatArray | None = None) -> Iterator[Statistic]:
         """Prevalence, and for each measure uncertainty and every model's score and skill.
 

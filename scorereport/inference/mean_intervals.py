@@ -2,7 +2,8 @@
 
 Where the expansion of a statistic agrees with its resamples (`Expansion.is_close`), nothing is drawn. Others
 are resampled until the Monte-Carlo error of both ends is below 2 % of the width of the interval. Scores with
-few distinct values, such as misclassification, are resampled by the numbers of equal rows.
+few distinct values, such as misclassification, are resampled by the numbers of equal rows; of others with
+many rows, only those with a large influence are drawn (`normal_sums`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.machine import repeat
 from scorereport.inference.bootstrap_resamples import ResampledScores, skill_influence
 from scorereport.inference.bootstrap_results import Bootstrap, find_tails, share_below
-from scorereport.inference.large_panels import are_many_alike, resample_sums
+from scorereport.inference.normal_sums import DrawnSums, UnitColumns
 from scorereport.inference.resampled_weights import BATCH, draw_times, resamples_per_stream
 from scorereport.inference.score_expansions import PanelMoments
 from scorereport.reliability.precision import MOST_RESAMPLES, PRECISION
@@ -85,7 +86,8 @@ def infer_means(
             found[key] = _resample_counts(panel, measures, key, counted, target)
         else:
             drawn.append(key)
-    found |= _resample_rows(panel, measures, drawn, target) if drawn else {}
+    if drawn:
+        found |= _resample_rows(panel, measures, drawn, target, enough=moments.has_enough_units)
     return Bootstrap(
         panel=panel,
         measures={measure.label: measure for measure in measures},
@@ -115,19 +117,17 @@ def _expand(
 
 
 def _resample_rows(
-    panel: ForecastPanel, measures: Sequence[Measure], keys: Sequence[Key], target: _Target
+    panel: ForecastPanel, measures: Sequence[Measure], keys: Sequence[Key], target: _Target, *, enough: bool
 ) -> dict[Key, list[Statistic]]:
-    """Resample rows, or clusters, for some scores together."""
+    """Resample rows, or clusters, for some scores together; of `enough` units, only those that matter."""
     scores = ResampledScores(panel, measures, keys)
-    if are_many_alike(panel):
-        return _resample_many_rows(scores, panel, target)
-    columns, units = scores.sum_by_unit(), panel.units
-    size = resamples_per_stream(columns.shape[1])
+    if enough:
+        sums = DrawnSums.of(partial(_read_units, scores), scores.linearise)
+        size, observed, add_up = BATCH, sums.observed, partial(_draw_sums, sums, target.seed)
+    else:
+        size = resamples_per_stream(int(panel.units.size))
+        observed, add_up = None, partial(_redraw_units, scores.sum_by_unit(), panel.units, size, target.seed)
     drawn: list[FloatArray] = []
-
-    def add_up(number: int) -> FloatArray:
-        times = draw_times(units, size, random_stream(target.seed, number, _ROWS_KEY))
-        return np.einsum("ji,bi->bj", columns, times)  # not BLAS: its sums depend on its threads
 
     def draw(resamples: int) -> list[Statistic]:
         first = len(drawn)
@@ -138,23 +138,30 @@ def _resample_rows(
             what="bootstrapping",
         )
         drawn.extend(more)
-        return _of_models(scores.finish(np.concatenate(drawn)))
+        return _of_models(scores.finish(np.concatenate(drawn), observed))
 
     return _by_key(keys, _draw_until_precise(draw, panel.units, target))
 
 
-def _resample_many_rows(
-    scores: ResampledScores, panel: ForecastPanel, target: _Target
-) -> dict[Key, list[Statistic]]:
-    """Resample many rows in chunks: each number of resamples is drawn anew."""
+def _read_units(scores: ResampledScores) -> Iterator[UnitColumns]:
+    """The columns of the sampling units, in parts if rows are units."""
+    n, units = len(scores.panel.outcome), scores.panel.units
+    if units.cluster is not None or not units.are_repeated_rows:
+        columns = scores.sum_by_unit()
+        yield UnitColumns(columns, np.ones(columns.shape[1]))
+        return
+    for part in row_chunks(n):
+        times = np.ones(part.stop - part.start) if units.weight is None else units.weight[part]
+        yield UnitColumns(scores.score(part), times)
 
-    def draw(resamples: int) -> list[Statistic]:
-        sums = resample_sums(
-            scores.score, len(panel.outcome), resamples=resamples, seed=target.seed, what="bootstrapping"
-        )
-        return _of_models(scores.finish(sums.drawn, sums.observed))
 
-    return _by_key(scores.keys, _draw_until_precise(draw, panel.units, target))
+def _draw_sums(sums: DrawnSums, seed: int, number: int) -> FloatArray:
+    return sums.draw(random_stream(seed, number, _ROWS_KEY), BATCH)
+
+
+def _redraw_units(columns: FloatArray, units: SamplingUnits, size: int, seed: int, number: int) -> FloatArray:
+    times = draw_times(units, size, random_stream(seed, number, _ROWS_KEY))
+    return np.einsum("ji,bi->bj", columns, times)  # not BLAS: its sums depend on its threads
 
 
 def _of_models(statistics: Iterator[Statistic]) -> list[Statistic]:

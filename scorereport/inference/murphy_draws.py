@@ -27,6 +27,7 @@ from scorereport.inference.murphy_bands import (
     sum_of_squares,
     widen_for_pairs,
 )
+from scorereport.inference.normal_sums import find_root
 from scorereport.inference.resampled_weights import BATCH, is_quantile_precise
 from scorereport.reliability.precision import list_batches
 from scorereport.reliability.sampling import random_stream
@@ -41,8 +42,6 @@ _FEW_ROWS = 100
 #: Curves that are drawn at first (both bounds of a normal 95 % interval take 565), and before their precision
 #: is judged again.
 _FIRST_DRAWS, _MORE_DRAWS = 600, 200
-#: A pivot this small, relative to the variance, may be rounding.
-_NO_PIVOT = 1e-9
 #: Key of the random streams.
 _KEY = 23
 
@@ -276,7 +275,8 @@ class _DrawnCurve:
             is_rare=is_rare,
             atoms=atoms,
             expected=sum_of_differences(theta, *atoms.cells.count(atoms.mean * atoms.weight)),
-            root=_find_root(_covariance(kinds, others, difference, rest), whole),
+            # from coarse to fine, each cost is between two others, and rounding does not grow
+            root=find_root(_covariance(kinds, others, difference, rest), whole, _coarse_to_fine(len(theta))),
             total=total,
         )
 
@@ -335,27 +335,6 @@ def _covariance(kinds: _Kinds, square: FloatArray, difference: FloatArray, total
     sums = kinds.sum_differences(square)
     mixed = np.outer(difference, sums)
     return kinds.sum_products(square) - mixed - mixed.T + total * np.outer(difference, difference)
-
-
-def _find_root(covariance: FloatArray, whole: FloatArray) -> FloatArray:
-    """A matrix whose product with its transpose is the covariance, which may be singular (Cholesky).
-
-    It is computed here, because LAPACK's depends on the number of threads. Costs are taken from coarse to
-    fine: each is then between two others, and rounding does not grow. Pivots by size would depend on
-    rounding. Variances that are rounding of `whole` count as 0.
-    """
-    variance = np.diag(covariance)
-    order = np.array(_coarse_to_fine(len(variance)))
-    order = order[variance[order] > _NO_PIVOT * whole[order]]
-    scale = np.sqrt(variance[order])
-    matrix, root = covariance[np.ix_(order, order)] / np.outer(scale, scale), np.zeros((len(order),) * 2)
-    for k in range(len(order)):  # each column from those before: the rest is not rewritten for each
-        rest = matrix[k:, k] - np.einsum("ij,j->i", root[k:, :k], root[k, :k])
-        if rest[0] > _NO_PIVOT:
-            root[k:, k] = rest / np.sqrt(rest[0])
-    in_place = np.zeros((len(variance), len(order)))
-    in_place[order] = scale[:, None] * root
-    return in_place[:, in_place.any(axis=0)]
 
 
 def _coarse_to_fine(n: int) -> list[int]:
