@@ -27,7 +27,13 @@ from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.formatting import shortest
 from scorereport.errors import UsageError
 from scorereport.reliability.blocks import Blocks, merge_between, sum_up
-from scorereport.reliability.precision import is_precise, list_batches, reach_tail, sorted_quantiles
+from scorereport.reliability.precision import (
+    foresee_samples,
+    is_precise,
+    list_batches,
+    reach_tail,
+    sorted_quantiles,
+)
 from scorereport.reliability.simulation import draw_chunks
 
 if TYPE_CHECKING:
@@ -59,15 +65,18 @@ def pointwise_bounds(
     Without a number of resamples, as many are drawn as the precision of the bounds takes.
     """
     batches = [range(resamples)] if resamples is not None else list_batches()
-    curves = np.empty((0, len(points)))
+    tails, drawn, enough = [(1 - level) / 2, (1 + level) / 2], [], 0.0
     for batch in batches:
-        curves = np.vstack([curves, redraw_curves(simulation, points, batch, seed)])
+        drawn.append(redraw_curves(simulation, points, batch, seed))
+        if batch.stop < min(enough, batches[-1].stop):
+            continue
+        curves = np.concatenate(drawn)
         curves.sort(axis=0)  # NaN last
-        lower, upper = sorted_quantiles(curves, [(1 - level) / 2, (1 + level) / 2])
-        if reach_tail(len(curves), (1 - level) / 2) and is_precise(
-            _quantile_errors(curves, level), upper - lower
-        ):
+        lower, upper = sorted_quantiles(curves, tails)
+        errors, width = _quantile_errors(curves, level), upper - lower
+        if reach_tail(len(curves), tails[0]) and is_precise(errors, width):
             break
+        enough = foresee_samples(len(curves), errors, width)
     return PointwiseBounds(lower, upper, len(curves))
 
 

@@ -18,6 +18,9 @@ PRECISION = 0.02
 #: reached, and most samples.
 _FIRST, _MORE, MOST_RESAMPLES = 1000, 250, 10_000
 
+#: Precision is judged again at this share of the samples that it seems to take.
+_WORTH_ASKING = 0.7
+
 #: Fewest samples that are expected beyond a quantile: with fewer, samples do not show its error.
 _FEWEST_BEYOND = 5
 
@@ -47,6 +50,20 @@ def is_precise(errors: FloatArray, widths: FloatArray) -> bool:
     as each of them is known roughly only.
     """
     return float(np.nanmean(errors)) <= PRECISION * float(np.nanmean(widths))
+
+
+def foresee_samples(samples: int, errors: FloatArray, widths: FloatArray) -> float:
+    """Return how many samples there must be, at least, before it is worth asking again whether they do.
+
+    Errors fall with the square root of the samples, but are known roughly only.
+
+    >>> foresee_samples(1000, np.array([0.04]), np.array([1.0]))
+    2800.0
+    """
+    width = float(np.nanmean(widths))
+    return (
+        _WORTH_ASKING * samples * (float(np.nanmean(errors)) / (PRECISION * width)) ** 2 if width > 0 else 0.0
+    )
 
 
 def sorted_quantiles(columns: FloatArray, shares: ArrayLike) -> FloatArray:
