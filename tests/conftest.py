@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from functools import cache
@@ -42,6 +43,9 @@ os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="scorereport-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 #: Workers of pytest-xdist set it, and commands would wrap their lines.
 os.environ.pop("COLUMNS", None)
+#: A shell starts commands in the background with interrupts ignored; tests of interrupts would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
