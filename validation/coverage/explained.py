@@ -9,11 +9,12 @@ TEXTS = {
     "points.",
     "simultaneous bands": "How often a whole curve lies inside the band; for contrast also how often, or at "
     "what share of forecasts, it lies inside a pointwise band.",
-    "drawn in cells": "Of more than 4,096 cases an evaluation draws samples in cells of neighbouring "
-    "forecasts instead of case by case. Both ways on the same data: the share of forecasts at which a "
-    "pointwise confidence band covers the true curve, how often the curve of a calibrated forecast lies "
-    "inside the simultaneous band, and how often the test of miscalibration rejects at the 5 % level "
-    "calibrated forecasts and two departures from calibration. 199 draws each.",
+    "drawn in cells": "Of more than 4,096 cases, but not of weighted rows in clusters, an evaluation draws "
+    "samples in cells of neighbouring forecasts instead of case by case. Both ways on the same data: the "
+    "share of forecasts at which a pointwise confidence band covers the true curve, how often the curve of a "
+    "calibrated forecast lies inside the simultaneous band, and how often the test of miscalibration rejects "
+    "at the 5 % level calibrated forecasts and departures from calibration. 199 draws each. The clusters "
+    "have five rows, whose forecasts and outcomes correlate; weights have a gamma distribution of shape 2.",
     "component intervals": "Bracket intervals of miscalibration (MCB) and discrimination (DSC). Samples "
     "without any event, 2 % of the rare ones at n = 200, are included; the design document seems to have "
     "left them out.",

@@ -36,7 +36,10 @@ _OF_ROWS = (
     SummaryLine(
         "Simultaneous consistency band (split resampling)",
         (SPLIT,),
-        ("simultaneous bands | * | split resampling", "drawn in cells | * | split resampling, in cells"),
+        (
+            "simultaneous bands | * | split resampling",
+            "drawn in cells | calibrated; rare, cal. | split resampling, in cells",
+        ),
         kinds=_BOTH,
     ),
     SummaryLine(
@@ -50,7 +53,7 @@ _OF_ROWS = (
         ("confidence pointwise resampling",),
         (
             "simultaneous bands | * | pointwise confidence, share",
-            "drawn in cells | * | pointwise confidence, in cells",
+            "drawn in cells | calibrated; slope .8; rare, cal. | pointwise confidence, in cells",
         ),
         kinds=_BOTH,
     ),

@@ -20,8 +20,8 @@ from scorereport.scores.registry import DIMITRIADIS_2021
 
 #: How samples of many cases are drawn.
 _IN_CELLS = (
-    f"Samples of more than {format_count(MOST_CASES)} independent cases are drawn in cells of neighbouring "
-    "forecasts."
+    f"Samples of more than {format_count(MOST_CASES)} cases, but not of weighted rows in clusters, are drawn "
+    "in cells of neighbouring forecasts."
 )
 #: Methods of calibration by key.
 CALIBRATION_FORMULAS = {
@@ -50,7 +50,7 @@ CALIBRATION_FORMULAS = {
         "n over the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; g(ŷ) = ŷ(1 − "
         "ŷ) for Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 "
         "for misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve "
-        f"without steps; those of more than {format_count(OVERFIT_CASES)} independent cases are drawn in "
+        f"without steps; those of more than {format_count(OVERFIT_CASES)} cases are drawn in "
         "cells of neighbouring forecasts of two sizes, and extrapolated to single forecasts. For DSC, both "
         "are reduced by g(ȳ)/n, the overfit of ȳ; neither is below 0. The "
         "interval of corrected MCB starts at 0 unless the test that MCB is 0 has p ≤ max((1 − ℓ)/2, 1/(B + "

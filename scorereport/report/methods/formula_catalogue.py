@@ -9,6 +9,7 @@ from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE
 from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER, WELCH
 from scorereport.inference.local_miscalibration import BRAUER_2025
+from scorereport.inference.normal_sums import LARGE
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.recalibration_lines import COX_1958
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
@@ -226,7 +227,9 @@ INTERVAL_FORMULAS = {
         name="BCa bootstrap",
         formula="quantiles Φ(z₀ + (z₀ ± z) / (1 − a(z₀ ± z))) of the B replicates",
         convention="z₀ is the normal quantile of the share of replicates below the value (ties count half), "
-        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples. With "
+        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples. Of "
+        f"{format_count(FEWEST_UNITS)} units or more, those with an influence above {format_level(LARGE)} of "
+        "the spread are drawn, and the sum over the others is normal with their covariance. With "
         "clusters, the distances of both bounds from the value are multiplied by t se / (z s), s the "
         "standard deviation of the replicates and se the bias-reduced error, and both bounds reach at least "
         "as far as those of t; on the log scale of a score or of 1 − skill.",
@@ -257,7 +260,7 @@ INTERVAL_FORMULAS = {
     "percentile bootstrap": Formula(
         name="Percentile bootstrap",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
-        convention="Quantiles of type 7. All models are scored on the same resamples.",
+        convention="Quantiles of type 7. All models are scored on the same resamples, as for BCa.",
         reference=EFRON_1987,
     ),
     "rare cases": Formula(
