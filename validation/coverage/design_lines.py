@@ -39,7 +39,18 @@ LINES_OF_CLUSTERS = (
         ("clusters | * | pointwise",),
         CLUSTERS,
     ),
-    SummaryLine("Simultaneous consistency band", (SPLIT,), ("clusters | * | simultaneous",), CLUSTERS),
+    SummaryLine(
+        "Simultaneous consistency band",
+        (SPLIT,),
+        ("clusters | * | simultaneous", "drawn in cells | *, clusters | split resampling, in cells"),
+        CLUSTERS,
+    ),
+    SummaryLine(
+        "Pointwise confidence band (resampling)",
+        ("confidence pointwise resampling",),
+        ("drawn in cells | *, clusters | pointwise confidence, in cells",),
+        CLUSTERS,
+    ),
     SummaryLine(
         "Interval of MCB, overfit-corrected", ("overfit",), ("clusters | brackets* | MCB*",), CLUSTERS
     ),
@@ -109,7 +120,10 @@ LINES_OF_CLUSTERS = (
     SummaryLine(
         "Test that MCB is 0",
         ("miscalibration test",),
-        ("clusters | tests* | MCB Brier; MCB log",),
+        (
+            "clusters | tests* | MCB Brier; MCB log",
+            "drawn in cells | calibrated, clusters | miscalibration*, in cells",
+        ),
         CLUSTERS,
     ),
     SummaryLine(
@@ -167,7 +181,17 @@ LINES_OF_WEIGHTS = (
     SummaryLine(
         "Simultaneous consistency band",
         (SPLIT,),
-        ("weights: bands | * | simultaneous", "weights | * | simultaneous"),
+        (
+            "weights: bands | * | simultaneous",
+            "weights | * | simultaneous",
+            "drawn in cells | *, weights | split resampling, in cells",
+        ),
+        WEIGHTS,
+    ),
+    SummaryLine(
+        "Pointwise confidence band (resampling)",
+        ("confidence pointwise resampling",),
+        ("drawn in cells | *, weights | pointwise confidence, in cells",),
         WEIGHTS,
     ),
     SummaryLine(
@@ -220,7 +244,11 @@ LINES_OF_WEIGHTS = (
     SummaryLine(
         "Test that MCB is 0",
         ("miscalibration test",),
-        ("weights: tests | * | MCB Brier", "weights | tests* | MCB*"),
+        (
+            "weights: tests | * | MCB Brier",
+            "weights | tests* | MCB*",
+            "drawn in cells | calibrated, weights; rare, cal., weights | miscalibration*, in cells",
+        ),
         WEIGHTS,
     ),
     SummaryLine(

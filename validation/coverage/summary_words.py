@@ -18,7 +18,7 @@ _SETTINGS = {
     r"^weak$": "event probability from 25 to 35 % only",
     r"^flat \(DSC=0\)$": "event probability that does not depend on the forecast",
     r"^rare, b=(\.\d) a=-(\S+)$": r"2 % events, slope 0\1 and intercept −\2",
-    r"^rare, cal\.$": "2 % events, calibrated",
+    r"^rare, cal\.(?=$|, )": "2 % events, calibrated",
     r"^rare$": "two models, 2 % events",
     r"^equal$|^equal pair": "two equally good models",
     r"^skill$": "two models, one better",
