@@ -68,7 +68,7 @@ class ClusteredCellSimulation(Simulation):
         below = self._are_below(np.where(times > 0, rng.random(clusters), _NEVER)).astype(np.int16)
         rows = np.flatnonzero(of_rows > 1)
         for copy in range(2, int(times.max()) + 1):
-            rows = rows[of_rows[rows] >= copy] if copy > 2 else rows
+            rows = rows[of_rows[rows] >= copy]
             below[rows] += rng.random(clusters)[self.cluster[rows]] < self._probability_of_rows[rows]
         return n, self._sum(below)
 
