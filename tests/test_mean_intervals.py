@@ -11,10 +11,10 @@ from scorereport._utils import machine
 from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport.inference import mean_intervals, score_expansions
 from scorereport.inference.bootstrap_resamples import ResampledScores, bootstrap_panel
+from scorereport.inference.drawn_sums import DrawnSums, UnitColumns
 from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE, Expansion, InfluenceMoments
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_intervals import infer_means
-from scorereport.inference.normal_sums import DrawnSums, UnitColumns
 from scorereport.inference.panel import make_panel
 from scorereport.inference.resampled_weights import draw_row_weights, draw_times
 from scorereport.inference.score_expansions import PanelMoments

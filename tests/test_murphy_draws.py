@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from scorereport._utils import machine
 from scorereport.inference.dominance import choose_costs, compare_costs, murphy_difference
+from scorereport.inference.drawn_sums import find_root
 from scorereport.inference.murphy_bands import (
     ROUNDING,
     MurphyCells,
@@ -23,7 +24,6 @@ from scorereport.inference.murphy_draws import (
     _Kinds,
     draw_band,
 )
-from scorereport.inference.normal_sums import find_root
 from scorereport.inference.panel import make_panel
 from scorereport.inference.resampled_weights import is_quantile_precise
 from scorereport.reliability.precision import MOST_RESAMPLES

@@ -3,7 +3,7 @@
 Where the expansion of a statistic agrees with its resamples (`Expansion.is_close`), nothing is drawn. Others
 are resampled until the Monte-Carlo error of both ends is below 2 % of the width of the interval. Scores with
 few distinct values, such as misclassification, are resampled by the numbers of equal rows; of others with
-many rows, only those with a large influence are drawn (`normal_sums`).
+many rows, only those with a large influence are drawn (`drawn_sums`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scorereport._utils.choices import USUAL_RESAMPLES
 from scorereport._utils.machine import repeat
 from scorereport.inference.bootstrap_resamples import ResampledScores, skill_influence
 from scorereport.inference.bootstrap_results import Bootstrap, find_tails, share_below
-from scorereport.inference.normal_sums import DrawnSums, UnitColumns
+from scorereport.inference.drawn_sums import DrawnSums, UnitColumns
 from scorereport.inference.resampled_weights import BATCH, draw_times, resamples_per_stream
 from scorereport.inference.score_expansions import PanelMoments
 from scorereport.reliability.precision import MOST_RESAMPLES, PRECISION

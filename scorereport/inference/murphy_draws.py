@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 from scorereport._utils.arrays import FloatArray, row_chunks
 from scorereport._utils.machine import repeat
+from scorereport.inference.drawn_sums import find_root
 from scorereport.inference.murphy_bands import (
     ROUNDING,
     MurphyCells,
@@ -27,7 +28,6 @@ from scorereport.inference.murphy_bands import (
     sum_of_squares,
     widen_for_pairs,
 )
-from scorereport.inference.normal_sums import find_root
 from scorereport.inference.resampled_weights import BATCH, is_quantile_precise
 from scorereport.reliability.precision import list_batches
 from scorereport.reliability.sampling import random_stream

@@ -5,11 +5,11 @@ from __future__ import annotations
 from scorereport._utils.formatting import format_count, format_level
 from scorereport.inference.decisions import ZOU_DONNER_2008
 from scorereport.inference.differences import DELONG, DIEBOLD_MARIANO, OBUCHOWSKI
+from scorereport.inference.drawn_sums import LARGE
 from scorereport.inference.expansions import FEWEST_UNITS, LARGEST_SHARE
 from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER, WELCH
 from scorereport.inference.local_miscalibration import BRAUER_2025
-from scorereport.inference.normal_sums import LARGE
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.recalibration_lines import COX_1958
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
