@@ -20,8 +20,8 @@ TEXTS = {
     "left them out.",
     "scores without resamples": "BCa intervals of mean scores and skills on the same samples: by the "
     "bootstrap, and as an evaluation reports them, from the influence of rows or clusters where that agrees "
-    "with the bootstrap. At n = 1000 that holds for some scores only, at n = 2500 for most scores of "
-    "independent rows, except with rare events. The "
+    "with the bootstrap, else from draws of those with a large influence. At n = 1000 the former holds for "
+    "some scores only, at n = 2500 for most scores of independent rows, except with rare events. The "
     "clusters have four rows with the same forecast; weights have a gamma distribution of shape 4.",
     "Murphy bands without resamples": "Bands of the difference of two Murphy curves that are the same: by "
     "the bootstrap, and as an evaluation reports them, from the covariance of the rows.",
