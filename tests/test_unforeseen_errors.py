@@ -233,7 +233,10 @@ def test_memory_that_really_runs_out_ends_in_a_sentence(folder, command):
     )
     audit = ("audit", "run", write_audit(folder), "--as-of", AS_OF)
     done = run(*(SCORE if command == "score" else audit), code=code, cwd=folder)
-    assert done.stderr == f"scorereport: {exits.OUT_OF_MEMORY}\n"
+    lines = done.stderr.splitlines(keepends=True)
+    if command == "audit" and lines[0].startswith("A key that signs records was made"):
+        del lines[0]  # by the first audit of all
+    assert lines == [f"scorereport: {exits.OUT_OF_MEMORY}\n"]
     assert done.returncode == ExitCode.DATA_REFUSED
     assert ("loans 2026-09: failed, record 1" in done.stdout) is (command == "audit")
 
