@@ -261,9 +261,9 @@ class TestWhole:
         monkeypatch.setattr(whole, "SIZES", (10_000, 100_000))
         monkeypatch.setattr(whole, "time_sort", lambda _: 1e-4)
 
-        def run(_module, engine, source, _few, **_limits):
-            n = int(source.stem.removeprefix("models-"))
-            seconds = n / 1e5 * (2 if engine == "duckdb" else 1)
+        def run(_module, engine, source, _few, *roles, **_limits):
+            n = int(source.stem.split("-")[1])
+            seconds = n / 1e5 * (2 if engine == "duckdb" else 1) * (3 if "weight" in roles else 1)
             return Run(
                 seconds=seconds, held=3_000_000_000, output={"sort": n / 1e9, "in_memory_only": seconds / 4}
             )
@@ -279,6 +279,9 @@ class TestWhole:
         assert engines.ratio == 0.5
         shared = found["evaluate, 3 models, 100,000 rows, time of what both give in memory / with DuckDB"]
         assert shared.ratio == 0.375
+        design = "evaluate, 3 models, 100,000 rows, processor time {} / of independent rows"
+        assert found[design.format("with sampling weights")].ratio == 3
+        assert found[design.format("in clusters of 20")].ratio == 1
         growth = found["fitted exponent of rows of evaluate, 10,000 to 100,000"]
         assert (growth.ratio, growth.is_met) == (1.0, True)
         assert found["memory of evaluate, 3 models, 100,000 rows / 1.5 GB"].ratio == 2
@@ -329,6 +332,11 @@ class TestWhole:
     def test_an_evaluation_in_its_own_process_reports_time_memory_and_sort(self, tmp_path):
         source, few = (samples.write_models(tmp_path, n) for n in (2000, 200))
         run = require_success(run_work("whole_work", "memory", source, few, seconds=300))
+        source, few = (samples.write_designs(tmp_path, n) for n in (2000, 200))
+        assert set(pq.read_schema(source).names) == {"outcome", *samples.MODELS, "weight", "cluster"}
+        assert (
+            require_success(run_work("whole_work", "memory", source, few, "cluster", seconds=300)).seconds > 0
+        )
         assert run.seconds > 0
         assert 1e8 < run.held < 1e9
         assert 0 < run.output["sort"] < run.seconds

@@ -107,6 +107,22 @@ def write_models(folder: Path, n: int) -> Path:
     return unfinished.replace(path)
 
 
+def write_designs(folder: Path, n: int) -> Path:
+    """Write rows of `write_models` with sampling weights and clusters of about 20, unless they exist."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / f"designs-{n}.parquet"
+    if not path.exists():
+        rng = np.random.default_rng([SEED, n, 2])
+        table = pq.read_table(write_models(folder, n))
+        table = table.append_column("weight", pa.array(rng.gamma(4, 0.25, n)))
+        table = table.append_column("cluster", pa.array(rng.integers(0, max(n // 20, 1), n)))
+        pq.write_table(table, path.with_suffix(".part"))
+        path.with_suffix(".part").replace(path)
+    return path
+
+
 def write_arrays(folder: Path, n: int) -> tuple[Path, Path]:
     """Write files with the bytes of n outcomes and n forecasts, both double, unless they exist."""
     paths = folder / f"outcome-{n}.bin", folder / f"forecast-{n}.bin"

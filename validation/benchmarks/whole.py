@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 from validation.benchmarks.apart import require_success, run_work
 from validation.benchmarks.large import fit_exponent
 from validation.benchmarks.measure import Comparison, Measured, Skipped
-from validation.benchmarks.samples import MODELS, data_folder, largest_size, why_not, write_models
+from validation.benchmarks.samples import (
+    MODELS,
+    data_folder,
+    largest_size,
+    why_not,
+    write_designs,
+    write_models,
+)
 from validation.benchmarks.whole_work import processor_seconds, time_sort
 
 if TYPE_CHECKING:
@@ -37,6 +44,9 @@ SORTS = {1_000: 3.3e-5, 10_000: 7.9e-4, 100_000: 1.05e-2, 1_000_000: 0.109}
 #: How much a ratio may exceed its goal: both times vary by some percent.
 ALLOWANCE = 1.25
 EXPONENT, MEMORY = 1.05, 1.5e9
+#: Designs by the column that they need, and how many times as long as independent rows they may take.
+DESIGN_ROWS = 100_000
+DESIGNS = {"weight": ("with sampling weights", 4), "cluster": ("in clusters of 20", 8)}
 #: Repetitions up to a number of rows; larger work is long enough to be measured once.
 _TURNS = {10_000: 3, 100_000: 2}
 _TIME_LIMIT = 7200.0
@@ -79,6 +89,7 @@ def compare_whole(folder: Path | None = None) -> Iterator[Found]:
         runs = {n: _evaluate(place, n) for n in sizes}
         yield from (_against_sort(n, run) for n, run in runs.items())
         yield from _compare_engines(place, runs)
+        yield from _compare_designs(place, runs)
         yield _compare_growth(runs)
         yield _compare_memory(runs)
         yield from _compare_reports(place)
@@ -143,6 +154,22 @@ def _compare_engines(place: Path, runs: dict[int, Run]) -> Iterator[Comparison |
         ours=duckdb.seconds,
         rows=n,
     )
+
+
+def _compare_designs(place: Path, runs: dict[int, Run]) -> Iterator[Comparison]:
+    """Processor time of rows with weights, or in clusters, against that of as many independent rows."""
+    n = min(DESIGN_ROWS, max(runs))
+    sources = [write_designs(place, rows) for rows in (n, START_ROWS)]
+    for role, (what, limit) in DESIGNS.items():
+        run = require_success(run_work("whole_work", "memory", *sources, role, seconds=_TIME_LIMIT))
+        yield Comparison(
+            name=f"evaluate, {len(MODELS)} models, {n:,} rows, processor time {what} / of independent rows",
+            ours=run.seconds,
+            other=runs[n].seconds,
+            ratio=run.seconds / runs[n].seconds,
+            limit=limit,
+            rows=n,
+        )
 
 
 def _compare_growth(runs: dict[int, Run]) -> Comparison | Skipped:

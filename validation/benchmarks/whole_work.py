@@ -1,8 +1,8 @@
 """A whole evaluation in a separate process, which prints its processor seconds and those of a sort.
 
-`python -m validation.benchmarks.whole_work ENGINE SOURCE FEW`: FEW is a small file of the same columns. It is
-evaluated first, so that no import is measured. In memory, the processor seconds of results that other engines
-leave out are printed as well.
+`python -m validation.benchmarks.whole_work ENGINE SOURCE FEW [ROLE]`: FEW is a small file of the same
+columns. It is evaluated first, so that no import is measured. ROLE is weight or cluster, and the name of the
+column that has it. In memory, the seconds of results that other engines leave out are printed as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from validation.benchmarks.measure import most_held
 from validation.benchmarks.samples import MODELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from scorereport._utils.arrays import FloatArray
 
@@ -79,9 +79,10 @@ def time_sort(forecasts: FloatArray) -> float:
     return min(taken)
 
 
-def evaluate(source: str, engine: str) -> None:
+def evaluate(source: str, engine: str, roles: Sequence[str]) -> None:
     """Evaluate three models with the default settings."""
-    sr.evaluate(source, outcome="outcome", forecasts=MODELS, engine=engine)
+    columns: dict[str, Any] = {role: role for role in roles}
+    sr.evaluate(source, outcome="outcome", forecasts=MODELS, engine=engine, **columns)
 
 
 def count_seconds(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
@@ -106,13 +107,13 @@ def count_seconds(function: Callable[..., Any], seconds: list[float]) -> Callabl
 
 def main() -> None:
     """Sort and evaluate, and print the time of both and the memory."""
-    engine, source, few = sys.argv[1:]
-    evaluate(few, engine)
+    engine, source, few, *roles = sys.argv[1:]
+    evaluate(few, engine, roles)
     in_memory_only: list[float] = []
     for module, name in (*IN_MEMORY_ONLY.values(), _OVERFIT_BY_DRAWS):
         setattr(module, name, count_seconds(getattr(module, name), in_memory_only))
     started, clock = processor_seconds(), time.perf_counter()
-    evaluate(source, engine)
+    evaluate(source, engine, roles)
     taken = {"seconds": processor_seconds() - started, "clock": time.perf_counter() - clock}
     held = most_held()  # before the column is read for the sort
     sort = time_sort(pq.read_table(source, columns=[MODELS[0]])[MODELS[0]].to_numpy())
