@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from threading import Barrier
 
 import numpy as np
 import pandas as pd
@@ -37,9 +38,9 @@ def nested(_):
 @pytest.mark.parametrize(
     ("times", "rows", "here"),
     [(2, MANY, False), (5, MANY, False), (1, MANY, True), (5, 100, True), (5, 3_000_000, True)],
-    ids=["two", "five", "too few", "short", "large"],
+    ids=["two", "five", "one", "short", "large"],
 )
-def test_long_calls_are_made_together_if_they_occupy_all_threads(times, rows, here):
+def test_long_calls_are_made_together_unless_they_are_short_or_large(times, rows, here):
     threads = list(call_together(where, times, rows=rows))
     assert len(threads) == times
     assert ({*threads} == {where()}) is here
@@ -49,6 +50,22 @@ def test_long_calls_are_made_together_if_they_occupy_all_threads(times, rows, he
 def test_a_call_on_a_thread_makes_its_own_calls_there():
     for thread, inside in call_together(nested, 3, rows=MANY):
         assert inside == {thread} != {where()}
+
+
+@pytest.mark.parametrize(("available", "each"), [(4, 2), (5, 2), (6, 3), (3, 1)])
+def test_long_calls_share_the_threads(monkeypatch, available, each):
+    monkeypatch.setenv("SCOREREPORT_THREADS", str(available))
+    both = Barrier(2, timeout=20)
+
+    def call(_):
+        both.wait()  # neither call begins before the other
+        waiting = Barrier(each, timeout=20)  # is passed only if as many threads call together
+        return where(), set(call_in_order(lambda _: (waiting.wait(), where())[1], each, rows=MANY))
+
+    (first, of_first), (second, of_second) = call_together(call, 2, rows=MANY)
+    assert len({first, second, where()}) == 3
+    assert len(of_first) == len(of_second) == each
+    assert (of_first == {first}) is (each == 1)
 
 
 def test_a_single_call_uses_all_threads_itself():

@@ -54,11 +54,9 @@ def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -
 def call_in_order(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:
     """Iterate over function(0), function(1), ..., in order, on threads if a call takes many rows.
 
-    A call that is made on one of several threads makes its own calls on the same thread.
+    A call that is made on one of several threads makes its own calls on its share of the threads.
     """
-    threads = (
-        count_threads() if are_worth_threads(rows) and not getattr(_thread, "is_one_of_several", False) else 1
-    )
+    threads = _count_own_threads() if are_worth_threads(rows) else 1
     return map(function, range(times)) if threads == 1 else _on_threads(function, times, threads)
 
 
@@ -68,17 +66,25 @@ def are_worth_threads(rows: int) -> bool:
 
 
 def call_together(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:
-    """Iterate over the results of a few long calls, on threads if there are enough calls for all of them.
+    """Iterate over the results of a few long calls, which share the threads.
 
-    Otherwise each call can use all threads itself.
+    Calls with so many rows that they are made one after the other use all threads themselves.
     """
-    is_enough = times >= count_threads() and rows <= MOST_ROWS_TOGETHER
-    return call_in_order(function, times, rows=rows) if is_enough else map(function, range(times))
+    are_separate = are_worth_threads(rows) and rows <= MOST_ROWS_TOGETHER
+    threads = min(_count_own_threads(), times) if are_separate else 1
+    return map(function, range(times)) if threads <= 1 else _on_threads(function, times, threads)
+
+
+def _count_own_threads() -> int:
+    """The number of threads that this thread may use: all of them, or its share."""
+    share: int | None = getattr(_thread, "share", None)
+    return count_threads() if share is None else share
 
 
 def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iterator[_T]:
     """Run a few calls ahead of the consumer, so that results do not accumulate."""
-    executor = ThreadPoolExecutor(threads, initializer=_mark_thread)
+    share = max(_count_own_threads() // threads, 1)
+    executor = ThreadPoolExecutor(threads, initializer=_mark_thread, initargs=(share,))
     try:
         calls = (executor.submit(function, number) for number in range(times))
         ahead: deque[Future[_T]] = deque(islice(calls, 2 * threads))
@@ -89,8 +95,8 @@ def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iter
         executor.shutdown(cancel_futures=True)
 
 
-def _mark_thread() -> None:
-    _thread.is_one_of_several = True
+def _mark_thread(share: int) -> None:
+    _thread.share = share
 
 
 def physical_memory() -> int:

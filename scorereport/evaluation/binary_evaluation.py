@@ -71,13 +71,19 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
         found = _describe_fit(fits[name], scores[name], curves.get(name), settings)
         return _describe_model(predictions, panel, found, settings)
 
-    def compare() -> tuple[Comparisons, GroupedResults]:
-        return (
-            Comparisons() if inferred is None else compare_model_pairs(panel, inferred, settings),
-            evaluate_all_groups(predictions, settings, partial(_score_rows, predictions)),
-        )
+    def compare() -> Comparisons:
+        return Comparisons() if inferred is None else compare_model_pairs(panel, inferred, settings)
 
-    (comparisons, groups), models = _compare_and_describe(compare, describe, panel, settings)
+    def evaluate_groups() -> GroupedResults:
+        return evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
+
+    if are_worth_threads(len(panel.outcome)):
+        groups = evaluate_groups()
+        comparisons, models = _compare_beside(compare, describe, panel)
+    else:
+        (comparisons, groups), models = _compare_and_describe(
+            lambda: (compare(), evaluate_groups()), describe, panel, settings
+        )
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=sample,
@@ -93,37 +99,55 @@ def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> E
     )
 
 
+def _compare_beside(
+    compare: Callable[[], Comparisons], describe: Callable[[int], ModelResult], panel: ForecastPanel
+) -> tuple[Comparisons, list[ModelResult]]:
+    """Compare models of many rows, and describe each, on threads."""
+    found: list[Comparisons] = []
+
+    def work(place: int) -> ModelResult | None:
+        if place:
+            return describe(place - 1)
+        found.append(compare())
+        return None
+
+    report_stage(Stage.BANDS)
+    times = 1 + len(panel.forecasts)
+    done = parts(call_together(work, times, rows=len(panel.outcome)), times)
+    described = [model for model in done if model is not None]
+    return found[0], described
+
+
 def _compare_and_describe(
     compare: Callable[[], _T],
     describe: Callable[[int], ModelResult],
     panel: ForecastPanel,
     settings: EvaluationSettings,
 ) -> tuple[_T, list[ModelResult]]:
-    """Compare models and groups, and describe each model.
+    """Compare models and groups of few rows, and describe each model.
 
-    Threads describe the models of many rows. Of fewer rows, a copy of this process describes models while
-    this one compares them; programs of others are not copied.
+    A copy of this process describes models while this one compares them; programs of others are not copied.
     """
-    count, rows = len(panel.forecasts), len(panel.outcome)
-    by_threads = are_worth_threads(rows)
-    is_copied = settings.infers and not by_threads and is_own_program()
+    count = len(panel.forecasts)
+    is_copied = settings.infers and is_own_program()
     with sharing_work(describe, count, worth=count if is_copied else 1) as work:
         compared = compare()
         report_stage(Stage.BANDS)
-        described = call_together(describe, count, rows=rows) if by_threads else work.collect()
-        return compared, list(parts(described, count))
+        return compared, list(parts(work.collect(), count))
 
 
 def _score_models(
     rows: int, fits: Mapping[str, Corp], measures: list[Measure]
 ) -> tuple[SampleSummary, dict[str, ModelScores]]:
-    """Describe the sample and score the models, one after the other."""
-    scores = {}
-    for name in fits:
-        fit = fits[name]
-        sample, scores[name] = describe_sample(rows, fit), score_fit(name, fit, measures)
-        del fit  # with many rows, memory holds one fit at a time
-    return sample, scores
+    """Describe the sample and score the models."""
+    names = list(fits)
+
+    def score(place: int) -> tuple[SampleSummary, ModelScores]:
+        fit = fits[names[place]]
+        return describe_sample(rows, fit), score_fit(names[place], fit, measures)
+
+    samples, scores = zip(*call_together(score, len(names), rows=rows), strict=True)
+    return samples[-1], dict(zip(names, scores, strict=True))
 
 
 def _score_rows(

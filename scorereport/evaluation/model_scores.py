@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scorereport._utils.machine import call_together
 from scorereport._utils.progress import parts
 from scorereport.evaluation.prediction_panels import order_by_forecast
 from scorereport.evaluation.sample_summary import infer_prevalence
@@ -91,30 +92,65 @@ def infer_sample(
 
     The draws of the tests are kept as curves at about `points` points, if these are given.
     """
-    overfits, inferred, blocks, curves = {}, {}, {}, {}
     bootstrapped = _bootstrap_scores(panel, models, measures, settings)
-    named = bootstrapped.items()
-    for name, known in named if points is None else parts(named, len(named)):  # groups are parts themselves
-        fit = fits[name]
-        blocks[name] = fit.blocks
-        overfits[name] = estimate_overfit(
-            fit.sample,
-            measures,
-            draws=None if settings.resamples is None else _OVERFIT_DRAWS,
-            seed=settings.seed,
-        )
-        resamples = choose_resamples(settings.resamples, settings.band_level)
-        null = draw_null(fit, measures, resamples=resamples, seed=settings.seed, points=points)
-        tests, curves[name] = judge_miscalibration(fit, null), null.curves
-        note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
-        few = find_few_values(fit.sample, settings.level)
-        tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
-        del fit  # with many rows, memory holds one fit at a time
-        scored = score_cases(name, blocks[name], panel, measures, overfits[name])
-        found = _add_components(known, scored, tests, note, panel, settings)
-        inferred[name] = _correct_few_values(found, few, measures)
-    sample = infer_prevalence(sample, panel, measures, settings)
-    return SampleInference(sample=sample, models=inferred, overfits=overfits, blocks=blocks, curves=curves)
+
+    def infer(place: int) -> _ModelInference:
+        return _infer_model(bootstrapped[place], panel, fits, measures, settings, points)
+
+    calls = call_together(infer, len(models), rows=len(panel.outcome))
+    inferred = list(calls if points is None else parts(calls, len(models)))  # groups are parts themselves
+    return SampleInference(
+        sample=infer_prevalence(sample, panel, measures, settings),
+        models={found.scores.model: found.scores for found in inferred},
+        overfits={found.scores.model: found.overfits for found in inferred},
+        blocks={found.scores.model: found.blocks for found in inferred},
+        curves={found.scores.model: found.curves for found in inferred},
+    )
+
+
+class _ModelInference(NamedTuple):
+    """What `SampleInference` has of one model."""
+
+    scores: ModelScores
+    overfits: list[Overfit]
+    blocks: Blocks
+    curves: CalibratedCurves | None
+
+
+def _infer_model(
+    known: ModelScores,
+    panel: ForecastPanel,
+    fits: Mapping[str, Corp],
+    measures: list[Measure],
+    settings: EvaluationSettings,
+    points: int | None,
+) -> _ModelInference:
+    """Compute the tests of miscalibration and the intervals of the components of a model."""
+    fit = fits[known.model]
+    overfits = estimate_overfit(
+        fit.sample,
+        measures,
+        draws=None if settings.resamples is None else _OVERFIT_DRAWS,
+        seed=settings.seed,
+    )
+    resamples = choose_resamples(settings.resamples, settings.band_level)
+    null = draw_null(
+        fit,
+        measures,
+        resamples=resamples,
+        seed=settings.seed,
+        points=points,
+        known=[part.miscalibration for part in known.decompositions],
+    )
+    tests = judge_miscalibration(fit, null)
+    note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
+    few = find_few_values(fit.sample, settings.level)
+    blocks = fit.blocks
+    tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
+    del fit  # with many rows, memory holds one fit at a time
+    scored = score_cases(known.model, blocks, panel, measures, overfits)
+    found = _add_components(known, scored, tests, note, panel, settings)
+    return _ModelInference(_correct_few_values(found, few, measures), overfits, blocks, null.curves)
 
 
 def _bootstrap_scores(
@@ -122,7 +158,7 @@ def _bootstrap_scores(
     models: Mapping[str, ModelScores],
     measures: list[Measure],
     settings: EvaluationSettings,
-) -> dict[str, ModelScores]:
+) -> list[ModelScores]:
     """Intervals of all mean scores and skills; what they come from is not kept: it may hold every score."""
     if settings.resamples is None:
         boot = infer_means(
@@ -135,10 +171,13 @@ def _bootstrap_scores(
         )
     else:
         boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
-    return {
-        name: replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
-        for name, known in models.items()
-    }
+    scored = list(models.values())
+
+    def add_intervals(place: int) -> ModelScores:
+        known = scored[place]
+        return replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
+
+    return list(call_together(add_intervals, len(scored), rows=len(panel.outcome)))
 
 
 def _name_means(models: Mapping[str, ModelScores], measures: list[Measure]) -> dict[tuple[str, str], float]:

@@ -59,10 +59,12 @@ def draw_null(
     points: int | None = None,
     rule: str = "exact",
     most_cases: float = MOST_CASES,
+    known: Sequence[float] | None = None,
 ) -> CalibrationNull:
     """Draw samples from the forecasts, and compute miscalibrations and, at about `points` points, curves.
 
-    More than `most_cases` are drawn in cells of forecasts, but not by the rule of R.
+    More than `most_cases` are drawn in cells of forecasts, but not by the rule of R. `known` are the
+    miscalibrations of the sample, if they were computed already.
     """
     is_exact, sample = rule == "exact", fit.sample
     simulation = simulate_calibration(sample, most_cases if is_exact else np.inf)
@@ -78,7 +80,7 @@ def draw_null(
         simulation, reduce, range(resamples), seed=seed, what="drawing outcomes", redraw_cases=not is_exact
     )
     sums, curves = zip(*chunks, strict=True)
-    statistics = np.array([_miscalibration(fit, measure) for measure in measures])
+    statistics = np.array([_miscalibration(fit, m) for m in measures] if known is None else known)
     return CalibrationNull(
         measures=measures,
         statistics=statistics,

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from scorereport._utils.arrays import row_chunks
 from scorereport._utils.choices import USUAL_RESAMPLES
-from scorereport._utils.machine import repeat
+from scorereport._utils.machine import call_together, repeat
 from scorereport.inference.bootstrap_resamples import ResampledScores, skill_influence
 from scorereport.inference.bootstrap_results import Bootstrap, find_tails, share_below
 from scorereport.inference.drawn_sums import DrawnSums, UnitColumns
@@ -73,19 +73,13 @@ def infer_means(
     """
     target, moments = _Target(level, method, seed), PanelMoments(panel=panel, means=means or {})
     keys = [(model, measure) for model in panel.forecasts for measure in measures]
-    found: dict[Key, list[Statistic]] = {}
-    drawn = []
-    for key in keys:
-        if not np.isfinite(moments.mean(*key)):
-            found[key] = _without_interval(panel, measures, key)
-            continue
-        expansions = moments.expand(*key) if moments.has_enough_units else None
-        if expansions is not None and all(one.is_close(level) for one in expansions):
-            found[key] = list(_expand(panel, measures, key, expansions))
-        elif (counted := _count_equal_rows(panel, key)) is not None:
-            found[key] = _resample_counts(panel, measures, key, counted, target)
-        else:
-            drawn.append(key)
+
+    def infer(place: int) -> list[Statistic] | None:
+        return _infer_mean(panel, measures, keys[place], moments, target)
+
+    known = dict(zip(keys, call_together(infer, len(keys), rows=len(panel.outcome)), strict=True))
+    found = {key: statistics for key, statistics in known.items() if statistics is not None}
+    drawn = [key for key, statistics in known.items() if statistics is None]
     if drawn:
         found |= _resample_rows(panel, measures, drawn, target, enough=moments.has_enough_units)
     return Bootstrap(
@@ -95,6 +89,19 @@ def infer_means(
         resamples=max(len(s.replicates) for statistics in found.values() for s in statistics),
         seed=seed,
     )
+
+
+def _infer_mean(
+    panel: ForecastPanel, measures: Sequence[Measure], key: Key, moments: PanelMoments, target: _Target
+) -> list[Statistic] | None:
+    """A mean score and its skill by influence or from equal rows; None if rows must be drawn."""
+    if not np.isfinite(moments.mean(*key)):
+        return _without_interval(panel, measures, key)
+    expansions = moments.expand(*key) if moments.has_enough_units else None
+    if expansions is not None and all(one.is_close(target.level) for one in expansions):
+        return list(_expand(panel, measures, key, expansions))
+    counted = _count_equal_rows(panel, key)
+    return None if counted is None else _resample_counts(panel, measures, key, counted, target)
 
 
 def _without_interval(panel: ForecastPanel, measures: Sequence[Measure], key: Key) -> list[Statistic]:
