@@ -444,6 +444,17 @@ def test_extreme_limits_are_those_of_brute_force(kind, rows, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+@pytest.mark.parametrize("kind", HARD_PAIRS)
+def test_limits_are_sought_until_both_models_are_worse_somewhere(kind, rows, monkeypatch):
+    set_chunk_rows(monkeypatch, rows)
+    y, first, second = HARD_PAIRS[kind]()
+    panel, enough = make_panel(y, {"first": first, "second": second}), 1e-12
+    found, extremes = _extreme_limits(panel, sort_together(panel), enough), find_extremes(y, first, second)
+    assert [limit > enough for limit in found] == [limit > enough for limit in extremes]
+    assert [limit < -enough for limit in found] == [limit < -enough for limit in extremes]
+
+
 def test_forecasts_sorted_together_keep_their_model_and_outcome():
     y, first, second = draw_sample(60, digits=1)
     panel = make_panel(y, {"first": first, "second": second})

@@ -213,8 +213,11 @@ def check_clusters(values: ArrayLike | None, n: int, name: str = "cluster") -> I
     if values is None:
         return None
     labels = _one_per_case(values, n, name)
-    lacks = [_is_missing(item) or (isinstance(item, float) and np.isnan(item)) for item in labels.tolist()]
-    _refuse_missing(np.where(lacks, np.nan, 0.0), name)
+    if labels.dtype.kind not in "biu":  # whole numbers are never missing
+        lacks = [
+            _is_missing(item) or (isinstance(item, float) and np.isnan(item)) for item in labels.tolist()
+        ]
+        _refuse_missing(np.where(lacks, np.nan, 0.0), name)
     plain = labels.astype(str) if labels.dtype == object else labels
     return np.unique(plain, return_inverse=True)[1].astype(np.int64)
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 #: Elementary scores lie in [0, 2]; differences this small are rounding errors.
 ROUNDING = 1e-12
 #: Lowest bits of a sort key, which hold the model and the outcome.
-_TWO = np.uint64(2)
+_TWO, _LOWEST_BITS = np.uint64(2), np.uint64(3)
+#: By these bits: what a row adds to the events, and to the rows, of the first model minus the second.
+_EVENTS_MOVED, _ROWS_MOVED = np.array([0.0, 1.0, 0.0, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
 #: Key of the random streams of batches.
 _KEY = 29
 
@@ -156,7 +158,7 @@ def find_dominant(panel: ForecastPanel, keys: NDArray[np.uint64] | None = None) 
     `keys` are those of `sort_together`, for rows without weights, if they are known already.
     """
     if panel.weight is None:
-        highest, lowest = _extreme_limits(panel, sort_together(panel) if keys is None else keys)
+        highest, lowest = _extreme_limits(panel, sort_together(panel) if keys is None else keys, ROUNDING)
     else:
         theta = np.unique(np.concatenate([[0.0, 1.0], *panel.forecasts.values()]))
         limits = np.concatenate(_limits(panel, theta))
@@ -167,26 +169,46 @@ def find_dominant(panel: ForecastPanel, keys: NDArray[np.uint64] | None = None) 
     )
 
 
-def _extreme_limits(panel: ForecastPanel, keys: NDArray[np.uint64]) -> tuple[float, float]:
-    """The highest and the lowest limit of the difference, of rows without weights."""
+def _extreme_limits(
+    panel: ForecastPanel, keys: NDArray[np.uint64], enough: float = np.inf
+) -> tuple[float, float]:
+    """The highest and the lowest limit of the difference, of rows without weights.
+
+    Limits beyond those that are further than `enough` from 0 on both sides are not sought.
+    """
     n = len(panel.outcome)
     highest = lowest = 0.0  # the difference at costs of 0 and 1
-    total = np.zeros((2, 1))  # non-events and events up to here, of the first model minus the second
+    total = np.zeros(2)  # events, and rows, up to here: of the first model minus the second
     for part in row_chunks(len(keys)):
-        theta, code = (keys[part] >> _TWO).view(np.float64), keys[part].astype(np.int64) & 3
-        moved = (1 - (code & 2)) * ((code & 1) == [[0], [1]])
-        upto = np.concatenate([total, total + np.cumsum(moved, axis=1)], axis=1)
-        others, events = upto / n
-        around = keys[max(part.start - 1, 0) : part.stop + 1] >> _TWO
-        changes = np.append(around[1:] != around[:-1], True)  # of forecasts, after each
-        is_last = changes[bool(part.start) :][: len(theta)]
-        is_first = changes[: len(theta)] if part.start else np.append(True, is_last[:-1])
-        for chosen, at in ((is_first, slice(None, -1)), (is_last, slice(1, None))):
-            t = theta[chosen]
-            limit = 2 * ((1 - t) * events[at][chosen] - t * others[at][chosen])
+        theta, code = (keys[part] >> _TWO).view(np.float64), (keys[part] & _LOWEST_BITS).view(np.int64)
+        sums = [
+            np.cumsum(np.append(before, moves.take(code)))
+            for before, moves in zip(total, (_EVENTS_MOVED, _ROWS_MOVED), strict=True)
+        ]
+        for chosen, at in zip(_ends_of_ties(keys, part), (slice(None, -1), slice(1, None)), strict=True):
+            events, rows = (upto[at] for upto in sums)
+            limit = events - theta * rows
+            if chosen is not None:
+                limit = limit[chosen]
             highest, lowest = max(highest, limit.max(initial=0.0)), min(lowest, limit.min(initial=0.0))
-        total = upto[:, -1:]
-    return highest, lowest
+        if 2 * min(highest, -lowest) > n * enough:
+            break
+        total = np.array([upto[-1] for upto in sums])
+    return 2 * highest / n, 2 * lowest / n
+
+
+def _ends_of_ties(
+    keys: NDArray[np.uint64], part: slice
+) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
+    """Which keys of a part are the first, and which the last, of their forecast; None if all are both."""
+    around = keys[max(part.start - 1, 0) : part.stop + 1] >> _TWO
+    changes = around[1:] != around[:-1]
+    if changes.all():
+        return None, None
+    changes = np.append(changes, True)  # after each
+    is_last = changes[bool(part.start) :][: part.stop - part.start]
+    is_first = changes[: len(is_last)] if part.start else np.append(True, is_last[:-1])
+    return is_first, is_last
 
 
 def sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:

@@ -328,7 +328,7 @@ def _area(cases: CheckedCases) -> float:
         distinct = distinct_forecasts(cases, binary=True)
         events = distinct.events.astype(np.float64)
         return area_under_roc(events, distinct.n - events)
-    ranks = np.flatnonzero(y)
+    ranks = np.flatnonzero(y == 1)
     n = len(ranks)
     pairs = n * (len(y) - n)
     # of equal forecasts, events come first: their pairs with non-events, which count half, are to be added
@@ -339,6 +339,8 @@ def _area(cases: CheckedCases) -> float:
 def _count_tied_pairs(y: FloatArray, x: FloatArray) -> int:
     """The number of pairs of an event and a non-event with the same forecast, of ordered cases."""
     is_equal = x[1:] == x[:-1]
+    if not is_equal.any():
+        return 0
     is_tied = np.append(is_equal, False) | np.append(False, is_equal)
     tied = distinct_forecasts(CheckedCases(y[is_tied], x[is_tied], None), binary=True)
     return int((tied.events * (tied.n - tied.events)).sum())

@@ -215,16 +215,18 @@ def _best_segments(n: list[int], events: list[int]) -> tuple[NDArray[np.intp], N
     """
     starts: list[int] = []
     lasts: list[int] = []
-    stack: list[tuple[int, int, int]] = []  # first cell, cases, events
-    for cell, (cases, happened) in enumerate(zip(n, events, strict=True)):
-        block = (cell, cases, happened)
-        while stack and stack[-1][2] * block[1] >= block[2] * stack[-1][1]:
-            first, n_before, events_before = stack.pop()
-            block = (first, n_before + block[1], events_before + block[2])
-        stack.append(block)
-        if happened:
-            starts += [first for first, _, _ in stack]
-            lasts += [cell] * len(stack)
+    firsts: list[int] = []  # of the blocks on the stack
+    stack: list[tuple[int, int]] = []  # cases, events
+    for cell, block in enumerate(zip(n, events, strict=True)):
+        first, (cases, happened) = cell, block
+        while stack and stack[-1][1] * cases >= happened * stack[-1][0]:
+            first, (n_before, events_before) = firsts.pop(), stack.pop()
+            cases, happened = n_before + cases, events_before + happened
+        firsts.append(first)
+        stack.append((cases, happened))
+        if block[1]:
+            starts += firsts
+            lasts += [cell] * len(firsts)
     return np.array(starts, dtype=np.intp), np.array(lasts, dtype=np.intp)
 
 
