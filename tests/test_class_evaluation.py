@@ -11,8 +11,8 @@ import pytest
 
 import scorereport as sr
 from scorereport._utils import json_documents
-from scorereport.evaluation.class_assessment import examine_class_calibration
 from scorereport.evaluation.class_bootstrap import MeanScores
+from scorereport.evaluation.class_calibration import examine_class_calibration
 from scorereport.evaluation.class_measures import choose_mean_measures, choose_table_measures
 from scorereport.evaluation.class_views import make_families
 from scorereport.inference.class_panel import make_class_panel

@@ -94,11 +94,11 @@ def retention_curve(
     y, p, weight = check_classes(y_true, y_prob, sample_weight)
     measure = resolve_metric(metric, p.shape[1], cost)
     queue = order_for_retention(y, p, score, weight=weight, fraction=check_fractions(fractions))
-    cut = queue.cut(queue.row_weight)
+    cut = queue.cut(queue.row_weight[None])
     return RetentionCurve(
         fraction=read_only(queue.fraction.copy()),
-        value=read_only(measure(cut)),
-        n_retained=read_only(cut.retained),
+        value=read_only(measure(cut)[0]),
+        n_retained=read_only(cut.retained[0]),
         score=name_choice(score),
         metric=name_choice(metric),
     )
@@ -125,22 +125,31 @@ class RetentionOrder:
         """The cell of each case in the confusion table, row by row."""
         return self.y * self.n_classes + self.label
 
-    def cut(self, row_weight: FloatArray) -> RetentionCut:
-        """Cut the queue at each fraction under these weights of rows, which are in the input order."""
-        weight = row_weight[self.order]
-        reach = np.cumsum(weight)
-        removed = self.fraction * reach[-1]
-        retained = reach[-1] - (np.floor(removed + _ROUNDING) if self.counted else removed)
-        last = np.searchsorted(reach, retained)
-        last = np.where((last > 0) & are_equal(reach[last - 1], retained), last - 1, last)
-        before = np.where(last > 0, reach[last - 1], 0.0)
-        part = np.where(are_equal(reach[last], retained), weight[last], retained - before)
+    def cut(self, row_weights: FloatArray) -> RetentionCut:
+        """Cut the queue at each fraction under some weights of the rows, which are in the input order.
+
+        There is a row for each weighting.
+        """
+        weight = row_weights.take(self.order, axis=1)
+        reach = np.cumsum(weight, axis=1)
+        total = reach[:, -1:]
+        removed = self.fraction * total
+        retained = total - (np.floor(removed + _ROUNDING) if self.counted else removed)
+        last = np.array([np.searchsorted(*one) for one in zip(reach, retained, strict=True)])
+        weightings = np.arange(len(last))[:, None]
+        last = np.where((last > 0) & are_equal(reach[weightings, last - 1], retained), last - 1, last)
+        before = np.where(last > 0, reach[weightings, last - 1], 0.0)
+        is_whole = are_equal(reach[weightings, last], retained)
+        part = np.where(is_whole, weight[weightings, last], retained - before)
         return RetentionCut(queue=self, weight=weight, retained=retained, last=last, part=part)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RetentionCut:
-    """For each fraction, the weight retained, the last case retained, and the part of its weight retained."""
+    """The weight retained, the last case and the part of its weight, for each weighting and fraction.
+
+    `weight` has the weights of the cases, in the order of the queue.
+    """
 
     queue: RetentionOrder
     weight: FloatArray
@@ -150,23 +159,29 @@ class RetentionCut:
 
     @cached_property
     def tables(self) -> FloatArray:
-        """The confusion table of the cases retained at each fraction; larger tables add to smaller ones."""
+        """The confusion table of the cases retained, for each weighting and fraction.
+
+        Cases are counted between the last cases of neighbouring fractions; larger tables add to smaller ones.
+        """
+        (weightings, fractions), cases = self.last.shape, self.weight.shape[1]
         size, cell = self.queue.n_classes**2, self.queue.cell
-        stack, table, start = np.empty((len(self.last), size)), np.zeros(size), 0
-        for place in reversed(range(len(self.last))):
-            last = self.last[place]
-            table += np.bincount(cell[start:last], weights=self.weight[start:last], minlength=size)
-            stack[place] = table
-            stack[place, cell[last]] += self.part[place]
-            start = last
-        return stack.reshape(-1, self.queue.n_classes, self.queue.n_classes)
+        between = np.diff(self.last[:, ::-1], axis=1, prepend=0, append=cases)
+        code = np.repeat(np.arange(between.size) * size, between.ravel()).reshape(weightings, cases)
+        code += cell
+        counts = np.bincount(code.ravel(), self.weight.ravel(), between.size * size)
+        counts = counts.reshape(weightings, fractions + 1, size)[:, :-1]
+        tables = np.cumsum(counts, axis=1)[:, ::-1]
+        weighting, fraction = np.indices(self.last.shape)
+        tables[weighting, fraction, cell[self.last]] += self.part
+        return tables.reshape(weightings, fractions, self.queue.n_classes, self.queue.n_classes)
 
     def labels(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Observed classes, predicted classes and weights of the cases retained at each fraction."""
-        for last, part in zip(self.last, self.part, strict=True):
-            weight = np.append(self.weight[:last], part)
-            stays = np.flatnonzero(weight)
-            yield self.queue.y[stays], self.queue.label[stays], weight[stays]
+        """Observed classes, predicted classes and weights of the cases retained, fraction by fraction."""
+        for weight, *cuts in zip(self.weight, self.last, self.part, strict=True):
+            for last, part in zip(*cuts, strict=True):
+                kept = np.append(weight[:last], part)
+                stays = np.flatnonzero(kept)
+                yield self.queue.y[stays], self.queue.label[stays], kept[stays]
 
 
 def order_for_retention(
@@ -193,7 +208,7 @@ def order_for_retention(
         weighted=weight is not None,
         counted=are_whole(weight),
     )
-    if queue.cut(row_weight).retained.min() == 0:
+    if queue.cut(row_weight[None]).retained.min() == 0:
         raise UsageError(
             f"`fractions` must leave a case; {format_plain(fraction.max())} of "
             f"{format_plain(row_weight.sum())} leaves none."
@@ -212,7 +227,7 @@ def check_fractions(fractions: ArrayLike) -> FloatArray:
 def resolve_metric(
     metric: LabelMetric, n_classes: int, cost: ArrayLike | None = None
 ) -> Callable[[RetentionCut], FloatArray]:
-    """Return the function that computes the metric at each fraction of a cut."""
+    """Return the function that computes the metric for each weighting and fraction of a cut."""
     if cost is not None and metric != "expected_cost":
         raise UsageError(f'`cost` goes with `metric="expected_cost"`; got {name_choice(metric)!r}.')
     if callable(metric):
@@ -230,9 +245,11 @@ def name_choice(choice: object) -> str:
 def _call(metric: Callable[..., float], cut: RetentionCut) -> FloatArray:
     """Call the metric once for each fraction; without sample weights, cases drawn twice are repeated."""
     if cut.queue.weighted:
-        return np.array([float(metric(y, label, sample_weight=w)) for y, label, w in cut.labels()])
-    parts = [(y, label, w.astype(np.int64)) for y, label, w in cut.labels()]
-    return np.array([float(metric(np.repeat(y, n), np.repeat(label, n))) for y, label, n in parts])
+        values = [float(metric(y, label, sample_weight=w)) for y, label, w in cut.labels()]
+    else:
+        parts = ((y, label, w.astype(np.int64)) for y, label, w in cut.labels())
+        values = [float(metric(np.repeat(y, n), np.repeat(label, n))) for y, label, n in parts]
+    return np.array(values).reshape(cut.last.shape)
 
 
 def _score_cases(score: ClassScore, y: IntArray, p: FloatArray) -> FloatArray:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport._utils.formatting import format_counted
-from scorereport._utils.machine import repeat
 from scorereport.evaluation.class_bootstrap import SKILL, bootstrap_classes, skill_of
+from scorereport.evaluation.class_calibration import examine_class_calibration
 from scorereport.evaluation.class_measures import (
     KAPPA,
     MeanMeasure,
@@ -20,7 +20,7 @@ from scorereport.evaluation.class_measures import (
 )
 from scorereport.evaluation.class_views import ExaminedView, Family, examine_view
 from scorereport.inference.calibration_in_time import needs_time, note_independence
-from scorereport.inference.class_panel import ClassDistribution, ClassPanel
+from scorereport.inference.class_panel import ClassPanel
 from scorereport.inference.component_tests import ScoredModel, is_miscalibrated
 from scorereport.inference.components import (
     COMPONENTS,
@@ -28,103 +28,16 @@ from scorereport.inference.components import (
     FewCases,
     component_interval,
 )
-from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.rates import rate_interval
-from scorereport.reliability.draws import Redraws
-from scorereport.reliability.sampling import random_stream
 from scorereport.results.model_records import ModelScores, ScoreValue
 from scorereport.scores.hard_labels import confusion_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.evaluation.class_views import View
     from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.estimates import ComponentEstimate
     from scorereport.results.settings import EvaluationSettings
-
-
-#: Values of miscalibration that differ by less than this are equal but for rounding.
-_ROUNDING = 1e-12
-#: Weights of cases and classes in a chunk of drawn samples: few enough for the cache of a processor.
-_CHUNK = 1 << 16
-_CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
-
-
-def examine_class_calibration(
-    panel: ClassPanel, families: Sequence[Family], model: str, *, resamples: int, seed: int
-) -> tuple[HypothesisTest, ...]:
-    """Test calibration by the miscalibration of each family of views.
-
-    Forecasts are kept and classes are drawn from them, all views of a case together;
-    p = (1 + #{MCB* >= MCB})/(B + 1).
-    """
-    null_distribution = ClassDistribution(
-        given=panel.forecasts[model], outcome=panel.outcome, units=panel.units
-    )
-    pools = [[_make_pool(view, model) for view in family.views] for family in families]
-
-    size = max(_CHUNK // null_distribution.given.size, 1)
-
-    def null(chunk: int) -> FloatArray:
-        numbers = range(chunk * size, min((chunk + 1) * size, resamples))
-        weight = np.zeros((len(numbers), *null_distribution.given.shape))  # of each case in each class
-        for place, number in enumerate(numbers):
-            truth = null_distribution.draw(random_stream(seed, number))
-            weight[place, truth.row, truth.label] = truth.weight
-        pairs = zip(families, pools, strict=True)
-        return np.column_stack([_miscalibration(family, pool, weight) for family, pool in pairs])
-
-    chunks = repeat(null, -(-resamples // size), rows=len(panel.outcome), what="drawing classes")
-    drawn = np.concatenate(list(chunks))
-    dependence = "" if panel.cluster is None else ", dependent within clusters"
-    return tuple(
-        HypothesisTest(
-            name=f"miscalibration ({family.score})",
-            statistic=(observed := family.decompose(model).miscalibration),
-            p_value=(1 + int((drawn[:, place] >= observed - _ROUNDING).sum())) / (resamples + 1),
-            null_hypothesis="The forecast is calibrated: each class occurs as often as forecast.",
-            method=f"{resamples} draws of classes from the forecast{dependence}, seed {seed}; "
-            "p = (1 + #)/(B + 1)",
-            reference=_CORP_REFERENCE,
-            n=panel.units.total,
-            draws=resamples,
-        )
-        for place, family in enumerate(families)
-    )
-
-
-class _Pool(NamedTuple):
-    """The place of each case among the distinct forecasts of a view, and the weights of these forecasts."""
-
-    position: IntArray
-    forecast: FloatArray
-    weight: FloatArray
-
-
-def _make_pool(view: View, model: str) -> _Pool:
-    distinct = view.fits[model].distinct
-    position = np.searchsorted(distinct.x_min, view.forecasts[model] + 0.0)
-    return _Pool(position, distinct.x_min, distinct.n.astype(np.float64))
-
-
-def _miscalibration(family: Family, pools: Sequence[_Pool], drawn: FloatArray) -> FloatArray:
-    """The miscalibration of each sample of drawn classes: the sum over the views, over the divisor."""
-    outcome = np.cumsum(drawn, axis=2) if family.kind == "threshold" else drawn
-    gain = np.sum([_gain(pool, outcome[:, :, place]) for place, pool in enumerate(pools)], axis=0)
-    return np.asarray(gain / (family.divisor * drawn.sum(axis=(1, 2))))
-
-
-def _gain(pool: _Pool, outcome: FloatArray) -> FloatArray:
-    """The gain of recalibrated forecasts over the forecasts, as a sum of Brier scores, of each sample."""
-    samples, size = len(outcome), len(pool.forecast)
-    place = (pool.position + size * np.arange(samples)[:, None]).ravel()
-    events = np.bincount(place, weights=outcome.ravel(), minlength=samples * size).reshape(samples, size)
-    events = np.minimum(events, pool.weight)  # sums of fractional weights may differ in the last bit
-    fit = Redraws(pool.weight, events).fit()
-    as_forecast = (pool.weight * pool.forecast**2 + events * (1 - 2 * pool.forecast)).sum(axis=1)
-    return np.asarray(as_forecast - fit.sum_samples(fit.events * (1 - fit.mean)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

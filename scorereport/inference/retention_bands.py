@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from scorereport.curves.retention import ClassScore, LabelMetric, RetentionCut, RetentionOrder
 
 
+#: Weights in a chunk of resamples: few enough for the cache of a processor.
+_CHUNK = 1 << 16
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RetentionBand:
     """A metric of the cases retained against the fraction set aside by a score, with its band.
@@ -157,12 +161,16 @@ def retain_panel(
     y, p = panel.outcome, panel.forecasts[model]
     queues = [order_for_retention(y, p, score, weight=panel.weight, fraction=fraction) for score in scores]
 
-    def resample(number: int) -> FloatArray:
-        return _values(queues, measures, panel.units.draw(random_stream(seed, number)))
+    size = max(_CHUNK // len(y), 1)
 
-    drawn = list(repeat(resample, resamples, rows=len(y), what="retention"))
-    values = _values(queues, measures, panel.units.row_weight)
-    replicates = np.array(drawn).reshape(resamples, *values.shape)
+    def resample(chunk: int) -> FloatArray:
+        numbers = range(chunk * size, min((chunk + 1) * size, resamples))
+        weights = [panel.units.draw(random_stream(seed, number)) for number in numbers]
+        return _values(queues, measures, np.array(weights))
+
+    drawn = repeat(resample, -(-resamples // size), rows=len(y), what="retention")
+    (values,) = _values(queues, measures, panel.units.row_weight[None])
+    replicates = np.concatenate([np.empty((0, *values.shape)), *drawn])
     run = _Run(units=panel.units, fraction=fraction, level=level, resamples=resamples, seed=seed)
     return tuple(
         run.band(queue, name_choice(score), name_choice(metric), values[i, j], replicates[:, i, j])
@@ -184,11 +192,11 @@ def _resolve(
 def _values(
     queues: Sequence[RetentionOrder],
     measures: Sequence[Callable[[RetentionCut], FloatArray]],
-    weight: FloatArray,
+    weights: FloatArray,
 ) -> FloatArray:
-    """Values of the metrics under these weights, by score, metric and fraction."""
-    cuts = [queue.cut(weight) for queue in queues]
-    return np.array([[measure(cut) for measure in measures] for cut in cuts])
+    """Values of the metrics under each of these weightings, by weighting, score, metric and fraction."""
+    cuts = [queue.cut(weights) for queue in queues]
+    return np.moveaxis(np.array([[measure(cut) for measure in measures] for cut in cuts]), 2, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -215,7 +223,7 @@ class _Run:
             value=read_only(value.copy()),
             lower=read_only(lower.copy()),
             upper=read_only(upper.copy()),
-            n_retained=read_only(queue.cut(queue.row_weight).retained),
+            n_retained=read_only(queue.cut(queue.row_weight[None]).retained[0]),
             area=self._area(f"area under retention of {metric} by {score}", value, replicates),
             level=self.level,
             resamples=self.resamples,
