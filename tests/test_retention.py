@@ -10,6 +10,7 @@ import pytest
 
 import scorereport as sr
 from scorereport._utils import json_documents
+from scorereport.curves.retention import order_for_retention
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.retention_bands import RetentionBand, retain_panel, retention_band
 from scorereport.plots import describe_retention, plot_retention, render_svg
@@ -90,6 +91,25 @@ def test_the_middle_of_the_band_is_the_retention_curve_to_the_last_bit(score, me
     np.testing.assert_array_equal(band.fraction, curve.fraction)
     assert band.area.value == curve.area
     assert (band.score, band.metric) == (score, metric)
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_a_queue_is_cut_under_many_weightings_at_once(is_counted):
+    rng = np.random.default_rng(8)
+    weights = rng.integers(0, 4, (5, len(Y))) + (0.0 if is_counted else rng.random((5, len(Y))))
+    weight = None if is_counted else np.linspace(0.5, 1.5, len(Y))
+    queue = order_for_retention(Y, P, "rps", weight=weight, fraction=np.array(FRACTIONS))
+    together = queue.cut(weights)
+    labels = iter(together.labels())
+    for place, one in enumerate(weights):
+        alone = queue.cut(one[None])
+        for name in ("retained", "last", "part", "tables"):
+            assert getattr(together, name)[place].tolist() == getattr(alone, name)[0].tolist()
+        for retained, table in zip(alone.retained[0], alone.tables[0], strict=True):
+            y, label, stays = next(labels)
+            assert stays.sum() == pytest.approx(retained)
+            assert table == pytest.approx(np.bincount(4 * y + label, stays, 16).reshape(4, 4), abs=1e-12)
+    assert next(labels, None) is None
 
 
 def test_fractional_weights_are_set_aside_in_part():

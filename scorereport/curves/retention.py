@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,11 @@ class RetentionOrder:
         """The cell of each case in the confusion table, row by row."""
         return self.y * self.n_classes + self.label
 
+    def count_retained(self, total: FloatArray) -> FloatArray:
+        """The weight that is retained of a total at each fraction."""
+        removed = self.fraction * total
+        return np.asarray(total - (np.floor(removed + _ROUNDING) if self.counted else removed))
+
     def cut(self, row_weights: FloatArray) -> RetentionCut:
         """Cut the queue at each fraction under some weights of the rows, which are in the input order.
 
@@ -132,9 +137,7 @@ class RetentionOrder:
         """
         weight = row_weights.take(self.order, axis=1)
         reach = np.cumsum(weight, axis=1)
-        total = reach[:, -1:]
-        removed = self.fraction * total
-        retained = total - (np.floor(removed + _ROUNDING) if self.counted else removed)
+        retained = self.count_retained(reach[:, -1:])
         last = np.array([np.searchsorted(*one) for one in zip(reach, retained, strict=True)])
         weightings = np.arange(len(last))[:, None]
         last = np.where((last > 0) & are_equal(reach[weightings, last - 1], retained), last - 1, last)
@@ -168,7 +171,7 @@ class RetentionCut:
         between = np.diff(self.last[:, ::-1], axis=1, prepend=0, append=cases)
         code = np.repeat(np.arange(between.size) * size, between.ravel()).reshape(weightings, cases)
         code += cell
-        counts = np.bincount(code.ravel(), self.weight.ravel(), between.size * size)
+        counts = np.bincount(code.ravel(), self.weight.ravel(), between.size * size).astype(np.float64)
         counts = counts.reshape(weightings, fractions + 1, size)[:, :-1]
         tables = np.cumsum(counts, axis=1)[:, ::-1]
         weighting, fraction = np.indices(self.last.shape)
@@ -226,7 +229,7 @@ def check_fractions(fractions: ArrayLike) -> FloatArray:
 
 def resolve_metric(
     metric: LabelMetric, n_classes: int, cost: ArrayLike | None = None
-) -> Callable[[RetentionCut], FloatArray]:
+) -> Callable[[Any], FloatArray]:
     """Return the function that computes the metric for each weighting and fraction of a cut."""
     if cost is not None and metric != "expected_cost":
         raise UsageError(f'`cost` goes with `metric="expected_cost"`; got {name_choice(metric)!r}.')

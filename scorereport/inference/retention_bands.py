@@ -1,7 +1,8 @@
 """Retention curves with bootstrap bands, and the area under each with its interval.
 
 Resamples only change the weights of rows, never the order in which scores set cases aside: the curve of a
-resample has the same queue, cut at other positions.
+resample has the same queue, cut at other positions. Many independent cases are drawn in groups of neighbours
+in the queue (`grouped_queues`).
 
 References
 ----------
@@ -11,7 +12,7 @@ Galdran (2023), MICCAI, doi:10.48550/arXiv.2309.08701
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from scorereport.curves.retention import (
 from scorereport.errors import UsageError
 from scorereport.inference.class_panel import ClassPanel, make_class_panel
 from scorereport.inference.estimates import Estimate
+from scorereport.inference.grouped_queues import GroupedQueue, RetainedTables
+from scorereport.reliability.bands import MOST_CASES
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Weights in a chunk of resamples: few enough for the cache of a processor.
 _CHUNK = 1 << 16
+#: Key of the random streams of groups.
+_KEY = 37
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,10 +154,11 @@ def retain_panel(
     level: float = 0.95,
     resamples: int = 50,
     seed: int = SEED,
+    most_cases: float = MOST_CASES,
 ) -> tuple[RetentionBand, ...]:
-    """Compute bands of one model for every score and metric, on the same resamples; in the order of scores.
+    """Compute bands of one model for every score and metric, in the order of scores.
 
-    `cost` is for the metric `expected_cost`.
+    `cost` is for the metric `expected_cost`. More than `most_cases` independent cases are drawn in groups.
     """
     level = check_inside(level, "level", 0, 1, closed="neither")
     resamples, seed = check_whole(resamples, "resamples", 0), check_whole(seed, "seed", 0)
@@ -161,17 +167,20 @@ def retain_panel(
     y, p = panel.outcome, panel.forecasts[model]
     queues = [order_for_retention(y, p, score, weight=panel.weight, fraction=fraction) for score in scores]
 
-    size = max(_CHUNK // len(y), 1)
-
-    def resample(chunk: int) -> FloatArray:
-        numbers = range(chunk * size, min((chunk + 1) * size, resamples))
-        weights = [panel.units.draw(random_stream(seed, number)) for number in numbers]
-        return _values(queues, measures, np.array(weights))
-
-    drawn = repeat(resample, -(-resamples // size), rows=len(y), what="retention")
-    (values,) = _values(queues, measures, panel.units.row_weight[None])
-    replicates = np.concatenate([np.empty((0, *values.shape)), *drawn])
-    run = _Run(units=panel.units, fraction=fraction, level=level, resamples=resamples, seed=seed)
+    are_many = _are_alike(panel) and len(y) > most_cases and not any(map(callable, metrics))
+    groups = [GroupedQueue.of(queue) for queue in queues] if are_many else []
+    draw = _draw_groups(groups, measures, seed) if are_many else _draw_rows(queues, measures, panel, seed)
+    (values,) = _values([queue.cut(panel.units.row_weight[None]) for queue in queues], measures)
+    drawn = repeat(draw.chunk, -(-resamples // draw.size), rows=draw.rows, what="retention")
+    replicates = np.concatenate([np.empty((0, *values.shape)), *drawn])[:resamples]
+    run = _Run(
+        units=panel.units,
+        fraction=fraction,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        groups=max((queue.groups for queue in groups), default=0),
+    )
     return tuple(
         run.band(queue, name_choice(score), name_choice(metric), values[i, j], replicates[:, i, j])
         for i, (score, queue) in enumerate(zip(scores, queues, strict=True))
@@ -190,24 +199,67 @@ def _resolve(
 
 
 def _values(
-    queues: Sequence[RetentionOrder],
-    measures: Sequence[Callable[[RetentionCut], FloatArray]],
-    weights: FloatArray,
+    cuts: Sequence[RetentionCut | RetainedTables], measures: Sequence[Callable[[Any], FloatArray]]
 ) -> FloatArray:
-    """Values of the metrics under each of these weightings, by weighting, score, metric and fraction."""
-    cuts = [queue.cut(weights) for queue in queues]
+    """Values of the metrics, by resample, score, metric and fraction; there is a cut for each score."""
     return np.moveaxis(np.array([[measure(cut) for measure in measures] for cut in cuts]), 2, 0)
+
+
+class _Draw(NamedTuple):
+    """Draws the values of chunks of resamples: how many are in a chunk, and how many rows that takes."""
+
+    chunk: Callable[[int], FloatArray]
+    size: int
+    rows: int
+
+
+def _draw_rows(
+    queues: Sequence[RetentionOrder],
+    measures: Sequence[Callable[[Any], FloatArray]],
+    panel: ClassPanel,
+    seed: int,
+) -> _Draw:
+    """Draw rows, or clusters; all queues are cut under the same weights."""
+    rows = len(panel.outcome)
+    size = max(_CHUNK // rows, 1)
+
+    def draw(chunk: int) -> FloatArray:
+        numbers = range(chunk * size, (chunk + 1) * size)
+        weights = np.array([panel.units.draw(random_stream(seed, number)) for number in numbers])
+        return _values([queue.cut(weights) for queue in queues], measures)
+
+    return _Draw(draw, size, rows)
+
+
+def _draw_groups(
+    queues: Sequence[GroupedQueue], measures: Sequence[Callable[[Any], FloatArray]], seed: int
+) -> _Draw:
+    """Draw numbers of cases in groups, for each queue separately."""
+    size = min(queue.resamples_of_a_chunk for queue in queues)
+
+    def draw(chunk: int) -> FloatArray:
+        streams = (random_stream(seed, chunk, place, _KEY) for place in range(len(queues)))
+        cuts = [queue.draw(rng, size) for queue, rng in zip(queues, streams, strict=True)]
+        return _values(cuts, measures)
+
+    return _Draw(draw, size, size * max(len(queue.kinds) for queue in queues))
+
+
+def _are_alike(panel: ClassPanel) -> bool:
+    """Whether cases are independent and count alike, so that those of a group can be drawn together."""
+    return panel.cluster is None and panel.units.are_repeated_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Run:
-    """Data and settings that all bands of a panel share."""
+    """Data and settings that all bands of a panel share; `groups` is 0 if rows are drawn one by one."""
 
     units: SamplingUnits
     fraction: FloatArray
     level: float
     resamples: int
     seed: int
+    groups: int
 
     def band(
         self, queue: RetentionOrder, score: str, metric: str, value: FloatArray, replicates: FloatArray
@@ -243,8 +295,8 @@ class _Run:
             lower=lower,
             upper=upper,
             level=self.level,
-            method=f"percentile bootstrap, {self.resamples} resamples of {self.units.describes}, "
-            f"seed {self.seed}",
+            method=f"percentile bootstrap, {self.resamples} resamples of {self.units.describes}"
+            f"{f' in up to {self.groups} groups' if self.groups else ''}, seed {self.seed}",
             n=self.units.total,
             note=self._describe_area(area, len(areas) - len(known), has_interval=not np.isnan(lower)),
         )

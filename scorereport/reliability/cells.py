@@ -107,13 +107,13 @@ class CellSimulation(Simulation):
         return Redraws(events + others, events)
 
     @cached_property
-    def _outcomes(self) -> _Counts:
+    def _outcomes(self) -> Counts:
         return _binomial_counts(self.distinct.n, self.probability)
 
     @cached_property
-    def _cases(self) -> tuple[_Counts, _Counts]:
+    def _cases(self) -> tuple[Counts, Counts]:
         n, p = self.distinct.n, self.probability
-        return _poisson_counts(n * p), _poisson_counts(n * (1 - p))
+        return poisson_counts(n * p), poisson_counts(n * (1 - p))
 
 
 class BentNormal(NamedTuple):
@@ -193,7 +193,7 @@ class _FewCounts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Counts:
+class Counts:
     """Independent counts, small and large; those of `mirrored` cells are counted from the most down.
 
     Parts are drawn side by side, and then put into the `order` of the cells in one step.
@@ -210,7 +210,7 @@ class _Counts:
         parts: Sequence[_FewCounts | _ManyCounts],
         mirrored: NDArray[np.bool_] | None = None,
         most: NDArray[np.int64] | None = None,
-    ) -> _Counts:
+    ) -> Counts:
         """Make counts of parts that together have every cell once."""
         return cls(parts, np.argsort(np.concatenate([part.places for part in parts])), mirrored, most)
 
@@ -227,7 +227,7 @@ class _Counts:
         return counts
 
 
-def _binomial_counts(n: CountArray, probability: FloatArray) -> _Counts:
+def _binomial_counts(n: CountArray, probability: FloatArray) -> Counts:
     """Counts of events among n cases; events more likely than not are drawn as non-events."""
     is_likely = probability > 0.5
     p = np.where(is_likely, 1 - probability, probability)
@@ -240,14 +240,14 @@ def _binomial_counts(n: CountArray, probability: FloatArray) -> _Counts:
         variance < _LEAST_VARIANCE,
         lambda k, at: np.where(k < whole[at], bdtr(np.minimum(k, whole[at]), whole[at], p[at]), 1.0),
     )
-    return _Counts.of([*few, many], is_likely, whole)
+    return Counts.of([*few, many], is_likely, whole)
 
 
-def _poisson_counts(mean: FloatArray) -> _Counts:
-    """Counts without a largest value."""
+def poisson_counts(mean: FloatArray) -> Counts:
+    """Make independent Poisson counts, with small means exact, and others by their first three moments."""
     places = np.flatnonzero(mean >= _LEAST_VARIANCE)
     many = _ManyCounts.of(places, mean, mean, mean, np.full(len(mean), np.inf))
-    return _Counts.of([*_tabulate(mean, mean < _LEAST_VARIANCE, lambda k, at: pdtr(k, mean[at])), many])
+    return Counts.of([*_tabulate(mean, mean < _LEAST_VARIANCE, lambda k, at: pdtr(k, mean[at])), many])
 
 
 def _tabulate(

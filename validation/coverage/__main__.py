@@ -14,6 +14,7 @@ from validation.coverage.audit_streams import study_audit_streams
 from validation.coverage.bands import study_bands
 from validation.coverage.baseline_streams import study_baselines
 from validation.coverage.changes import add_before
+from validation.coverage.class_cells import study_class_cells
 from validation.coverage.classes import study_classes
 from validation.coverage.decision_bands import study_decision_bands
 from validation.coverage.dependence import study_dependence
@@ -58,6 +59,7 @@ STUDIES: dict[str, Study] = {
     "dependence": study_dependence,
     "few-clusters": study_few,
     "classes": study_classes,
+    "class-cells": study_class_cells,
     "scaling": study_scaling,
     "weights": study_weights,
     "values": study_values,

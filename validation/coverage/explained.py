@@ -57,6 +57,11 @@ TEXTS = {
     "is that of 400,000 cases. The design document did not examine these.",
     "class differences": "Paired differences, on the same rows, from a model whose forecasts are half noise.",
     "class tests": "Rejections at the 5 % level, of a true (calibrated) and of a false hypothesis.",
+    "classes in cells": "Of more than 4,096 cases, an evaluation compares miscalibrations in cells of "
+    "neighbouring forecasts, and draws retention curves of independent cases in groups of neighbours. Both "
+    "ways on the same data, four ordered classes: rejections at the 5 % level by the tests of all views "
+    "together, 99 draws each, and at what share of the fractions 0, 0.1, 0.25 and 0.5 a pointwise band by "
+    "299 resamples covers the curve of 1,000,000 cases. Cases are set aside by their RPS.",
     "scale intervals": "Probability scale of three classes with probabilities drawn uniformly; forecasts "
     "are these probabilities, their rescaled squares or roots, unrelated to the outcome, or 1 for the "
     "likeliest class. The true value is that of 400,000 cases: in ten bins, and of the isotonic fit. "
@@ -223,6 +228,7 @@ REASONS = {
     "drawn in cells | * | pointwise confidence* | safe": "The bootstrap of an isotonic fit varies more than "
     "the fit itself, in cells as case by case.",
     "class tests | overconfident | * | *": "These are rejections of a false hypothesis: more is better.",
+    "classes in cells | slightly* | * | *": "These are rejections of a false hypothesis: more is better.",
     "scale verdicts | * | * | *": "These are verdicts on models for which they are true and on models for "
     "which they are false.",
     "calibration in time | * | dependence in time shown | *": "This is how often a dependence that exists "

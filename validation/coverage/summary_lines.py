@@ -224,6 +224,12 @@ _OTHERS = (
         "Interval of DSC of the RPS", ("class overfit",), ("class intervals | * | DSC RPS",), kinds=(CLASSES,)
     ),
     SummaryLine(
+        "Retention curve, pointwise band",
+        ("retention interval",),
+        ("classes in cells | calibrated | retention, *, in groups",),
+        kinds=(CLASSES,),
+    ),
+    SummaryLine(
         "Difference of the RPS, interval",
         ("Diebold-Mariano",),
         ("class differences | * | rps",),
@@ -244,7 +250,10 @@ _OTHERS = (
     SummaryLine(
         "Test that MCB of the RPS is 0",
         ("class miscalibration test",),
-        ("class tests | calibrated | *",),
+        (
+            "class tests | calibrated | *",
+            "classes in cells | calibrated | miscalibration (rps), in cells",
+        ),
         kinds=(CLASSES,),
     ),
     SummaryLine(

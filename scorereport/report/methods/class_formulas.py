@@ -93,7 +93,8 @@ CLASS_CATALOGUE = {
         name="Test that MCB is 0",
         formula="p-value = (1 + #{MCB* ≥ MCB}) / (B + 1), classes y* drawn with the probabilities p₁ … p_K",
         convention="Forecasts are kept. There is one test for each model and score over all its views "
-        "together; each view also has its own test, not adjusted for the number of views.",
+        "together; each view also has its own test, not adjusted for the number of views. With more than "
+        "4,096 rows, MCB* is compared with the MCB of forecasts averaged in cells of neighbouring forecasts.",
         reference=DIMITRIADIS_2021,
     ),
     "delta method": Formula(
@@ -128,7 +129,8 @@ CLASS_CATALOGUE = {
         name="Intervals of retention",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
         convention="Percentile bootstrap, quantiles of type 7; bands are pointwise, at each fraction "
-        "separately.",
+        "separately. More than 4,096 independent cases are drawn in groups of neighbours, which are small "
+        "around each fraction.",
         reference=EFRON_1987,
     ),
     "scale interval": Formula(
