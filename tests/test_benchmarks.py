@@ -263,7 +263,8 @@ class TestWhole:
 
         def run(_module, engine, source, _few, *roles, **_limits):
             n = int(source.stem.split("-")[1])
-            seconds = n / 1e5 * (2 if engine == "duckdb" else 1) * (3 if "weight" in roles else 1)
+            times = {"weight": 3, "classes": 5}.get(*roles, 1) if roles else 1
+            seconds = n / 1e5 * (2 if engine == "duckdb" else 1) * times
             return Run(
                 seconds=seconds, held=3_000_000_000, output={"sort": n / 1e9, "in_memory_only": seconds / 4}
             )
@@ -282,6 +283,8 @@ class TestWhole:
         design = "evaluate, 3 models, 100,000 rows, processor time {} / of independent rows"
         assert found[design.format("with sampling weights")].ratio == 3
         assert found[design.format("in clusters of 20")].ratio == 1
+        classes = "evaluate, 2 models of 5 ordered classes, {} rows, processor time / of 3 binary models"
+        assert [found[classes.format(n)].ratio for n in ("10,000", "100,000")] == [5, 5]
         growth = found["fitted exponent of rows of evaluate, 10,000 to 100,000"]
         assert (growth.ratio, growth.is_met) == (1.0, True)
         assert found["memory of evaluate, 3 models, 100,000 rows / 1.5 GB"].ratio == 2

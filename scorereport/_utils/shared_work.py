@@ -14,7 +14,7 @@ import socket
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
-from scorereport._utils.machine import collector_paused, count_threads
+from scorereport._utils.machine import are_worth_threads, collector_paused, count_threads
 from scorereport._utils.process_copies import (
     can_copy,
     copy_process,
@@ -22,6 +22,7 @@ from scorereport._utils.process_copies import (
     send_message,
     separate_copy,
 )
+from scorereport._utils.processes import is_own_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,6 +105,14 @@ def _divide(times: int) -> Sequence[range]:
     """Divide calls into chunks, one for each number that fits into the queue."""
     size = -(-times // _LONGEST) or 1
     return [range(start, min(start + size, times)) for start in range(0, times, size)]
+
+
+def count_worth(calls: int, rows: int) -> int:
+    """Return how many processes are worth it for calls over this many rows: 1 for many rows.
+
+    Calls over many rows use threads, and programs of others are not copied.
+    """
+    return calls if is_own_program() and not are_worth_threads(rows) else 1
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from scorereport._utils.machine import are_worth_threads, call_together
-from scorereport._utils.processes import is_own_program
 from scorereport._utils.progress import parts, report_stage
-from scorereport._utils.shared_work import sharing_work
+from scorereport._utils.shared_work import count_worth, sharing_work
 from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.binary_comparisons import compare_model_pairs
 from scorereport.evaluation.binary_measures import choose_measures
@@ -129,8 +128,8 @@ def _compare_and_describe(
     A copy of this process describes models while this one compares them; programs of others are not copied.
     """
     count = len(panel.forecasts)
-    is_copied = settings.infers and is_own_program()
-    with sharing_work(describe, count, worth=count if is_copied else 1) as work:
+    worth = count_worth(count, len(panel.outcome)) if settings.infers else 1
+    with sharing_work(describe, count, worth=worth) as work:
         compared = compare()
         report_stage(Stage.BANDS)
         return compared, list(parts(work.collect(), count))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_counted
+from scorereport._utils.shared_work import count_worth, sharing_work
 from scorereport.evaluation.class_bootstrap import SKILL, bootstrap_classes, skill_of
 from scorereport.evaluation.class_calibration import examine_class_calibration
 from scorereport.evaluation.class_measures import (
@@ -83,16 +84,19 @@ def assess_classes(
     found = Assessment(panel=panel, families=families, examined=examined, models=models)
     if not settings.infers:
         return found
-    boot = bootstrap_classes(
-        panel, measures.means, measures.tables, resamples=settings.fixed_resamples, seed=settings.seed
-    )
-    inferred = {
-        name: replace(
-            _add_components(found, name, settings),
-            scores=tuple(_add_intervals(panel, known, boot, settings)),
+    names = list(models)
+
+    def add_components(place: int) -> ModelScores:
+        return _add_components(found, names[place], settings)
+
+    with sharing_work(add_components, len(names), worth=count_worth(len(names), len(panel.outcome))) as work:
+        boot = bootstrap_classes(
+            panel, measures.means, measures.tables, resamples=settings.fixed_resamples, seed=settings.seed
         )
-        for name, known in models.items()
-    }
+        inferred = {
+            known.model: replace(known, scores=tuple(_add_intervals(panel, known, boot, settings)))
+            for known in work.collect()
+        }
     return replace(found, models=inferred)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.shared_work import count_worth, sharing_work
 from scorereport._utils.work_plan import Stage
 from scorereport.evaluation.class_assessment import (
     assess_classes,
@@ -71,15 +72,20 @@ def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings
     score_rows = partial(_score_rows, predictions, measures)
     groups = evaluate_all_groups(predictions, settings, score_rows)
     report_stage(Stage.BANDS)
+    names = list(found.models)
+
+    def describe(place: int) -> ClassModelResult:
+        return _describe_model(predictions, found, names[place], settings)
+
+    worth = count_worth(len(names), len(panel.outcome)) if settings.infers else 1
+    with sharing_work(describe, len(names), worth=worth) as work:
+        described = tuple(parts(work.collect(), len(names)))
     dependence = describe_dependence(predictions) if settings.infers else ()
     return EvaluatedParts(
         data=describe_predictions(predictions, panel),
         sample=describe_class_sample(len(predictions), panel),
         classes=_describe_classes(predictions, panel, settings),
-        class_models=tuple(
-            _describe_model(predictions, found, name, settings)
-            for name in parts(found.models, len(found.models))
-        ),
+        class_models=described,
         comparisons=comparisons,
         groups=groups,
         heterogeneity=compare_groups(predictions, groups, settings),

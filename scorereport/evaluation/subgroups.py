@@ -11,6 +11,7 @@ import numpy as np
 from scorereport._utils.checks import check_option
 from scorereport._utils.choices import WINDOWS
 from scorereport._utils.progress import parts, report_stage
+from scorereport._utils.shared_work import count_worth, sharing_work
 from scorereport._utils.work_plan import Stage
 from scorereport.data.predictions import Predictions
 from scorereport.errors import UsageError
@@ -60,13 +61,18 @@ def evaluate_groups(
     infers = settings.infers and len(groups) <= MOST_GROUPS_WITH_INTERVALS
     of_groups = settings if infers else replace(settings, resamples=0)
     small = f"Fewer than {settings.smallest_group} rows: counted, not scored."
-    found = []
-    for label, rows in groups:
+
+    def evaluate(place: int) -> GroupResult:
+        label, rows = groups[place]
         is_small = len(rows) < settings.smallest_group
         sample, models = score_rows(rows, None if is_small else of_groups)
         note = small if is_small else ""
-        found.append(GroupResult(column=column, label=label, sample=sample, models=models, note=note))
-    return _adjust_tests(found)
+        return GroupResult(column=column, label=label, sample=sample, models=models, note=note)
+
+    largest = max((len(rows) for _, rows in groups), default=0)
+    worth = count_worth(len(groups), largest) if infers else 1
+    with sharing_work(evaluate, len(groups), worth=worth) as work:
+        return _adjust_tests(work.collect())
 
 
 def _adjust_tests(groups: list[GroupResult]) -> list[GroupResult]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SEED = 2021
 CHUNK = 1_000_000
 MODELS = ("calibrated", "timid", "more timid")
+#: Number of ordered classes, and the columns of two models of them.
+CLASSES = 5
+CLASS_MODELS = {name: [f"{name}{k}" for k in range(CLASSES)] for name in "ab"}
 LARGEST = 100_000_000
 #: Environment variable that replaces `LARGEST`, for a quick trial.
 VARIABLE = "SCOREREPORT_BENCH_ROWS"
@@ -119,6 +122,23 @@ def write_designs(folder: Path, n: int) -> Path:
         table = table.append_column("weight", pa.array(rng.gamma(4, 0.25, n)))
         table = table.append_column("cluster", pa.array(rng.integers(0, max(n // 20, 1), n)))
         pq.write_table(table, path.with_suffix(".part"))
+        path.with_suffix(".part").replace(path)
+    return path
+
+
+def write_classes(folder: Path, n: int) -> Path:
+    """Write n outcomes of `CLASSES` ordered classes and the forecasts of two models, unless they exist."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / f"classes-{n}.parquet"
+    if not path.exists():
+        rng = np.random.default_rng([SEED, n, 3])
+        p = rng.dirichlet(np.ones(CLASSES), n)
+        outcome = (rng.random((n, 1)) >= p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        forecasts = {"a": p, "b": (p + rng.dirichlet(np.ones(CLASSES), n)) / 2}
+        columns = {f"{name}{k}": q[:, k] for name, q in forecasts.items() for k in range(CLASSES)}
+        pq.write_table(pa.table({"outcome": outcome} | columns), path.with_suffix(".part"))
         path.with_suffix(".part").replace(path)
     return path
 

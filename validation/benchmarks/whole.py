@@ -18,14 +18,17 @@ from validation.benchmarks.apart import require_success, run_work
 from validation.benchmarks.large import fit_exponent
 from validation.benchmarks.measure import Comparison, Measured, Skipped
 from validation.benchmarks.samples import (
+    CLASS_MODELS,
+    CLASSES,
     MODELS,
     data_folder,
     largest_size,
     why_not,
+    write_classes,
     write_designs,
     write_models,
 )
-from validation.benchmarks.whole_work import processor_seconds, time_sort
+from validation.benchmarks.whole_work import CLASS_ROLE, processor_seconds, time_sort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +50,8 @@ EXPONENT, MEMORY = 1.05, 1.5e9
 #: Designs by the column that they need, and how many times as long as independent rows they may take.
 DESIGN_ROWS = 100_000
 DESIGNS = {"weight": ("with sampling weights", 4), "cluster": ("in clusters of 20", 8)}
+#: How many times as long as three binary models two models of ordered classes may take, by number of rows.
+CLASS_LIMITS = {10_000: 5, 100_000: 10}
 #: Repetitions up to a number of rows; larger work is long enough to be measured once.
 _TURNS = {10_000: 3, 100_000: 2}
 _TIME_LIMIT = 7200.0
@@ -90,6 +95,7 @@ def compare_whole(folder: Path | None = None) -> Iterator[Found]:
         yield from (_against_sort(n, run) for n, run in runs.items())
         yield from _compare_engines(place, runs)
         yield from _compare_designs(place, runs)
+        yield from _compare_classes(place, runs)
         yield _compare_growth(runs)
         yield _compare_memory(runs)
         yield from _compare_reports(place)
@@ -164,6 +170,24 @@ def _compare_designs(place: Path, runs: dict[int, Run]) -> Iterator[Comparison]:
         run = require_success(run_work("whole_work", "memory", *sources, role, seconds=_TIME_LIMIT))
         yield Comparison(
             name=f"evaluate, {len(MODELS)} models, {n:,} rows, processor time {what} / of independent rows",
+            ours=run.seconds,
+            other=runs[n].seconds,
+            ratio=run.seconds / runs[n].seconds,
+            limit=limit,
+            rows=n,
+        )
+
+
+def _compare_classes(place: Path, runs: dict[int, Run]) -> Iterator[Comparison]:
+    """Processor time of two models of ordered classes against that of three binary models."""
+    for n, limit in CLASS_LIMITS.items():
+        if n not in runs:
+            continue
+        sources = [write_classes(place, rows) for rows in (n, START_ROWS)]
+        run = require_success(run_work("whole_work", "memory", *sources, CLASS_ROLE, seconds=_TIME_LIMIT))
+        what = f"{len(CLASS_MODELS)} models of {CLASSES} ordered classes, {n:,} rows"
+        yield Comparison(
+            name=f"evaluate, {what}, processor time / of {len(MODELS)} binary models",
             ours=run.seconds,
             other=runs[n].seconds,
             ratio=run.seconds / runs[n].seconds,

@@ -2,7 +2,8 @@
 
 `python -m validation.benchmarks.whole_work ENGINE SOURCE FEW [ROLE]`: FEW is a small file of the same
 columns. It is evaluated first, so that no import is measured. ROLE is weight or cluster, and the name of the
-column that has it. In memory, the seconds of results that other engines leave out are printed as well.
+column that has it, or classes. In memory, the seconds of results that other engines leave out are printed as
+well.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from scorereport.evaluation import (
 )
 from scorereport.inference import binned_errors
 from validation.benchmarks.measure import most_held
-from validation.benchmarks.samples import MODELS
+from validation.benchmarks.samples import CLASS_MODELS, CLASSES, MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 #: The shortest time that is measured: shorter sorts are repeated until they take as long.
 _SHORTEST = 0.05
 _TURNS = 5
+#: The role that stands for ordered classes.
+CLASS_ROLE = "classes"
 #: The functions that compute what engines leave out, with the modules that call them.
 IN_MEMORY_ONLY = {
     "tests of miscalibration by resampling": (model_scores, "draw_null"),
@@ -80,7 +83,11 @@ def time_sort(forecasts: FloatArray) -> float:
 
 
 def evaluate(source: str, engine: str, roles: Sequence[str]) -> None:
-    """Evaluate three models with the default settings."""
+    """Evaluate three models, or two models of ordered classes, with the default settings."""
+    if CLASS_ROLE in roles:
+        labels = range(CLASSES)
+        sr.evaluate(source, outcome="outcome", forecasts=CLASS_MODELS, classes=labels, ordered=True)
+        return
     columns: dict[str, Any] = {role: role for role in roles}
     sr.evaluate(source, outcome="outcome", forecasts=MODELS, engine=engine, **columns)
 
@@ -89,7 +96,7 @@ def count_seconds(function: Callable[..., Any], seconds: list[float]) -> Callabl
     """A function that adds the processor seconds of each call to a list.
 
     A call on the main thread may start threads, and nothing else runs beside it. A call on one of several
-    threads makes its own calls on this thread.
+    threads makes its own calls on this thread, if there are no more processors than such calls.
     """
 
     @wraps(function)
@@ -116,7 +123,8 @@ def main() -> None:
     evaluate(source, engine, roles)
     taken = {"seconds": processor_seconds() - started, "clock": time.perf_counter() - clock}
     held = most_held()  # before the column is read for the sort
-    sort = time_sort(pq.read_table(source, columns=[MODELS[0]])[MODELS[0]].to_numpy())
+    column = CLASS_MODELS["a"][0] if CLASS_ROLE in roles else MODELS[0]
+    sort = time_sort(pq.read_table(source, columns=[column])[column].to_numpy())
     print(json.dumps(taken | {"held": held, "sort": sort, "in_memory_only": sum(in_memory_only)}))
 
 
