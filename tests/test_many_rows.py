@@ -27,11 +27,9 @@ from scorereport.inference.losses import resolve_measure
 from scorereport.inference.murphy_bands import (
     CountedSample,
     RowSample,
-    _extreme_limits,
     average_differences,
-    find_dominant,
-    sort_together,
 )
+from scorereport.inference.murphy_limits import _extreme_limits, find_dominant, sort_together
 from scorereport.inference.nelson_scale import _of_event, scale_forecast
 from scorereport.inference.panel import make_panel
 from scorereport.inference.scale_draws import ScaleTarget

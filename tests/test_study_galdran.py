@@ -95,7 +95,7 @@ def test_a_proper_sa_rps_is_noticed(monkeypatch):
 
 
 def test_a_wrong_kappa_is_noticed(monkeypatch):
-    monkeypatch.setitem(METRICS, "quadratic_weighted_kappa", lambda tables: np.full(len(tables), 0.5))
+    monkeypatch.setitem(METRICS, "quadratic_weighted_kappa", lambda tables: np.full(tables.shape[:-2], 0.5))
     differing = [line.quantity for line in found(reproduce_galdran(), Verdict.DIFFERS)]
     assert differing == [f"Areas under the retention curve, {data}, QWK" for data in ("TMED", "Eyepacs")]
     assert [line.quantity[:2] for line in found(errata_galdran(), Verdict.REFUTED)] == ["E9"]

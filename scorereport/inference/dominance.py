@@ -29,13 +29,11 @@ from scorereport.inference.murphy_bands import (
     CountedSample,
     RowSample,
     average_differences,
-    find_dominant,
-    forecasts_of,
     half_widths,
     half_widths_in_batches,
-    sort_together,
 )
 from scorereport.inference.murphy_draws import DrawnBand, draw_band, is_drawable
+from scorereport.inference.murphy_limits import find_dominant, forecasts_of, sort_together
 from scorereport.inference.panel import make_panel
 
 if TYPE_CHECKING:

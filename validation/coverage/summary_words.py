@@ -48,10 +48,10 @@ _SETTINGS = {
 }
 #: Methods in words, where a line of the summary has several: parts of names.
 _METHODS = {
-    r"^(MCB|DSC) ": "",
+    r"^(MCB|DSC) |^retention, ": "",
     r"^rps( miscalibration)?$|^joint test, RPS$|^RPS$": "",
     r"^multiclass_brier$|^Brier$|^Brier score$": "Brier score",
-    r", (bootstrap|reported|in cells|in time|iid|share)\b": "",
+    r", (bootstrap|reported|in cells|in groups|in time|iid|share)\b": "",
     r"^log$": "log score",
     r"^log skill": "skill by the log score",
     r"^Brier skill": "skill by the Brier score",
@@ -61,6 +61,7 @@ _METHODS = {
     r"^e(50|90|max)$": r"E\1",
     r"^macro_f1$": "macro F1",
     r"^quadratic_weighted_kappa$": "kappa",
+    r"^expected_cost$": "expected cost",
     r"^net_benefit_over_treat_all": "net benefit over acting always",
     r"^net_benefit": "net benefit",
     r"^interventions_avoided": "interventions avoided",
