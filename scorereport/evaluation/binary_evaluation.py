@@ -102,19 +102,15 @@ def _compare_beside(
     compare: Callable[[], Comparisons], describe: Callable[[int], ModelResult], panel: ForecastPanel
 ) -> tuple[Comparisons, list[ModelResult]]:
     """Compare models of many rows, and describe each, on threads."""
-    found: list[Comparisons] = []
 
-    def work(place: int) -> ModelResult | None:
-        if place:
-            return describe(place - 1)
-        found.append(compare())
-        return None
+    def work(place: int) -> Comparisons | ModelResult:
+        return describe(place - 1) if place else compare()
 
     report_stage(Stage.BANDS)
     times = 1 + len(panel.forecasts)
-    done = parts(call_together(work, times, rows=len(panel.outcome)), times)
-    described = [model for model in done if model is not None]
-    return found[0], described
+    done = list(parts(call_together(work, times, rows=len(panel.outcome)), times))
+    (comparisons,) = (found for found in done if isinstance(found, Comparisons))
+    return comparisons, [found for found in done if isinstance(found, ModelResult)]
 
 
 def _compare_and_describe(

@@ -288,6 +288,7 @@ class _Run:
         known = areas[np.isfinite(areas)]
         area = float(np.trapezoid(value, self.fraction))
         lower, upper = self._bounds(area, areas)
+        drawn = f" in up to {self.groups} groups of neighbouring cases" if self.groups else ""
         return Estimate(
             measure=measure,
             value=area,
@@ -295,8 +296,8 @@ class _Run:
             lower=lower,
             upper=upper,
             level=self.level,
-            method=f"percentile bootstrap, {self.resamples} resamples of {self.units.describes}"
-            f"{f' in up to {self.groups} groups' if self.groups else ''}, seed {self.seed}",
+            method=f"percentile bootstrap, {self.resamples} resamples of {self.units.describes}{drawn}, "
+            f"seed {self.seed}",
             n=self.units.total,
             note=self._describe_area(area, len(areas) - len(known), has_interval=not np.isnan(lower)),
         )

@@ -58,7 +58,8 @@ TEXTS = {
     "class differences": "Paired differences, on the same rows, from a model whose forecasts are half noise.",
     "class tests": "Rejections at the 5 % level, of a true (calibrated) and of a false hypothesis.",
     "classes in cells": "Of more than 4,096 cases, an evaluation compares miscalibrations in cells of "
-    "neighbouring forecasts, and draws retention curves of independent cases in groups of neighbours. Both "
+    "neighbouring forecasts, and draws retention curves of independent cases in groups of neighbours in the "
+    "order by score. Both "
     "ways on the same data, four ordered classes: rejections at the 5 % level by the tests of all views "
     "together, 99 draws each, and at what share of the fractions 0, 0.1, 0.25 and 0.5 a pointwise band by "
     "299 resamples covers the curve of 1,000,000 cases. Cases are set aside by their RPS.",

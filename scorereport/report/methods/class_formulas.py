@@ -129,8 +129,8 @@ CLASS_CATALOGUE = {
         name="Intervals of retention",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
         convention="Percentile bootstrap, quantiles of type 7; bands are pointwise, at each fraction "
-        "separately. More than 4,096 independent cases are drawn in groups of neighbours, which are small "
-        "around each fraction.",
+        "separately. More than 4,096 independent cases are drawn in groups of neighbouring cases, which are "
+        "small around each fraction.",
         reference=EFRON_1987,
     ),
     "scale interval": Formula(
