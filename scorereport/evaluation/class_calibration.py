@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from scorereport.reliability.sampling import random_stream
 from scorereport.results.class_records import THRESHOLD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scorereport._utils.arrays import CountArray, FloatArray, IntArray
     from scorereport.evaluation.class_views import Family, View
     from scorereport.inference.class_panel import ClassPanel
@@ -52,7 +55,7 @@ def examine_class_calibration(
 
     def draw(chunk: int) -> FloatArray:
         numbers = range(chunk * size, min((chunk + 1) * size, resamples))
-        drawn = [distribution.draw(random_stream(seed, number)) for number in numbers]
+        drawn = (distribution.draw(random_stream(seed, number)) for number in numbers)
         return _miscalibrations(pooled, drawn, panel)
 
     chunks = repeat(draw, -(-resamples // size), rows=len(panel.outcome), what="drawing classes")
@@ -141,17 +144,18 @@ class _PooledFamily:
             return ""
         return f", compared in up to {self.cells} cells of neighbouring forecasts of each view"
 
-    def miscalibration(self, drawn: Sequence[_ByClass], total: float) -> FloatArray:
-        """The miscalibration of each sample: the sum over the views, over the divisor."""
-        gains = [
-            view.gain(np.array([sample.count_events(view, self._rows(sample, place)) for sample in drawn]))
-            for place, view in enumerate(self.views)
+    def count_events(self, sample: _ByClass) -> list[CountArray]:
+        """The events at the entries of each view: rows of one class, or of all classes up to a threshold."""
+        return [
+            sample.count_at(view, slice(0 if self.is_cumulative else start, end))
+            for view, (start, end) in zip(self.views, pairwise(sample.ends), strict=False)
         ]
-        return np.asarray(np.sum(gains, axis=0) / (self.divisor * total))
 
-    def _rows(self, sample: _ByClass, place: int) -> slice:
-        """The rows with an event: of one class, or of all classes up to a threshold."""
-        return slice(0 if self.is_cumulative else sample.ends[place], sample.ends[place + 1])
+    def miscalibration(self, events: Sequence[Sequence[CountArray]], total: float) -> FloatArray:
+        """The miscalibration of samples with these events: the sum over the views, over the divisor."""
+        by_view = zip(self.views, zip(*events, strict=True), strict=True)
+        gains = [view.gain(np.array(of_view)) for view, of_view in by_view]
+        return np.asarray(np.sum(gains, axis=0) / (self.divisor * total))
 
 
 class _ByClass(NamedTuple):
@@ -170,7 +174,7 @@ class _ByClass(NamedTuple):
         counts_once = drawn.weight.strides == (0,)
         return cls(drawn.row[order], None if counts_once else drawn.weight[order], [0, *ends])
 
-    def count_events(self, view: _PooledView, rows: slice) -> CountArray:
+    def count_at(self, view: _PooledView, rows: slice) -> CountArray:
         """The weight of some rows at each entry of a view."""
         weight = None if self.weight is None else self.weight[rows]
         events = np.bincount(view.entry.take(self.row[rows]), weight, len(view.weight))
@@ -178,8 +182,10 @@ class _ByClass(NamedTuple):
 
 
 def _miscalibrations(
-    pooled: Sequence[_PooledFamily], drawn: Sequence[DrawnClasses], panel: ClassPanel
+    pooled: Sequence[_PooledFamily], drawn: Iterable[DrawnClasses], panel: ClassPanel
 ) -> FloatArray:
-    """The miscalibration of each sample, a row for each, by family."""
-    by_class = [_ByClass.of(sample, panel.n_classes) for sample in drawn]
-    return np.column_stack([family.miscalibration(by_class, panel.units.total) for family in pooled])
+    """The miscalibration of each sample, a row for each, by family; one sample is in memory at a time."""
+    by_class = (_ByClass.of(sample, panel.n_classes) for sample in drawn)
+    events = [[family.count_events(sample) for family in pooled] for sample in by_class]
+    by_family = zip(pooled, zip(*events, strict=True), strict=True)
+    return np.column_stack([family.miscalibration(found, panel.units.total) for family, found in by_family])
