@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 
 import scorereport as sr
 from scorereport._utils.arrays import bits_equal
-from scorereport.inference import dominance, murphy_bands
+from scorereport.inference import dominance, murphy_bands, murphy_limits
 from scorereport.inference.delong import auc_influence, auc_interval
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.dominance import murphy_difference
@@ -156,7 +156,7 @@ def test_limits_at_all_knots_are_those_of_the_curves():
     panel = make_panel(Y, {"first": P, "second": Q})
     theta = np.unique(np.concatenate([[0, 1], P, Q]))
     limits = [sr.curves.murphy_curves(sr.corp(Y, p)).score.limits(theta)[1:] for p in (P, Q)]
-    for found, first, second in zip(murphy_bands._limits(panel, theta), *limits, strict=True):
+    for found, first, second in zip(murphy_limits._limits(panel, theta), *limits, strict=True):
         np.testing.assert_allclose(found, first - second, rtol=0, atol=1e-14)
 
 
