@@ -68,7 +68,7 @@ def are_worth_threads(rows: int) -> bool:
 def call_together(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:
     """Iterate over the results of a few long calls, which share the threads.
 
-    Calls with so many rows that they are made one after the other use all threads themselves.
+    Calls over very many rows are made one after the other, and use all threads themselves.
     """
     are_separate = are_worth_threads(rows) and rows <= MOST_ROWS_TOGETHER
     threads = min(_count_own_threads(), times) if are_separate else 1
