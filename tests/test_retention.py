@@ -262,6 +262,18 @@ def test_a_metric_given_as_a_function_equals_the_known_one(weights):
     assert own.metric == "share_wrong"
 
 
+@pytest.mark.parametrize("resamples", [0, 7])
+def test_a_metric_is_called_once_for_each_resample_and_fraction(resamples):
+    calls = []
+
+    def count(y, _label):
+        calls.append(len(y))
+        return 0.5
+
+    retention_band(Y, P, metric=count, fractions=FRACTIONS, resamples=resamples)
+    assert len(calls) == (resamples + 1) * len(FRACTIONS)  # and once for the rows themselves
+
+
 def test_a_metric_without_weights_gets_drawn_cases_repeated():
     known, own = (
         retention_band(Y, P, metric=metric, resamples=15)

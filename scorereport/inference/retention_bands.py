@@ -169,7 +169,11 @@ def retain_panel(
 
     are_many = _are_alike(panel) and len(y) > most_cases and not any(map(callable, metrics))
     groups = [GroupedQueue.of(queue) for queue in queues] if are_many else []
-    draw = _draw_groups(groups, measures, seed) if are_many else _draw_rows(queues, measures, panel, seed)
+    draw = (
+        _draw_groups(groups, measures, seed)
+        if are_many
+        else _draw_rows(queues, measures, panel, resamples, seed)
+    )
     (values,) = _values([queue.cut(panel.units.row_weight[None]) for queue in queues], measures)
     drawn = repeat(draw.chunk, -(-resamples // draw.size), rows=draw.rows, what="retention")
     replicates = np.concatenate([np.empty((0, *values.shape)), *drawn])[:resamples]
@@ -217,6 +221,7 @@ def _draw_rows(
     queues: Sequence[RetentionOrder],
     measures: Sequence[Callable[[Any], FloatArray]],
     panel: ClassPanel,
+    resamples: int,
     seed: int,
 ) -> _Draw:
     """Draw rows, or clusters; all queues are cut under the same weights."""
@@ -224,7 +229,7 @@ def _draw_rows(
     size = max(_CHUNK // rows, 1)
 
     def draw(chunk: int) -> FloatArray:
-        numbers = range(chunk * size, (chunk + 1) * size)
+        numbers = range(chunk * size, min((chunk + 1) * size, resamples))
         weights = np.array([panel.units.draw(random_stream(seed, number)) for number in numbers])
         return _values([queue.cut(weights) for queue in queues], measures)
 

@@ -167,33 +167,33 @@ def _compare_designs(place: Path, runs: dict[int, Run]) -> Iterator[Comparison]:
     n = min(DESIGN_ROWS, max(runs))
     sources = [write_designs(place, rows) for rows in (n, START_ROWS)]
     for role, (what, limit) in DESIGNS.items():
-        run = require_success(run_work("whole_work", "memory", *sources, role, seconds=_TIME_LIMIT))
-        yield Comparison(
-            name=f"evaluate, {len(MODELS)} models, {n:,} rows, processor time {what} / of independent rows",
-            ours=run.seconds,
-            other=runs[n].seconds,
-            ratio=run.seconds / runs[n].seconds,
-            limit=limit,
-            rows=n,
-        )
+        name = f"{len(MODELS)} models, {n:,} rows, processor time {what} / of independent rows"
+        yield _against_usual(name, n, sources, role, runs[n], limit)
 
 
 def _compare_classes(place: Path, runs: dict[int, Run]) -> Iterator[Comparison]:
     """Processor time of two models of ordered classes against that of three binary models."""
     for n, limit in CLASS_LIMITS.items():
-        if n not in runs:
-            continue
-        sources = [write_classes(place, rows) for rows in (n, START_ROWS)]
-        run = require_success(run_work("whole_work", "memory", *sources, CLASS_ROLE, seconds=_TIME_LIMIT))
-        what = f"{len(CLASS_MODELS)} models of {CLASSES} ordered classes, {n:,} rows"
-        yield Comparison(
-            name=f"evaluate, {what}, processor time / of {len(MODELS)} binary models",
-            ours=run.seconds,
-            other=runs[n].seconds,
-            ratio=run.seconds / runs[n].seconds,
-            limit=limit,
-            rows=n,
-        )
+        if n in runs:
+            sources = [write_classes(place, rows) for rows in (n, START_ROWS)]
+            what = f"{len(CLASS_MODELS)} models of {CLASSES} ordered classes, {n:,} rows"
+            name = f"{what}, processor time / of {len(MODELS)} binary models"
+            yield _against_usual(name, n, sources, CLASS_ROLE, runs[n], limit)
+
+
+def _against_usual(
+    name: str, n: int, sources: Sequence[Path], role: str, usual: Run, limit: float
+) -> Comparison:
+    """Processor time of an evaluation with a role against that of the usual one."""
+    run = require_success(run_work("whole_work", "memory", *sources, role, seconds=_TIME_LIMIT))
+    return Comparison(
+        name=f"evaluate, {name}",
+        ours=run.seconds,
+        other=usual.seconds,
+        ratio=run.seconds / usual.seconds,
+        limit=limit,
+        rows=n,
+    )
 
 
 def _compare_growth(runs: dict[int, Run]) -> Comparison | Skipped:
