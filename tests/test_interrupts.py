@@ -282,14 +282,15 @@ def start(arguments, folder, temporary):
     )
 
 
-def stop_with_something_temporary(arguments, folder, number):
-    """Start a command, stop it once it has made something temporary, and see how it ends."""
+def stop_after_something_temporary(arguments, folder, number, seconds):
+    """Start a command, stop it so long after it has made something temporary, and see how it ends."""
     temporary = folder / "tmp"
     temporary.mkdir()
     process = start(arguments, folder, temporary)
     end = time.monotonic() + 60
     while not list(temporary.iterdir()) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
+    time.sleep(seconds)
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     return SimpleNamespace(code=process.returncode, stderr=stderr, left=list(temporary.iterdir()))
@@ -297,13 +298,14 @@ def stop_with_something_temporary(arguments, folder, number):
 
 @pytest.mark.sweep
 @needs_signals
+@pytest.mark.parametrize("seconds", [0, 0.2, 0.4, 0.6])
 @pytest.mark.parametrize(("number", "code"), [(INTERRUPT, 130), (TERMINATE, 143)])
-def test_a_report_that_is_stopped_leaves_nothing(tmp_path, number, code):
+def test_a_report_that_is_stopped_leaves_nothing(tmp_path, number, code, seconds):
     rng = np.random.default_rng(5)
     x = rng.random(50)
     pd.DataFrame({"y": (rng.random(50) < x).astype(int), "a": x}).to_csv(tmp_path / "p.csv", index=False)
     arguments = ["report", "p.csv", "--outcome", "y", "--forecast", "a", "--resamples", "0", "-o", "r.pdf"]
-    ended = stop_with_something_temporary(arguments, tmp_path, number)
+    ended = stop_after_something_temporary(arguments, tmp_path, number, seconds)
     sentence = "interrupted." if code == 130 else "terminated."
     assert (ended.code, ended.stderr, ended.left) == (code, f"scorereport: {sentence}\n", [])
     assert {path.name for path in tmp_path.iterdir()} == {"p.csv", "tmp"}

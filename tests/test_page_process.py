@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -14,6 +15,8 @@ from process_tools import is_running, record_copies
 
 import scorereport as sr
 from scorereport._utils.files import TemporaryFolder
+from scorereport._utils.process_copies import copy_process
+from scorereport._utils.processes import Stopped, stopped_by_signals
 from scorereport.errors import UsageError
 from scorereport.report import page_process, renderer
 from scorereport.report.page_process import order_pages, preparing_pages, rendering_ahead
@@ -203,23 +206,59 @@ def test_an_error_in_the_block_ends_the_process(processes):
     assert not is_running(processes[0])
 
 
-def test_the_temporary_folder_of_a_process_is_removed_with_it(report, tmp_path, monkeypatch):
-    def work_in_a_folder(_self, _ending):
-        with TemporaryFolder():
-            (tmp_path / "begun").touch()
-            time.sleep(60)
+@pytest.mark.parametrize("make", [TemporaryFolder, tempfile.mkdtemp, tempfile.mkstemp])
+def test_temporary_files_of_a_process_are_removed_with_it(report, tmp_path, monkeypatch, make):
+    """Also those that are not marked yet as those of a process, and those of libraries."""
+
+    def work_with_files(_self, _ending):
+        made = make()
+        (tmp_path / "begun").touch()
+        time.sleep(60)
+        return made
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(Renderer, "render", work_in_a_folder)
+    monkeypatch.setattr(Renderer, "render", work_with_files)
     monkeypatch.setattr(renderer, "load_renderer", lambda: None)
     with rendering_ahead():
         answers = order_pages(report, None, [".pdf"])
         waited = time.monotonic() + 60
         while not (tmp_path / "begun").exists() and time.monotonic() < waited:
             time.sleep(0.01)
-        assert len(list(tmp_path.iterdir())) == 2
+        (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+        assert len(list(folder.iterdir())) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["begun"]
     assert list(answers) == []
+
+
+def test_a_copy_does_not_search_for_the_temporary_folder(monkeypatch, tmp_path):
+    """It may be killed at any time, and the search leaves a file for a moment."""
+    monkeypatch.setattr("tempfile.tempdir", None)
+    number = copy_process()
+    if not number:
+        (tmp_path / "found").write_text(str(tempfile.tempdir))
+        os._exit(0)
+    os.waitpid(number, 0)
+    assert (tmp_path / "found").read_text() == tempfile.gettempdir()
+
+
+def test_a_system_without_a_temporary_folder_renders_here(tmp_path, monkeypatch, processes):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    with rendering_ahead():
+        assert processes == []
+
+
+def test_a_signal_while_the_process_is_started_ends_it(processes, monkeypatch):
+    start = page_process._PageProcess.start
+
+    def start_slowly():
+        started = start()
+        signal.raise_signal(signal.SIGTERM)
+        return started
+
+    monkeypatch.setattr(page_process._PageProcess, "start", start_slowly)
+    with pytest.raises(Stopped, match="143"), stopped_by_signals(), rendering_ahead():
+        raise AssertionError("the signal was lost")
+    assert not is_running(processes[0])
 
 
 ORPHAN = """

@@ -41,6 +41,15 @@ _OTHERS_WRITE = 0o022
 _swept: set[Path] = set()
 
 
+def find_temporary_folder() -> Path:
+    """Return the folder of the system for temporary files.
+
+    Python tests it with a file when it is asked for first, which a signal would leave there.
+    """
+    with signals_deferred():
+        return Path(tempfile.gettempdir())
+
+
 class TemporaryFolder:
     """A temporary folder of this process, below that of the system unless `below` is given.
 
@@ -51,7 +60,7 @@ class TemporaryFolder:
     def __init__(self, kind: str = "", below: str | Path | None = None) -> None:
         # A signal must not arrive between making the folder and registering its removal.
         with signals_deferred():
-            place = Path(tempfile.gettempdir() if below is None else below)
+            place = find_temporary_folder() if below is None else Path(below)
             if place not in _swept:
                 _swept.add(place)
                 remove_abandoned(place)
@@ -83,7 +92,7 @@ def remove_abandoned(place: str | Path | None = None) -> list[Path]:
     """
     if _locks is None:
         return []
-    where = Path(tempfile.gettempdir() if place is None else place)
+    where = find_temporary_folder() if place is None else Path(place)
     return [folder for folder in _list_folders(where) if _sweep_one(folder)]
 
 

@@ -17,6 +17,7 @@ import warnings
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.files import find_temporary_folder
 from scorereport._utils.machine import count_threads
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def can_copy() -> bool:
 
 
 def copy_process() -> int:
-    """Copy this process; threads of libraries that compute, which Python warns of, end before the copy."""
+    """Copy this process; threads of libraries that compute, which Python warns of, end before the copy.
+
+    The folder for temporary files is known before: a copy that is killed while it tests one leaves a file.
+    """
+    find_temporary_folder()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.files import find_temporary_folder
 from scorereport._utils.machine import physical_memory
-from scorereport._utils.processes import signals_deferred
 from scorereport._utils.rules import LEAST_MEMORY, Size
 from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
@@ -33,9 +32,7 @@ def check_memory_limit(limit: str | None) -> int:
 
 def check_temporary_folder(folder: str | Path | None) -> Path:
     """Check that the temporary folder exists; by default it is that of the system."""
-    # Python tests the folder of the system by writing a file; a signal would leave the file there
-    with signals_deferred():
-        place = Path(tempfile.gettempdir() if folder is None else folder)
+    place = find_temporary_folder() if folder is None else Path(folder)
     if not place.is_dir():
         raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")
     return place

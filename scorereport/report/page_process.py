@@ -12,11 +12,12 @@ import os
 import pickle
 import signal
 import socket
-from contextlib import contextmanager, suppress
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.files import remove_abandoned
+from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.process_copies import (
     can_copy,
     copy_process,
@@ -26,6 +27,7 @@ from scorereport._utils.process_copies import (
     send_messages,
     separate_copy,
 )
+from scorereport._utils.processes import signals_deferred
 from scorereport.report.output_formats import find_format
 
 if TYPE_CHECKING:
@@ -51,16 +53,15 @@ def preparing_pages(paths: Sequence[Path]) -> Iterator[None]:
 @contextmanager
 def rendering_ahead() -> Iterator[None]:
     """Start a process for the report that is rendered inside the block; it does not outlive the block."""
-    process = _PageProcess.start() if can_copy() else None
-    if process is None:
+    with ExitStack() as ending:
+        # A signal must not arrive between starting the process and registering its end.
+        with signals_deferred():
+            process = _PageProcess.start() if can_copy() else None
+            if process is not None:
+                ending.callback(process.close)
+        token = _started.set(process)
+        ending.callback(_started.reset, token)
         yield
-        return
-    token = _started.set(process)
-    try:
-        yield
-    finally:
-        _started.reset(token)
-        process.close()
 
 
 def order_pages(report: Report, templates: Path | None, endings: Sequence[str]) -> Iterator[bytes]:
@@ -73,27 +74,36 @@ def order_pages(report: Report, templates: Path | None, endings: Sequence[str]) 
 
 
 class _PageProcess:
-    """A copy of this process that renders one report."""
+    """A copy of this process that renders one report.
 
-    def __init__(self, number: int, connection: socket.socket) -> None:
+    Its temporary files are in a folder of this process, because it may be killed while it makes one.
+    """
+
+    def __init__(self, number: int, connection: socket.socket, folder: TemporaryFolder) -> None:
         self._number = number
         self._connection = connection
+        self._folder = folder
 
     @classmethod
     def start(cls) -> _PageProcess | None:
         """Start the process; None if the system refuses."""
+        try:
+            folder = TemporaryFolder("pages-")
+        except OSError:
+            return None
         ours, theirs = socket.socketpair()
         with theirs:
             try:
                 number = copy_process()
             except OSError:
                 ours.close()
+                folder.close()
                 return None
             if not number:
-                _serve(theirs)
+                _serve(theirs, folder.path)
             with suppress(OSError):  # the process may have done so itself, or have ended
                 os.setpgid(number, number)
-        return cls(number, ours)
+        return cls(number, ours, folder)
 
     def ask(self, request: Any) -> Iterator[bytes]:
         """Send what is to be rendered, which is possible once, and return an iterator over the answers."""
@@ -109,21 +119,21 @@ class _PageProcess:
         with suppress(OSError):
             os.killpg(self._number, signal.SIGKILL)
         with suppress(OSError):
-            _, status = os.waitpid(self._number, 0)
-            if os.WIFSIGNALED(status):
-                remove_abandoned()  # its temporary folders
+            os.waitpid(self._number, 0)
+        self._folder.close()
 
 
 _started: ContextVar[_PageProcess | None] = ContextVar("page_process", default=None)
 
 
-def _serve(connection: socket.socket) -> NoReturn:
+def _serve(connection: socket.socket, folder: Path) -> NoReturn:
     """Render the report that is received, in a copy of the process that asks for it.
 
     Nothing of this process is shown. It ends when the other end of the connection is closed.
     """
     try:
         separate_copy(connection.fileno())
+        tempfile.tempdir = str(folder)
         from scorereport.report.renderer import Renderer, load_renderer
 
         load_renderer()
