@@ -159,7 +159,7 @@ def test_the_unit_of_weights_does_not_matter(scale):
 # Clusters
 
 CLUSTER = np.random.default_rng(5).integers(0, 60, 600)
-CLUSTERED_ROWS = np.array([1, 1, 30, 68, 200, 300])
+CLUSTERED_ROWS = np.array([1, 1, 30, 68, 300, 200])  # a sum of more than 255 rows does not fit into a byte
 CLUSTERED_P = np.array([0.0, 0.4, 0.05, 0.3, 0.7, 1.0])
 
 

@@ -4,27 +4,44 @@ As of single rows, a row takes the random number of its cluster with probability
 rows of a cell have the same probability p of an event. Given the numbers of the clusters, those of its rows
 whose cluster has a number below p are events with probability √ρ + (1 - √ρ) p, and the others with
 probability (1 - √ρ) p. So the events of a cell are the sum of two binomial counts.
+
+Of all rows it has to be counted whether the number of their cluster is below p, in every sample. Tables have
+a row for each cluster and a column for each of several samples, so that one row of numbers is copied for each
+row of the data. Numbers are replaced by ranks among the probabilities of cells, which are shorter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport._utils.arrays import IntArray
-from scorereport.reliability.draws import Redraws, draw_bits
+from scorereport.reliability.draws import Redraws, draw_bits, draw_places
 from scorereport.reliability.simulation import Simulation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
-_Number = TypeVar("_Number", bound=np.generic)
 #: The largest number of 32 bits, which no probability exceeds.
 _NEVER = np.uint32(2**32 - 1)
+#: Ranks are looked up by the first bits of a number; other bits decide only where probabilities are close.
+_OTHER_BITS = np.uint32(18)
+#: A cluster that is drawn more often than this is counted by its rows: there are few.
+_COUNTED_TOGETHER = 3
+#: Rows that are counted in bytes: a byte holds no larger sum.
+_MOST_IN_BYTE = 255
+_BYTES_OF_WORD = 8
+#: Rows whose numbers are compared at a time: few enough for the cache of a processor.
+_ROWS_AT_A_TIME = 4096
+#: Rows, over all samples of a chunk.
+_ROWS_OF_CHUNK = 1 << 21
+_MOST_SAMPLES = 64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,41 +56,50 @@ class ClusteredCellSimulation(Simulation):
         """One for each cluster, and two for each cell."""
         return self._clusters + 2 * len(self.distinct)
 
+    @property
+    def samples_of_a_chunk(self) -> int:
+        """How many samples are drawn at a time: whole words of samples."""
+        words = _ROWS_OF_CHUNK // len(self.cluster) // _BYTES_OF_WORD
+        return min(max(words, 1) * _BYTES_OF_WORD, _MOST_SAMPLES)
+
     def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Keep the forecasts and draw outcomes."""
         n = self.distinct.n.astype(np.int64)
-        below = np.zeros((samples, len(n)), dtype=np.int64)
         if self.correlation > 0:
-            for of_sample in below:
-                of_sample[:] = self._sum(self._are_below(self._draw_numbers(rng)))
-        return Redraws(n, self._draw_events(rng, n, below))
+            number = self._draw_ranks(rng, self._clusters * samples).reshape(self._clusters, samples)
+            below = self._ranked.count([number])
+        else:
+            below = np.zeros((len(n), samples), dtype=np.int64)
+        return Redraws(n, self._draw_events(rng, n, below.T))
 
     def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Draw clusters with replacement, and the outcomes of their rows."""
-        drawn = [self._redraw_sample(rng) for _ in range(samples)]
-        n, below = (np.array(part) for part in zip(*drawn, strict=True))
-        return Redraws(n, self._draw_events(rng, n, below))
+        place = draw_places(rng, self._clusters, samples * self._clusters).reshape(samples, -1)
+        place *= samples
+        place += np.arange(samples)[:, None]
+        times = np.bincount(place.ravel(), minlength=place.size).reshape(-1, samples).astype(np.int32)
+        n = np.asarray(self._rows_of_clusters @ times, dtype=np.int64)
+        below = self._count_drawn(rng, times) if self.correlation > 0 else np.zeros_like(n)
+        return Redraws(n.T, self._draw_events(rng, n.T, below.T))
 
-    def _redraw_sample(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """The rows of each cell, and how many of them have a cluster with a number below its probability.
+    def _count_drawn(self, rng: np.random.Generator, times: NDArray[np.int32]) -> IntArray:
+        """How many rows of each cell have a cluster with a number below their probability, in each sample.
 
-        A cluster that is drawn k times becomes k clusters, each with a number of its own. Few are drawn more
-        than twice: of these alone the rows are picked out.
+        A cluster that is drawn k times becomes k clusters, each with a number of its own.
         """
-        clusters = self._clusters
-        times = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
-        of_rows = self._spread(times.astype(np.int16))
-        n = self._sum(of_rows)
-        if self.correlation == 0:
-            return n, np.zeros_like(n)
-        below = np.zeros(len(of_rows), dtype=np.int16)
-        for copy in (1, 2):
-            below += self._are_below(np.where(times >= copy, self._draw_numbers(rng), _NEVER))
-        rows = np.flatnonzero(of_rows > 2)
-        for copy in range(3, int(times.max()) + 1):
-            rows = rows[of_rows[rows] >= copy]
-            below[rows] += self._draw_numbers(rng)[self.cluster[rows]] < self._limit_of_rows[rows]
-        return n, self._sum(below)
+        copies = []
+        for copy in range(1, _COUNTED_TOGETHER + 1):
+            drawn = np.flatnonzero(times >= copy)
+            number = np.full(times.size, len(self._limits), dtype=self._rank_type)
+            number[drawn] = self._draw_ranks(rng, len(drawn))
+            copies.append(number.reshape(times.shape))
+        below = self._ranked.count(copies)
+        cluster, sample = np.nonzero(times > _COUNTED_TOGETHER)
+        further = times[cluster, sample] - _COUNTED_TOGETHER
+        cluster, sample = np.repeat(cluster, further), np.repeat(sample, further)
+        return below + self._ranked.count_single(
+            cluster, sample, self._draw_ranks(rng, len(cluster)), times.shape[1]
+        )
 
     def _draw_events(self, rng: np.random.Generator, n: IntArray, below: IntArray) -> NDArray[np.int64]:
         """Draw the events of each cell: among rows whose cluster has a number below p, and among others.
@@ -87,34 +113,118 @@ class ClusteredCellSimulation(Simulation):
             events += rng.binomial(below, np.where(p == 0, 0.0, np.minimum(alone + share, 1.0)))
         return events
 
-    def _draw_numbers(self, rng: np.random.Generator) -> NDArray[np.uint32]:
-        """A random number for each cluster, in units of 2^-32."""
-        return draw_bits(rng, self._clusters, np.uint32)
+    def _draw_ranks(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        """How many probabilities of cells a random number reaches, of 32 bits."""
+        number = draw_bits(rng, size, np.uint32)
+        first_bits = number >> _OTHER_BITS
+        least, most = self._ranks_by_bits
+        rank = least.take(first_bits)
+        open_places = np.flatnonzero(most.take(first_bits) > rank)
+        rank[open_places] = np.searchsorted(self._limits, number[open_places], side="right")
+        return rank
 
-    def _are_below(self, number: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Whether the number of the cluster of each row is below the probability of the row."""
-        return self._spread(number) < self._limit_of_rows
-
-    def _spread(self, of_clusters: NDArray[_Number]) -> NDArray[_Number]:
-        """The value of the cluster of each row."""
-        return of_clusters.take(self.cluster, mode="clip")  # faster: no place is checked
-
-    def _sum(self, of_rows: NDArray[np.generic]) -> IntArray:
-        """Sums over the rows of each cell."""
-        return np.add.reduceat(of_rows, self._first_rows, dtype=np.int64)
+    @cached_property
+    def _ranks_by_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The lowest and the highest rank of the numbers with the same first bits."""
+        lowest = np.arange(2 ** (32 - int(_OTHER_BITS)), dtype=np.uint32) << _OTHER_BITS
+        highest = lowest + np.uint32(2 ** int(_OTHER_BITS) - 1)
+        least, most = (np.searchsorted(self._limits, ends, side="right") for ends in (lowest, highest))
+        return least.astype(self._rank_type), most.astype(self._rank_type)
 
     @cached_property
     def _clusters(self) -> int:
         return int(self.cluster.max()) + 1
 
     @cached_property
-    def _first_rows(self) -> NDArray[np.intp]:
-        """The first row of each cell."""
-        n = self.distinct.n.astype(np.intp)
-        return np.cumsum(n) - n
+    def _limits_of_cells(self) -> NDArray[np.uint32]:
+        """The probabilities of cells in units of 2^-32."""
+        return np.minimum(np.rint(np.ldexp(self.probability, 32)), _NEVER).astype(np.uint32)
 
     @cached_property
-    def _limit_of_rows(self) -> NDArray[np.uint32]:
-        """The probability of each row in units of 2^-32."""
-        limit = np.minimum(np.rint(np.ldexp(self.probability, 32)), _NEVER).astype(np.uint32)
-        return np.repeat(limit, self.distinct.n.astype(np.intp))
+    def _limits(self) -> NDArray[np.uint32]:
+        """Those that differ, in order."""
+        return np.unique(self._limits_of_cells)
+
+    @property
+    def _rank_type(self) -> np.dtype[Any]:
+        return np.min_scalar_type(len(self._limits))
+
+    @cached_property
+    def _ranked(self) -> _RankedRows:
+        rank = np.searchsorted(self._limits, self._limits_of_cells).astype(self._rank_type)
+        return _RankedRows(self.cluster, self.distinct.n.astype(np.intp), rank)
+
+    @cached_property
+    def _rows_of_clusters(self) -> Any:
+        """How many rows of each cell each cluster has."""
+        from scipy.sparse import csr_array  # most evaluations do without
+
+        ends = np.append(0, np.cumsum(self.distinct.n.astype(np.intp)))
+        ones = np.ones(len(self.cluster), dtype=np.int32)
+        return csr_array((ones, self.cluster, ends), shape=(len(self.distinct), self._clusters))
+
+
+class _RankedRows:
+    """Rows in cells, each with the rank of its probability, which the number of its cluster may be below.
+
+    A number is below a probability if its rank, the count of probabilities that it reaches, is at most the
+    rank of that probability.
+    """
+
+    def __init__(self, cluster: IntArray, n: NDArray[np.intp], rank: NDArray[Any]) -> None:
+        self._cluster = cluster
+        self._cell = np.repeat(np.arange(len(n)), n)
+        self._rank = rank[self._cell]
+        pieces = -(-n // _MOST_IN_BYTE)
+        self._first_pieces = np.cumsum(pieces) - pieces
+        piece = np.arange(pieces.sum()) - np.repeat(self._first_pieces, pieces)
+        self._starts = np.repeat(np.cumsum(n) - n, pieces) + _MOST_IN_BYTE * piece
+
+    def count(self, numbers: Sequence[NDArray[Any]]) -> IntArray:
+        """Count the rows of each cell that are below, a column for each sample, over several tables.
+
+        A table has the rank of the number of each cluster in each sample.
+        """
+        samples = numbers[0].shape[1]
+        words = -(-samples // _BYTES_OF_WORD)
+        is_below = np.zeros((_ROWS_AT_A_TIME + _MOST_IN_BYTE, words * _BYTES_OF_WORD), dtype=np.bool_)
+        counts = np.zeros((len(self._starts), is_below.shape[1]), dtype=np.int64)
+        for pieces, rows in self._portions:
+            cluster, rank = self._cluster[rows], self._rank[rows, None]
+            part = is_below[: len(cluster)]
+            for number in numbers:
+                # faster: no place is checked
+                np.less_equal(number.take(cluster, axis=0, mode="clip"), rank, out=part[:, :samples])
+                sums = np.add.reduceat(part.view(np.uint64), self._starts[pieces] - rows.start, axis=0)
+                counts[pieces] += sums.view(np.uint8)
+        return np.add.reduceat(counts, self._first_pieces, axis=0)[:, :samples]
+
+    def count_single(
+        self, cluster: NDArray[np.intp], sample: NDArray[np.intp], number: NDArray[Any], samples: int
+    ) -> IntArray:
+        """Count the same for single clusters in single samples, by their rows."""
+        n, first, by_cluster = self._members
+        size = n[cluster]
+        before = np.cumsum(size) - size
+        rows = by_cluster[np.arange(size.sum()) + np.repeat(first[cluster] - before, size)]
+        is_below = np.repeat(number, size) <= self._rank[rows]
+        place = self._cell[rows[is_below]] * samples + np.repeat(sample, size)[is_below]
+        cells = len(self._first_pieces)
+        return np.bincount(place, minlength=cells * samples).reshape(cells, samples)
+
+    @cached_property
+    def _portions(self) -> list[tuple[slice, slice]]:
+        """Pieces that are counted at a time, and their rows."""
+        first = np.unique(self._starts // _ROWS_AT_A_TIME, return_index=True)[1]
+        piece_ends = np.append(first, len(self._starts)).tolist()
+        row_ends = np.append(self._starts[first], len(self._cluster)).tolist()
+        return [
+            (slice(*piece_ends[place : place + 2]), slice(*row_ends[place : place + 2]))
+            for place in range(len(first))
+        ]
+
+    @cached_property
+    def _members(self) -> tuple[IntArray, IntArray, NDArray[np.intp]]:
+        """The number of rows of each cluster, the place of its first row, and rows by cluster."""
+        n = np.bincount(self._cluster)
+        return n, np.cumsum(n) - n, np.argsort(self._cluster, kind="stable")
