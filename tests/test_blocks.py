@@ -676,6 +676,22 @@ def test_the_least_forecasts_are_in_order_too():
     np.testing.assert_array_equal(keys, [0, 3, 5, 7, 2**60, 2**61])
 
 
+@pytest.mark.parametrize("n", [1, 2, 40, 3000])
+@pytest.mark.parametrize("levels", [1, 2, 30, 2**40])
+def test_weighted_cases_are_in_order_of_forecast_outcome_and_weight(n, levels):
+    rng = np.random.default_rng(n + levels)
+    x = rng.integers(0, levels + 1, n) / levels
+    y = rng.integers(0, 2, n).astype(float)
+    weight = rng.choice([0.0, 0.25, 1.0, 3.0], n) if levels > 2 else rng.random(n)
+    weight[0] = 1.0
+    x, y, weight = (np.append(column, column[:2]) for column in (x, y, weight))  # the same case twice
+    counts = weight > 0
+    order = np.lexsort((weight[counts], -y[counts], x[counts]))
+    for given in sr.corp(y, x, weight), sr.corp(y[::-1], x[::-1], weight[::-1]):
+        for column, ordered in zip((y, x, weight), given.cases, strict=True):
+            np.testing.assert_array_equal(ordered, column[counts][order])
+
+
 # Means of real outcomes
 
 

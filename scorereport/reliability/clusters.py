@@ -143,6 +143,10 @@ class _Products(NamedTuple):
         crossed = np.einsum("gst,gts->", alone, alone + 2 * own) + np.einsum("bsct,csbt->", left, left)
         return float(same + crossed)
 
+    def turn(self, rows: FloatArray) -> _Products:
+        """Those of linear combinations of the contrasts, one for each row."""
+        return _Products(rows @ self.alone @ rows.T, self.factor @ rows.T, self.core)
+
 
 def degrees_of_freedom(parts: Sequence[ClusterSums], contrasts: Sequence[FloatArray]) -> float:
     """Return the degrees of freedom of contrasts, each a sum over independent parts; NaN if there are none.
@@ -150,14 +154,17 @@ def degrees_of_freedom(parts: Sequence[ClusterSums], contrasts: Sequence[FloatAr
     For one contrast they are Satterthwaite's; for q contrasts η such that (η - q + 1)/(η q) times Wald's
     statistic follows F with q and η - q + 1 degrees of freedom.
     """
-    pairs = list(zip(parts, contrasts, strict=True))
-    value, vector = np.linalg.eigh(np.sum([part.products(rows).expected for part, rows in pairs], axis=0))
+    products = [part.products(rows) for part, rows in zip(parts, contrasts, strict=True)]
+    value, vector = np.linalg.eigh(np.sum([one.expected for one in products], axis=0))
     if not value[0] > _ALONE * value[-1]:
         return np.nan
-    # only the inner products of the standardised contrasts of each part matter
-    standardised = [((vector / np.sqrt(value)).T) @ rows for _, rows in pairs]
-    small = [_root_of(rows.T @ rows) if len(rows) > rows.shape[1] else rows for rows in standardised]
-    variance = sum(part.products(rows).variance for part, rows in zip(parts, small, strict=True))
+    standardise = (vector / np.sqrt(value)).T
+    variance = sum(
+        part.products(_root_of(rows.T @ standardise.T @ standardise @ rows)).variance
+        if len(rows) > rows.shape[1]  # only inner products matter: of fewer contrasts
+        else one.turn(standardise).variance
+        for part, rows, one in zip(parts, contrasts, products, strict=True)
+    )
     return float(len(value) * (len(value) + 1) / variance) if variance > 0 else np.nan
 
 

@@ -196,7 +196,7 @@ def order_cases(cases: CheckedCases, *, binary: bool) -> CheckedCases:
     if weight is None:
         order = np.lexsort((-y, p))
         return _frozen(y[order], p[order])
-    return _order_weighted(y, p, weight)
+    return _order_weighted(y, p, weight, binary=binary)
 
 
 def _order_binary(y: FloatArray, p: FloatArray) -> CheckedCases:
@@ -205,16 +205,21 @@ def _order_binary(y: FloatArray, p: FloatArray) -> CheckedCases:
     The bit patterns of non-negative floats are ordered like the floats. Their sign bit is not needed: it is
     shifted out (which also makes -0 the same as 0), and the lowest bit holds the inverted outcome.
     """
-    key = np.empty(len(p), dtype=np.int64)
-    for part in _parts(len(p)):
-        np.left_shift(p[part].view(np.int64), 1, out=key[part])
-        key[part] |= y[part] == 0
+    key = _make_keys(y, p)
     _sort_keys(key)
     outcome = np.empty(len(y))
     for part in _parts(len(p)):
         outcome[part] = (key[part] & 1) == 0
         key[part] >>= 1
     return _frozen(outcome, key.view(np.float64))
+
+
+def _make_keys(y: FloatArray, p: FloatArray) -> NDArray[np.int64]:
+    key = np.empty(len(p), dtype=np.int64)
+    for part in _parts(len(p)):
+        np.left_shift(p[part].view(np.int64), 1, out=key[part])
+        key[part] |= y[part] == 0
+    return key
 
 
 def _sort_keys(key: NDArray[np.int64]) -> None:
@@ -234,11 +239,24 @@ def _parts(n: int) -> Iterator[slice]:
     return (slice(start, start + CACHED_ROWS) for start in range(0, n, CACHED_ROWS))
 
 
-def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> CheckedCases:
+def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray, *, binary: bool) -> CheckedCases:
     counts = weight > 0
     y, p, weight = y[counts], p[counts], weight[counts]
-    order = np.lexsort((weight, -y, p))  # by weight as well: sums of fractions depend on their order
+    # by weight as well: sums of fractions depend on their order
+    order = _argsort_binary(y, p, weight) if binary else np.lexsort((weight, -y, p))
     return _frozen(y[order], p[order], weight[order])
+
+
+def _argsort_binary(y: FloatArray, p: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
+    """The order by forecast, outcome and weight; by weight only those with the same forecast and outcome."""
+    key = _make_keys(y, p)
+    order = np.argsort(key)
+    ordered = key[order]
+    is_same = ordered[1:] == ordered[:-1]
+    alike = np.flatnonzero(np.append(is_same, False) | np.append(False, is_same))
+    rows = order[alike]
+    order[alike] = rows[np.lexsort((weight[rows], key[rows]))]
+    return order
 
 
 def _frozen(y: FloatArray, p: FloatArray, weight: FloatArray | None = None) -> CheckedCases:

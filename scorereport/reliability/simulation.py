@@ -173,8 +173,13 @@ class _RowSimulation(Simulation):
     def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Keep the forecasts and draw outcomes."""
         rows = np.arange(len(self.forecast))
-        drawn = [self._count(rows, self._outcomes(rng, rows, self.cluster)) for _ in range(samples)]
-        return _stack(drawn)
+        if self.weights is None or len(self.distinct) < len(rows):
+            drawn = [self._count(rows, self._outcomes(rng, rows, self.cluster)) for _ in range(samples)]
+            return _stack(drawn)
+        # without ties every row is a forecast of its own
+        happens = np.array([self._outcomes(rng, rows, self.cluster) for _ in range(samples)])
+        n = self.weights.of_event if self.weights.are_fixed else self.weights.draw(rows, happens)
+        return Redraws(n, np.where(happens, self.weights.of_event, 0.0))
 
     def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Draw cases with replacement, and their outcomes."""
