@@ -687,8 +687,8 @@ def test_weighted_cases_are_in_order_of_forecast_outcome_and_weight(n, levels):
     x, y, weight = (np.append(column, column[:2]) for column in (x, y, weight))  # the same case twice
     counts = weight > 0
     order = np.lexsort((weight[counts], -y[counts], x[counts]))
-    for given in sr.corp(y, x, weight), sr.corp(y[::-1], x[::-1], weight[::-1]):
-        for column, ordered in zip((y, x, weight), given.cases, strict=True):
+    for fit in sr.corp(y, x, weight), sr.corp(y[::-1], x[::-1], weight[::-1]):
+        for column, ordered in zip((y, x, weight), fit.cases, strict=True):
             np.testing.assert_array_equal(ordered, column[counts][order])
 
 
