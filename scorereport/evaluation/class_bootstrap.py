@@ -1,4 +1,8 @@
-"""The bootstrap of models of K classes: every measure and its skill, on the same resamples."""
+"""The bootstrap of models of K classes: every measure and its skill, on the same resamples.
+
+Of many independent rows no resample is drawn row by row. Confusion tables of resamples are multinomial, and
+of mean scores only the rows with a large influence are drawn (`drawn_sums`).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.arrays import row_chunks
 from scorereport.inference.bootstrap_resamples import bootstrap_parts
-from scorereport.inference.bootstrap_results import make_statistic
+from scorereport.inference.bootstrap_results import Bootstrap, make_statistic
+from scorereport.inference.drawn_sums import DrawnSums, UnitColumns
 from scorereport.inference.rare_cases import FEW_CASES, bound_mean, has_few, split_rows
+from scorereport.inference.resampled_weights import BATCH
+from scorereport.reliability.bands import MOST_CASES
+from scorereport.reliability.sampling import random_stream
 from scorereport.scores.registry import REGISTRY
 from scorereport.scores.skills import relative_skill
 
@@ -18,10 +27,12 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
-    from scorereport.inference.bootstrap_results import Bootstrap, ResampledStatistics, Statistic
+    from scorereport.inference.bootstrap_results import ResampledStatistics, Statistic
     from scorereport.inference.class_panel import ClassPanel
 
 SKILL = " skill"
+#: Keys of the random streams of sums and of tables.
+_SUMS_KEY, _TABLES_KEY = 19, 20
 
 
 def bootstrap_classes(
@@ -31,10 +42,18 @@ def bootstrap_classes(
     *,
     resamples: int,
     seed: int,
+    most_cases: float = MOST_CASES,
 ) -> Bootstrap:
-    """Bootstrap all measures of all models, and the skill of those with a constant reference forecast."""
-    parts: list[ResampledStatistics] = [MeanScores(panel, means), ConfusionTables(panel, tables)]
-    return bootstrap_parts(panel, parts, {}, resamples=resamples, seed=seed)
+    """Bootstrap all measures of all models, and the skill of those with a constant reference forecast.
+
+    More than `most_cases` independent cases are not drawn one by one.
+    """
+    scores, labels, units = MeanScores(panel, means), ConfusionTables(panel, tables), panel.units
+    if units.cluster is not None or not units.are_repeated_rows or units.total <= most_cases:
+        parts: list[ResampledStatistics] = [scores, labels]
+        return bootstrap_parts(panel, parts, {}, resamples=resamples, seed=seed)
+    found = [*scores.finish(scores.draw(resamples, seed)), *labels.finish(labels.draw(resamples, seed))]
+    return Bootstrap(panel=panel, measures={}, statistics=tuple(found), resamples=resamples, seed=seed)
 
 
 class MeanScores:
@@ -52,6 +71,41 @@ class MeanScores:
         classes = np.bincount(self.panel.outcome, weights=weight, minlength=self.panel.n_classes)
         sums = np.einsum("ji,i->j", self.scores, weight)  # not BLAS, whose sums depend on the threads
         return np.append(classes, sums)
+
+    def draw(self, resamples: int, seed: int) -> FloatArray:
+        """The values of resamples of independent rows, of which few are drawn one by one."""
+        sums = DrawnSums.of(self._read, self._linearise)
+        batches = [min(BATCH, resamples - start) for start in range(0, resamples, BATCH)]
+        streams = (random_stream(seed, number, _SUMS_KEY) for number in range(len(batches)))
+        drawn = np.concatenate([sums.draw(rng, size) for rng, size in zip(streams, batches, strict=True)])
+        classes = drawn[:, : self.panel.n_classes]
+        # the number of cases of a rare class is nearly normal: it may fall below 0
+        np.maximum(classes, 0.0, out=classes)
+        classes *= self.panel.units.total / classes.sum(axis=1, keepdims=True)
+        return drawn
+
+    def _read(self) -> Iterator[UnitColumns]:
+        """For each row, in parts, which class it has, and its scores."""
+        classes, weight = np.arange(self.panel.n_classes)[:, None], self.panel.units.row_weight
+        for part in row_chunks(len(self.panel.outcome)):
+            is_class = self.panel.outcome[part] == classes
+            yield UnitColumns(np.concatenate([is_class, self.scores[:, part]]), weight[part])
+
+    def _linearise(self, observed: FloatArray) -> FloatArray:
+        """The influence of a row on each mean and skill as a linear function of its columns."""
+        size = self.panel.n_classes
+        classes, sums = np.split(observed, [size])
+        slopes = np.zeros((2 * len(self.keys), len(observed)))
+        of_means, of_skills = slopes[0::2], slopes[1::2]
+        for place, (_, measure) in enumerate(self.keys):
+            mean = sums[place] / classes.sum()
+            of_means[place, :size], of_means[place, size + place] = -mean, 1.0
+            gap = float((measure.reference(classes[None]) - measure.perfect(classes[None]))[0])
+            if gap != 0:
+                skill = skill_of(mean, measure, classes)
+                of_skills[place, :size] = self._skill_by_class(measure, skill, gap)
+                of_skills[place, size + place] = -1 / gap
+        return slopes
 
     def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
         """Mean and skill of each model by each measure."""
@@ -74,10 +128,13 @@ class MeanScores:
 
     def _skill_influence(self, place: int, measure: MeanMeasure, skill: float, gap: float) -> FloatArray:
         """The influence of each case on the skill: through its score and the references of its class."""
-        outcome = self.panel.outcome
-        constant = self._constant_by_class(measure)[outcome]
-        perfect = measure.perfect(np.eye(self.panel.n_classes))[outcome]
-        return ((constant - self.scores[place]) - skill * (constant - perfect)) / gap
+        return self._skill_by_class(measure, skill, gap)[self.panel.outcome] - self.scores[place] / gap
+
+    def _skill_by_class(self, measure: MeanMeasure, skill: float, gap: float) -> FloatArray:
+        """The influence of a case of each class on the skill through the references."""
+        constant = self._constant_by_class(measure)
+        perfect = measure.perfect(np.eye(self.panel.n_classes))
+        return (constant - skill * (constant - perfect)) / gap
 
     def _constant_by_class(self, measure: MeanMeasure) -> FloatArray:
         """The derivative of the reference's sum of scores by the weight of each class, from a small step."""
@@ -132,6 +189,15 @@ class ConfusionTables:
         """The measures of each model under these weights."""
         tables = self._tables(weight)
         return np.concatenate([measure.value(tables) for measure in self.measures])
+
+    def draw(self, resamples: int, seed: int) -> FloatArray:
+        """The values of resamples of independent rows: their tables are multinomial."""
+        tables, rng = self._tables(self.panel.units.row_weight), random_stream(seed, 0, _TABLES_KEY)
+        drawn = [
+            rng.multinomial(round(table.sum()), table.ravel() / table.sum(), resamples) for table in tables
+        ]
+        of_models = [of_model.reshape(-1, *tables.shape[1:]).astype(np.float64) for of_model in drawn]
+        return np.column_stack([measure.value(table) for measure in self.measures for table in of_models])
 
     def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
         """A statistic for each measure and model."""
