@@ -7,6 +7,8 @@ import pytest
 
 import scorereport as sr
 from scorereport.evaluation.class_calibration import (
+    _count_labels,
+    _count_weights,
     _miscalibrations,
     _PooledFamily,
     examine_class_calibration,
@@ -59,8 +61,16 @@ def test_miscalibrations_of_drawn_classes_are_those_of_the_fits(design, digits):
     pooled = [_PooledFamily.of(family, "m", MOST_CASES) for family in families]
     assert [family.cells for family in pooled] == [None, None]
     distribution = ClassDistribution(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
-    drawn = [distribution.draw(random_stream(5, number)) for number in range(3)]
-    found = _miscalibrations(pooled, drawn, panel)
+    rng, weight = random_stream(5), panel.units.row_weight
+    if panel.weight is None:
+        labels = distribution.draw_labels(rng, 3)
+        events = _count_labels(pooled, labels)
+        drawn = [DrawnClasses(distribution.rows, of_sample.astype(int), weight) for of_sample in labels.T]
+    else:
+        drawn = [distribution.draw(rng) for _ in range(3)]
+        events = _count_weights(pooled, drawn, 4)
+    found = _miscalibrations(pooled, events, panel.units.total)
+    assert len(found) == 3
     for values, (row, label, weight) in zip(found, drawn, strict=True):
         expected = score_by_hand(row, label, weight, panel.forecasts["m"])
         assert values == pytest.approx(expected, abs=1e-12)
@@ -81,13 +91,44 @@ def test_in_cells_forecasts_are_averaged(design):
         return (np.bincount(cell, weight * p) / np.bincount(cell, weight))[cell]
 
     observed = DrawnClasses(np.arange(3000), panel.outcome, weight)
-    (found,) = _miscalibrations(pooled, [observed], panel)
+    (found,) = _miscalibrations(pooled, _count_weights(pooled, [observed], 4), panel.units.total)
     expected = score_by_hand(*observed, panel.forecasts["m"], merge=merge)
     # cumulated probabilities may differ in their last bits, and cells with them
     assert found == pytest.approx(expected, rel=1e-3)
     exact = [family.decompose("m").miscalibration for family in families]
     assert (found < exact).all()
     assert found == pytest.approx(exact, rel=0.3)
+
+
+GIVEN = np.array([[0, 0.5, 0.5, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0.2, 0, 0.3, 0.5], [1e-12, 0.25, 0.75, 0]])
+
+
+@pytest.mark.parametrize("cluster", [None, np.arange(500) // 100])
+def test_classes_are_drawn_as_often_as_forecast(cluster):
+    """Impossible classes never; shares have larger errors where rows of clusters depend on each other."""
+    rows = np.repeat(np.arange(5), 100) if cluster is None else np.tile(np.arange(5), 100)
+    given = GIVEN[rows]
+    outcome = given.argmax(axis=1)
+    units = make_class_panel(outcome, {"m": given}, cluster=cluster).units
+    labels = ClassDistribution(given=given, outcome=outcome, units=units).draw_labels(random_stream(1), 4000)
+    assert labels.shape == (500, 4000)
+    for row, p in zip(rows[::50], given[::50], strict=True):
+        share = np.bincount(labels[np.flatnonzero(rows == row)].ravel(), minlength=4) / 4e5
+        assert (share[p == 0] == 0).all()
+        assert share == pytest.approx(p, abs=0.004 if cluster is None else 0.03)
+
+
+def test_rows_of_clusters_share_their_numbers():
+    """Two rows of a cluster agree as often as the correlation says: always, or no more than others."""
+    given, cluster = np.tile([0.5, 0.5], (400, 1)), np.arange(400) // 2
+    alike = np.repeat(np.random.default_rng(1).integers(0, 2, 200), 2)
+    for outcome, expected in ((alike, 1.0), (np.tile([0, 1], 200), 0.5)):
+        units = make_class_panel(outcome, {"m": given}, cluster=cluster).units
+        labels = ClassDistribution(given=given, outcome=outcome, units=units).draw_labels(
+            random_stream(2), 400
+        )
+        assert (labels[::2] == labels[1::2]).mean() == pytest.approx(expected, abs=0.01)
+        assert (labels[1:-1:2] == labels[2::2]).mean() == pytest.approx(0.5, abs=0.01)
 
 
 def test_many_rows_are_compared_in_cells_and_few_are_not():

@@ -9,30 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scorereport._utils.arrays import CountArray, FloatArray, IntArray
 from scorereport._utils.machine import repeat
 from scorereport.inference.calibration_null import find_p_value
 from scorereport.inference.class_panel import ClassDistribution, DrawnClasses
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.reliability.bands import MOST_CASES
 from scorereport.reliability.cells import USUAL_SIZE, find_cells
+from scorereport.reliability.counted_rows import CountedRows, choose_samples
 from scorereport.reliability.draws import Redraws
 from scorereport.reliability.sampling import random_stream
 from scorereport.results.class_records import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from scorereport._utils.arrays import CountArray, FloatArray, IntArray
     from scorereport.evaluation.class_views import Family, View
     from scorereport.inference.class_panel import ClassPanel
 
-#: Events of a view in a chunk of drawn samples: few enough for the cache of a processor.
-_CHUNK = 1 << 16
+#: Rows, over all samples of a chunk.
+_LABELS_OF_CHUNK = 1 << 24
 _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
 
 
@@ -51,17 +54,22 @@ def examine_class_calibration(
     """
     pooled = [_PooledFamily.of(family, model, most_rows) for family in families]
     distribution = ClassDistribution(given=panel.forecasts[model], outcome=panel.outcome, units=panel.units)
-    size = max(_CHUNK // max(family.size for family in pooled), 1)
+    size = choose_samples(len(panel.outcome), _LABELS_OF_CHUNK)
+    counts_once = panel.weight is None
 
     def draw(chunk: int) -> FloatArray:
-        numbers = range(chunk * size, min((chunk + 1) * size, resamples))
-        drawn = (distribution.draw(random_stream(seed, number)) for number in numbers)
-        return _miscalibrations(pooled, drawn, panel)
+        samples, rng = min(size, resamples - chunk * size), random_stream(seed, chunk)
+        if counts_once:
+            events = _count_labels(pooled, distribution.draw_labels(rng, samples))
+        else:
+            events = _count_weights(pooled, (distribution.draw(rng) for _ in range(samples)), panel.n_classes)
+        return _miscalibrations(pooled, events, panel.units.total)
 
     chunks = repeat(draw, -(-resamples // size), rows=len(panel.outcome), what="drawing classes")
     null = np.concatenate(list(chunks))
     observed = DrawnClasses(distribution.rows, panel.outcome, panel.units.row_weight)
-    in_cells = _miscalibrations(pooled, [observed], panel)[0]
+    events = _count_weights(pooled, [observed], panel.n_classes)
+    in_cells = _miscalibrations(pooled, events, panel.units.total)[0]
     dependence = "" if panel.cluster is None else ", dependent within clusters"
     return tuple(
         HypothesisTest(
@@ -79,13 +87,14 @@ def examine_class_calibration(
     )
 
 
-class _PooledView(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _PooledView:
     """The entry of each row of the panel in a view, with the mean forecast and the weight of each entry.
 
     Entries are distinct forecasts, or cells of neighbouring ones.
     """
 
-    entry: IntArray
+    entry: NDArray[np.unsignedinteger[Any]]
     forecast: FloatArray
     weight: CountArray
 
@@ -93,15 +102,40 @@ class _PooledView(NamedTuple):
     def of(cls, view: View, model: str, most_rows: float) -> _PooledView:
         """Pool the rows of a view, by distinct forecast or, if they are many, in cells."""
         distinct = view.fits[model].distinct
-        entry = np.searchsorted(distinct.x_min, view.forecasts[model] + 0.0)
-        if len(entry) <= most_rows:
-            return cls(entry, distinct.x_min, distinct.n)
-        first = find_cells(np.bincount(entry, minlength=len(distinct)), USUAL_SIZE)
-        weight = np.add.reduceat(distinct.n, first)
-        forecast = np.add.reduceat(distinct.n * distinct.x_min, first) / weight
-        return cls(np.searchsorted(first, entry, side="right") - 1, forecast, weight)
+        entry, forecast, weight = (
+            np.searchsorted(distinct.x_min, view.forecasts[model] + 0.0),
+            distinct.x_min,
+            distinct.n,
+        )
+        if len(entry) > most_rows:
+            first = find_cells(np.bincount(entry, minlength=len(distinct)), USUAL_SIZE)
+            entry = np.searchsorted(first, entry, side="right") - 1
+            weight = np.add.reduceat(distinct.n, first)
+            forecast = np.add.reduceat(distinct.n * distinct.x_min, first) / weight
+        # numbers of few bits are sorted faster
+        short = entry.astype(np.min_scalar_type(len(weight)))
+        return cls(entry=short, forecast=forecast, weight=weight)
 
-    def gain(self, events: FloatArray) -> FloatArray:
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The rows in the order of their entries."""
+        return np.argsort(self.entry, kind="stable")
+
+    @cached_property
+    def _counted(self) -> CountedRows:
+        return CountedRows(np.bincount(self.entry, minlength=len(self.weight)))
+
+    def count_labels(
+        self, labels: NDArray[np.unsignedinteger[Any]], are_events: Callable[..., object], label: int
+    ) -> CountArray:
+        """The events at each entry, a row for each sample, where `are_events` compares labels with one."""
+
+        def mark(rows: slice, _: int, marks: NDArray[np.bool_]) -> None:
+            are_events(labels.take(self._order[rows], axis=0), label, out=marks)
+
+        return self._counted.count(labels.shape[1], mark)
+
+    def gain(self, events: CountArray) -> FloatArray:
         """The gain of recalibrated forecasts over the forecasts, as a sum of Brier scores, of each sample."""
         fit = Redraws(self.weight, events).fit()
         of_events = np.einsum("be,e->b", events, 1 - 2 * self.forecast)  # not BLAS
@@ -133,28 +167,27 @@ class _PooledFamily:
             cells=max(len(view.weight) for view in views) if are_in_cells else None,
         )
 
-    @property
-    def size(self) -> int:
-        """The largest number of entries of a view."""
-        return max(len(view.weight) for view in self.views)
-
     def describe_cells(self) -> str:
         """The cells in which samples are compared, as a part of a method."""
         if self.cells is None:
             return ""
         return f", compared in up to {self.cells} cells of neighbouring forecasts of each view"
 
-    def count_events(self, sample: _ByClass) -> list[CountArray]:
-        """The events at the entries of each view: rows of one class, or of all classes up to a threshold."""
+    def count_labels(self, labels: NDArray[np.unsignedinteger[Any]]) -> list[CountArray]:
+        """The events of each view: rows of one class, or of all classes up to a threshold."""
+        are_events = np.less_equal if self.is_cumulative else np.equal
+        return [view.count_labels(labels, are_events, label) for label, view in enumerate(self.views)]
+
+    def count_weights(self, sample: _ByClass) -> list[CountArray]:
+        """The weight of the same events of one sample."""
         return [
             sample.count_at(view, slice(0 if self.is_cumulative else start, end))
             for view, (start, end) in zip(self.views, pairwise(sample.ends), strict=False)
         ]
 
-    def miscalibration(self, events: Sequence[Sequence[CountArray]], total: float) -> FloatArray:
-        """The miscalibration of samples with these events: the sum over the views, over the divisor."""
-        by_view = zip(self.views, zip(*events, strict=True), strict=True)
-        gains = [view.gain(np.array(of_view)) for view, of_view in by_view]
+    def miscalibration(self, events: Sequence[CountArray], total: float) -> FloatArray:
+        """The miscalibration of samples with these events of each view: their sum over the divisor."""
+        gains = [view.gain(of_view) for view, of_view in zip(self.views, events, strict=True)]
         return np.asarray(np.sum(gains, axis=0) / (self.divisor * total))
 
 
@@ -181,11 +214,25 @@ class _ByClass(NamedTuple):
         return np.minimum(events, view.weight)  # sums of fractional weights may differ in the last bit
 
 
+def _count_labels(
+    pooled: Sequence[_PooledFamily], labels: NDArray[np.unsignedinteger[Any]]
+) -> list[list[CountArray]]:
+    """The events of each view of each family, a row of a table for each sample of rows that count once."""
+    return [family.count_labels(labels) for family in pooled]
+
+
+def _count_weights(
+    pooled: Sequence[_PooledFamily], drawn: Iterable[DrawnClasses], n_classes: int
+) -> list[list[CountArray]]:
+    """The same of samples of rows with weights, of which one is in memory at a time."""
+    by_class = (_ByClass.of(sample, n_classes) for sample in drawn)
+    found = zip(*([family.count_weights(sample) for family in pooled] for sample in by_class), strict=True)
+    return [[np.array(of_view) for of_view in zip(*family, strict=True)] for family in found]
+
+
 def _miscalibrations(
-    pooled: Sequence[_PooledFamily], drawn: Iterable[DrawnClasses], panel: ClassPanel
+    pooled: Sequence[_PooledFamily], events: Sequence[Sequence[CountArray]], total: float
 ) -> FloatArray:
-    """The miscalibration of each sample, a row for each, by family; one sample is in memory at a time."""
-    by_class = (_ByClass.of(sample, panel.n_classes) for sample in drawn)
-    events = [[family.count_events(sample) for family in pooled] for sample in by_class]
-    by_family = zip(pooled, zip(*events, strict=True), strict=True)
-    return np.column_stack([family.miscalibration(found, panel.units.total) for family, found in by_family])
+    """The miscalibration of each sample, a row for each, by family."""
+    by_family = zip(pooled, events, strict=True)
+    return np.column_stack([family.miscalibration(of_views, total) for family, of_views in by_family])

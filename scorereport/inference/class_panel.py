@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.arrays import FloatArray, IntArray, row_chunks
 from scorereport._utils.checks import (
     check_clusters,
     check_distribution,
@@ -20,11 +20,12 @@ from scorereport._utils.checks import (
 from scorereport._utils.representation import short_repr
 from scorereport.errors import UsageError
 from scorereport.inference.panel import PanelRows
+from scorereport.reliability.draws import draw_bits
 from scorereport.reliability.fit import corp
 from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -83,6 +84,12 @@ def make_class_panel(
     return panel.in_canonical_order()
 
 
+#: The largest number of 32 bits.
+_LARGEST = np.uint32(2**32 - 1)
+#: Random numbers that are compared at a time: few enough for the cache of a processor.
+_NUMBERS_AT_A_TIME = 1 << 16
+
+
 class DrawnClasses(NamedTuple):
     """The observed or drawn class of each row, and its weight; a row may appear more than once."""
 
@@ -118,14 +125,37 @@ class ClassDistribution:
             times = rng.multinomial(units.weight.astype(np.int64), self.shares)
             row, label = np.nonzero(times)
             return DrawnClasses(row, label, times[row, label].astype(np.float64))
-        chance = rng.random(len(self.rows))
-        if units.cluster is not None and self._correlation > 0:
-            of_cluster = rng.random(int(units.size))[units.cluster]
-            chance = np.where(rng.random(len(chance)) < np.sqrt(self._correlation), of_cluster, chance)
-        label = np.zeros(len(chance), dtype=np.intp)
-        for end in self._inner_ends:
-            label += chance >= end
-        return DrawnClasses(self.rows, label, units.row_weight)
+        return DrawnClasses(self.rows, self.draw_labels(rng)[:, 0].astype(np.intp), units.row_weight)
+
+    def draw_labels(self, rng: np.random.Generator, samples: int = 1) -> NDArray[np.unsignedinteger[Any]]:
+        """Draw a class for each row, a column for each sample.
+
+        Random numbers have 31 bits: no probability is off by 2^-31.
+        """
+        numbers = self._draw_numbers(rng, samples)
+        labels = np.zeros((len(self.rows), samples), dtype=np.min_scalar_type(self.given.shape[1]))
+        for rows in row_chunks(len(self.rows), max(_NUMBERS_AT_A_TIME // samples, 1)):
+            number, of_rows = numbers(rows), labels[rows]
+            for end in self._inner_ends[:, rows, None]:
+                of_rows += number >= end
+        return labels
+
+    def _draw_numbers(self, rng: np.random.Generator, samples: int) -> Callable[[slice], NDArray[np.uint32]]:
+        """The random numbers of rows, which are called for in order: with clusters, some are shared."""
+        cluster = self.units.cluster
+
+        def draw(rows: slice) -> NDArray[np.uint32]:
+            return _draw_even(rng, rows.stop - rows.start, samples)
+
+        if cluster is None or not self._correlation > 0:
+            return draw
+        shared, limit = _draw_even(rng, int(self.units.size), samples), np.ldexp(self._correlation**0.5, 32)
+
+        def draw_dependent(rows: slice) -> NDArray[np.uint32]:
+            is_shared = _draw_even(rng, rows.stop - rows.start, samples) < limit
+            return np.where(is_shared, shared.take(cluster[rows], axis=0), draw(rows))
+
+        return draw_dependent
 
     @cached_property
     def _correlation(self) -> float:
@@ -143,8 +173,17 @@ class ClassDistribution:
         return self.given / self.given.sum(axis=1, keepdims=True)
 
     @cached_property
-    def _inner_ends(self) -> FloatArray:
-        """The boundaries of the classes in [0, 1), by row; 2 after the last class that is possible."""
+    def _inner_ends(self) -> NDArray[np.uint32]:
+        """The boundaries of the classes in units of 2^-32, by row; the largest after the last possible class.
+
+        Numbers are even: none reaches the largest.
+        """
         ends = np.cumsum(self.shares, axis=1)[:, :-1]
         later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
-        return np.ascontiguousarray(np.where(later > 0, ends, 2.0).T)
+        scaled = np.rint(np.ldexp(np.where(later > 0, ends, 1.0).T, 32))
+        return np.minimum(scaled, _LARGEST).astype(np.uint32)
+
+
+def _draw_even(rng: np.random.Generator, rows: int, samples: int) -> NDArray[np.uint32]:
+    """Even random numbers of 32 bits, a row for each row and a column for each sample."""
+    return (draw_bits(rng, rows * samples, np.uint32) & (_LARGEST - 1)).reshape(rows, samples)

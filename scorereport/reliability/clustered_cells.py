@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import IntArray
+from scorereport.reliability.counted_rows import CountedRows, choose_samples
 from scorereport.reliability.draws import Redraws, draw_bits, draw_places
 from scorereport.reliability.simulation import Simulation
 
@@ -34,14 +35,8 @@ _NEVER = np.uint32(2**32 - 1)
 _OTHER_BITS = np.uint32(18)
 #: A cluster that is drawn more often than this is counted by its rows: there are few.
 _COUNTED_TOGETHER = 3
-#: Rows that are counted in bytes: a byte holds no larger sum.
-_MOST_IN_BYTE = 255
-_BYTES_OF_WORD = 8
-#: Rows whose numbers are compared at a time: few enough for the cache of a processor.
-_ROWS_AT_A_TIME = 4096
 #: Rows, over all samples of a chunk.
 _ROWS_OF_CHUNK = 1 << 21
-_MOST_SAMPLES = 64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,9 +53,8 @@ class ClusteredCellSimulation(Simulation):
 
     @property
     def samples_of_a_chunk(self) -> int:
-        """How many samples are drawn at a time: whole words of samples."""
-        words = _ROWS_OF_CHUNK // len(self.cluster) // _BYTES_OF_WORD
-        return min(max(words, 1) * _BYTES_OF_WORD, _MOST_SAMPLES)
+        """How many samples are drawn at a time."""
+        return choose_samples(len(self.cluster), _ROWS_OF_CHUNK)
 
     def redraw_outcomes(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Keep the forecasts and draw outcomes."""
@@ -69,8 +63,8 @@ class ClusteredCellSimulation(Simulation):
             number = self._draw_ranks(rng, self._clusters * samples).reshape(self._clusters, samples)
             below = self._ranked.count([number])
         else:
-            below = np.zeros((len(n), samples), dtype=np.int64)
-        return Redraws(n, self._draw_events(rng, n, below.T))
+            below = np.zeros((samples, len(n)), dtype=np.int64)
+        return Redraws(n, self._draw_events(rng, n, below))
 
     def redraw_cases(self, rng: np.random.Generator, samples: int = 1) -> Redraws:
         """Draw clusters with replacement, and the outcomes of their rows."""
@@ -78,9 +72,9 @@ class ClusteredCellSimulation(Simulation):
         place *= samples
         place += np.arange(samples)[:, None]
         times = np.bincount(place.ravel(), minlength=place.size).reshape(-1, samples).astype(np.int32)
-        n = np.asarray(self._rows_of_clusters @ times, dtype=np.int64)
+        n = np.ascontiguousarray((self._rows_of_clusters @ times).T, dtype=np.int64)
         below = self._count_drawn(rng, times) if self.correlation > 0 else np.zeros_like(n)
-        return Redraws(n.T, self._draw_events(rng, n.T, below.T))
+        return Redraws(n, self._draw_events(rng, n, below))
 
     def _count_drawn(self, rng: np.random.Generator, times: NDArray[np.int32]) -> IntArray:
         """How many rows of each cell have a cluster with a number below their probability, in each sample.
@@ -175,29 +169,21 @@ class _RankedRows:
         self._cluster = cluster
         self._cell = np.repeat(np.arange(len(n)), n)
         self._rank = rank[self._cell]
-        pieces = -(-n // _MOST_IN_BYTE)
-        self._first_pieces = np.cumsum(pieces) - pieces
-        piece = np.arange(pieces.sum()) - np.repeat(self._first_pieces, pieces)
-        self._starts = np.repeat(np.cumsum(n) - n, pieces) + _MOST_IN_BYTE * piece
+        self._cells = len(n)
+        self._counted = CountedRows(n)
 
     def count(self, numbers: Sequence[NDArray[Any]]) -> IntArray:
-        """Count the rows of each cell that are below, a column for each sample, over several tables.
+        """Count the rows of each cell that are below, a row for each sample, over several tables.
 
         A table has the rank of the number of each cluster in each sample.
         """
-        samples = numbers[0].shape[1]
-        words = -(-samples // _BYTES_OF_WORD)
-        is_below = np.zeros((_ROWS_AT_A_TIME + _MOST_IN_BYTE, words * _BYTES_OF_WORD), dtype=np.bool_)
-        counts = np.zeros((len(self._starts), is_below.shape[1]), dtype=np.int64)
-        for pieces, rows in self._portions:
-            cluster, rank = self._cluster[rows], self._rank[rows, None]
-            part = is_below[: len(cluster)]
-            for number in numbers:
-                # faster: no place is checked
-                np.less_equal(number.take(cluster, axis=0, mode="clip"), rank, out=part[:, :samples])
-                sums = np.add.reduceat(part.view(np.uint64), self._starts[pieces] - rows.start, axis=0)
-                counts[pieces] += sums.view(np.uint8)
-        return np.add.reduceat(counts, self._first_pieces, axis=0)[:, :samples]
+
+        def mark(rows: slice, turn: int, are_below: NDArray[np.bool_]) -> None:
+            # faster: no place is checked
+            number = numbers[turn].take(self._cluster[rows], axis=0, mode="clip")
+            np.less_equal(number, self._rank[rows, None], out=are_below)
+
+        return self._counted.count(numbers[0].shape[1], mark, len(numbers))
 
     def count_single(
         self, cluster: NDArray[np.intp], sample: NDArray[np.intp], number: NDArray[Any], samples: int
@@ -208,20 +194,8 @@ class _RankedRows:
         before = np.cumsum(size) - size
         rows = by_cluster[np.arange(size.sum()) + np.repeat(first[cluster] - before, size)]
         is_below = np.repeat(number, size) <= self._rank[rows]
-        place = self._cell[rows[is_below]] * samples + np.repeat(sample, size)[is_below]
-        cells = len(self._first_pieces)
-        return np.bincount(place, minlength=cells * samples).reshape(cells, samples)
-
-    @cached_property
-    def _portions(self) -> list[tuple[slice, slice]]:
-        """Pieces that are counted at a time, and their rows."""
-        first = np.unique(self._starts // _ROWS_AT_A_TIME, return_index=True)[1]
-        piece_ends = np.append(first, len(self._starts)).tolist()
-        row_ends = np.append(self._starts[first], len(self._cluster)).tolist()
-        return [
-            (slice(*piece_ends[place : place + 2]), slice(*row_ends[place : place + 2]))
-            for place in range(len(first))
-        ]
+        place = np.repeat(sample, size)[is_below] * self._cells + self._cell[rows[is_below]]
+        return np.bincount(place, minlength=self._cells * samples).reshape(samples, self._cells)
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray, NDArray[np.intp]]:
