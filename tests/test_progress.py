@@ -94,6 +94,13 @@ def test_repeated_work_is_counted_in_resamples():
     assert {step.unit for step in received} == {"resamples"}
 
 
+def test_calls_of_many_resamples_count_as_these():
+    received = []
+    with progress_callback(received.append):
+        list(repeat(lambda n: n, 3, rows=1, what="drawing", resamples=10))
+    assert [(step.done, step.total) for step in received] == [(3, 10), (6, 10), (10, 10)]
+
+
 # ---- pace ----
 
 

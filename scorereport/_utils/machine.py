@@ -43,12 +43,16 @@ def count_threads() -> int:
     return int(number)
 
 
-def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -> Iterator[_T]:
+def repeat(
+    function: Callable[[int], _T], times: int, *, rows: int, what: str, resamples: int | None = None
+) -> Iterator[_T]:
     """Iterate over function(0), function(1), ..., in order, with progress; an interrupt stops at once.
 
-    Each result, including its random numbers, must depend only on the number of the call.
+    Each result, including its random numbers, must depend only on the number of the call. `resamples` are
+    those of all calls together, if a call is not one resample.
     """
-    return steps(call_in_order(function, times, rows=rows), times, what, unit="resamples")
+    calls = call_in_order(function, times, rows=rows)
+    return steps(calls, times, what, unit="resamples", counted=resamples)
 
 
 def call_in_order(function: Callable[[int], _T], times: int, *, rows: int) -> Iterator[_T]:

@@ -79,17 +79,20 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         yield
 
 
-def steps(items: Iterable[_T], total: int, what: str, *, unit: str = "steps") -> Iterator[_T]:
+def steps(
+    items: Iterable[_T], total: int, what: str, *, unit: str = "steps", counted: int | None = None
+) -> Iterator[_T]:
     """Iterate over items and report each one after it has been processed; the unit is a plural.
 
-    A signal whose exception a library caught ends the work at the next step.
+    `counted` is how many of this unit all items are together, if an item is not one. A signal whose exception
+    a library caught ends the work at the next step.
     """
-    callback = _callback.get()
+    callback, units = _callback.get(), total if counted is None else counted
     for done, item in enumerate(items, start=1):
         yield item
         check_not_stopped()
         if callback is not None:
-            callback(Step(what, done, total, unit))
+            callback(Step(what, done * units // total, units, unit))
 
 
 def parts(items: Iterable[_T], total: int) -> Iterator[_T]:

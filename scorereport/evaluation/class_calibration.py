@@ -65,7 +65,9 @@ def examine_class_calibration(
             events = _count_weights(pooled, (distribution.draw(rng) for _ in range(samples)), panel.n_classes)
         return _miscalibrations(pooled, events, panel.units.total)
 
-    chunks = repeat(draw, -(-resamples // size), rows=len(panel.outcome), what="drawing classes")
+    chunks = repeat(
+        draw, -(-resamples // size), rows=len(panel.outcome), what="drawing classes", resamples=resamples
+    )
     null = np.concatenate(list(chunks))
     observed = DrawnClasses(distribution.rows, panel.outcome, panel.units.row_weight)
     events = _count_weights(pooled, [observed], panel.n_classes)

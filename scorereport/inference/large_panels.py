@@ -63,7 +63,7 @@ def resample_sums(
             np.einsum("ji,i->j", columns, weight.astype(np.float64), out=row)  # BLAS would depend on threads
         return sums
 
-    sums = reduce(np.add, repeat(add_up, len(parts), rows=n, what=what))
+    sums = reduce(np.add, repeat(add_up, len(parts), rows=n, what=what, resamples=resamples))
     return ResampledSums(sums[0], sums[1:])
 
 

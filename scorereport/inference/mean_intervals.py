@@ -143,6 +143,7 @@ def _resample_rows(
             resamples // size - first,
             rows=len(panel.outcome),
             what="bootstrapping",
+            resamples=resamples - first * size,
         )
         drawn.extend(more)
         return _of_models(scores.finish(np.concatenate(drawn), observed))

@@ -225,7 +225,8 @@ def half_widths_in_batches(
         differences = sum_of_differences(theta, lower, upper) / total[:, None]
         return differences, sum_of_squares(theta, lower, upper) / total[:, None]
 
-    drawn = repeat(draw, resamples // size, rows=len(panel.outcome), what="drawing Murphy curves")
+    what, rows = "drawing Murphy curves", len(panel.outcome)
+    drawn = repeat(draw, resamples // size, rows=rows, what=what, resamples=resamples)
     mean, square = (np.concatenate(part) for part in zip(*drawn, strict=True))
     return _measure_widths(sample, panel, level, mean, square, pairs)
 

@@ -74,7 +74,8 @@ def draw_band(
     for batch in list_batches(_FIRST_DRAWS, _MORE_DRAWS):
         draw = partial(curve.draw_batch, batch.start // BATCH, seed)
         times = len(batch) // BATCH
-        more = repeat(draw, times, rows=len(panel.outcome), what="drawing Murphy curves")
+        what, rows = "drawing Murphy curves", len(panel.outcome)
+        more = repeat(draw, times, rows=rows, what=what, resamples=len(batch))
         ratio = np.concatenate([ratio, *more])
         largest = ratio.max(axis=1)
         if is_quantile_precise(largest, level) and is_quantile_precise(ratio[:, curve.is_rare], level):

@@ -175,7 +175,8 @@ def retain_panel(
         else _draw_rows(queues, measures, panel, resamples, seed)
     )
     (values,) = _values([queue.cut(panel.units.row_weight[None]) for queue in queues], measures)
-    drawn = repeat(draw.chunk, -(-resamples // draw.size), rows=draw.rows, what="retention")
+    times = -(-resamples // draw.size)
+    drawn = repeat(draw.chunk, times, rows=draw.rows, what="retention", resamples=resamples)
     replicates = np.concatenate([np.empty((0, *values.shape)), *drawn])[:resamples]
     run = _Run(
         units=panel.units,

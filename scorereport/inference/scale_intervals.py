@@ -299,7 +299,8 @@ def draw_overfit(target: ScaleTarget, *, draws: int, seed: int) -> FloatArray:
     in_groups, expected = np.add.reduceat(n, start), np.add.reduceat(n * curve, start)
     mean = np.where(expected > 0, expected / in_groups, 1.0)
     powers = np.array([mean, np.log(mean), mean**ROBUSTNESS])
-    found = repeat(draw, -(-draws // size), rows=len(n), what="drawing the overfit of CORP blocks")
+    what = "drawing the overfit of CORP blocks"
+    found = repeat(draw, -(-draws // size), rows=len(n), what=what, resamples=draws)
     excess, sums = (np.concatenate(part) for part in zip(*found, strict=True))
     chance = sums - np.einsum("g,mg->m", expected, powers)
     return _mean_without_chance(excess, chance / expected.sum())

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.machine import repeat
+from scorereport._utils.machine import call_in_order
+from scorereport._utils.progress import steps
 from scorereport.scores.probability import power_mean
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def power_means(
         return _sum_powers(logs, np.ones(len(logs)) if weight is None else weight[part], ends, exponents)
 
     chunks = -(-len(p) // _CHUNK_ROWS)
-    parts = list(repeat(add_up, chunks, rows=len(p), what="raising probabilities to powers"))
+    calls = call_in_order(add_up, chunks, rows=len(p))
+    parts = list(steps(calls, chunks, "raising probabilities to powers"))
     means = np.sum(parts, axis=0) / (len(p) if weight is None else weight.sum())
     by_exponent = dict(zip(exponents, means.tolist(), strict=True))
     return {

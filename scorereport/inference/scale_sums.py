@@ -171,7 +171,8 @@ def _collect(
             for place, (matrix, sizes) in enumerate(sums)
         ]
 
-    chunks = list(repeat(compute, -(-times // choose_size(rows)), rows=rows, what=what))
+    calls = -(-times // choose_size(rows))
+    chunks = list(repeat(compute, calls, rows=rows, what=what, resamples=times))
     return [
         [_join([chunk[place][kind] for chunk in chunks]) for kind in range(2)] for place in range(len(sums))
     ]
