@@ -51,17 +51,20 @@ from scorereport.results.settings import EvaluationSettings
 
 TIME = "2026-11-15T07:30:12+00:00"
 TOO_LARGE = "R cannot hold rows that do not fit into memory."
-#: Terms for what this engine does not do.
-FOREIGN = re.compile(
-    r"bootstrap|BCa|resampl|draws\b|\bseed\b|drawn from"
-    r"|test that MCB is 0|\bICI\b|smooth curve|sup-t|HAC|\bfolds\b"
-    r"|Diebold|DeLong interval|dashed|probability scale|O₂|B, \*",
-    re.IGNORECASE,
+#: Terms for what no engine does, and for what it does with independent rows only.
+NEVER = (
+    r"bootstrap|BCa|resamples\b|\bICI\b|smooth curve|sup-t|HAC|\bfolds\b"
+    r"|Diebold|DeLong interval|probability scale|O₂"
+)
+FOREIGN = re.compile(NEVER, re.IGNORECASE)
+FOREIGN_TO_CLUSTERS = re.compile(
+    NEVER + r"|resampl|draws\b|\bseed\b|drawn from|test that MCB is 0|dashed|B, \*", re.IGNORECASE
 )
 #: Exceptions: notes on what was left out, titles of references, items of checklists.
 ALLOWED = (
     "Left out, because they need the rows in memory",
-    "Nothing is resampled",
+    "No row is resampled",
+    "The tests of miscalibration, the Hosmer-Lemeshow test",
     "An Introduction to the Bootstrap",
     "Everything needed to repeat the evaluation",
     "resampled consistency band",
@@ -153,16 +156,59 @@ def read_texts(found):
             yield from read_texts(value)
 
 
-def assert_no_foreign_terms(texts):
-    found = [text for text in texts if FOREIGN.search(re.sub(r"\b[0-9a-f]{40,}\b", "", text))]  # no hashes
+def assert_no_foreign_terms(texts, foreign=FOREIGN):
+    found = [text for text in texts if foreign.search(re.sub(r"\b[0-9a-f]{40,}\b", "", text))]  # no hashes
     assert [text for text in found if not any(allowed in text for allowed in ALLOWED)] == []
 
 
-def test_the_report_does_not_mention_draws(described, page):
-    assert_no_foreign_terms(read_texts(described))
+def read_page(page):
     sections = page.partition('<section id="glossary"')[0]  # definitions are those of all engines
-    texts = re.sub(r"<[^>]+>", "\n", re.sub(r'(?s)<style>.*?</style>|src="[^"]*"', "", sections)).splitlines()
-    assert_no_foreign_terms(texts)
+    return re.sub(r"<[^>]+>", "\n", re.sub(r'(?s)<style>.*?</style>|src="[^"]*"', "", sections)).splitlines()
+
+
+def without_tests(evaluation):
+    """The evaluation without what is drawn, as in documents of version 0.2 and for dependent rows."""
+    models = [
+        replace(
+            model,
+            scores=replace(model.scores, miscalibration_tests=()),
+            bands=tuple(b for b in model.bands if (b.kind, b.coverage) != ("consistency", "simultaneous")),
+        )
+        for model in evaluation.models
+    ]
+    return replace(evaluation, models=tuple(models))
+
+
+def test_the_report_does_not_mention_what_engines_do_not_do(described, page):
+    assert_no_foreign_terms(read_texts(described))
+    assert_no_foreign_terms(read_page(page))
+
+
+@pytest.mark.parametrize("drops_tests", [False, True])
+def test_without_tests_the_report_does_not_mention_draws(evaluation, clustered, drops_tests):
+    shown = without_tests(evaluation) if drops_tests else clustered
+    described = describe_report(in_full(report_on(shown)))
+    notes = evaluation.notes if drops_tests else ()
+    texts = [text for text in read_texts(described) if text not in notes]
+    assert_no_foreign_terms(texts, FOREIGN_TO_CLUSTERS)
+    if not drops_tests:
+        assert_no_foreign_terms(read_page(render_html("report.html", described)), FOREIGN_TO_CLUSTERS)
+
+
+def test_the_report_states_what_is_drawn(evaluation, page):
+    entries = entries_of(evaluation)
+    assert "Test that MCB is 0" in entries
+    assert "Simultaneous consistency band, 90 % (split resampling)" in entries
+    content = describe_methods_section(report_on(evaluation)).content
+    assert "B, *" in {symbol["label"] for symbol in content["symbols"]}
+    assert any("Random draws start from seed 2021" in text for text in content["conventions"])
+    assert any("no rows are resampled, and intervals are from" in text for text in content["conventions"])
+    facts = {
+        f["label"]: f["text"] for f in describe_provenance_section(report_on(evaluation)).content["facts"]
+    }
+    assert facts["Seed"] == "2021"
+    assert facts["Engine"] == "DuckDB, rows sorted on disk"
+    assert "Nothing is drawn at random" not in page
 
 
 def test_terminal_and_notebook_describe_the_methods(evaluation):
@@ -173,8 +219,10 @@ def test_terminal_and_notebook_describe_the_methods(evaluation):
     how = evaluation.models[0].scores.scores[0].interval.method
     assert f"95 % intervals: {how}, for scores, skills, AUC and differences; rates Wilson's;" in text
     assert "in closed form, so that an interval may exclude raw MCB or DSC" in text
-    assert "Bands: pointwise by asymptotic theory (continuous), simultaneous honest." in text
-    assert text.endswith("Nothing is drawn at random.")
+    assert "asymptotic theory (continuous), simultaneous split resampling and honest." in text
+    drawn = "Outcomes are drawn for the test that MCB is 0 and the consistency band (seed 2021)."
+    assert text.endswith(drawn)
+    assert describe_uncertainty(without_tests(evaluation)).endswith("Nothing is drawn at random.")
     assert text in out.getvalue().replace("\n", " ")
     assert text.replace("'", "&#39;") in render_notebook(evaluation)
 
@@ -215,11 +263,11 @@ def test_the_reason_for_no_certificate_is_stated(page):
 def test_tables_have_no_columns_without_values(evaluation):
     heads = {table.caption.partition(" ")[0]: table.heads for table in evaluation_tables(evaluation)}
     assert heads["Distance"] == ("model", "ECE", "ECE corrected")
-    assert "p" not in heads["CORP"]
-    assert "corrected MCB" in heads["CORP"]
-    assert not any(
-        "ICI" in table.caption or "MCB is 0" in table.caption for table in evaluation_tables(evaluation)
-    )
+    assert {"p", "corrected MCB"} <= set(heads["CORP"])
+    assert not any("ICI" in table.caption for table in evaluation_tables(evaluation))
+    others = {t.caption.partition(" ")[0]: t for t in evaluation_tables(without_tests(evaluation))}
+    assert "p" not in others["CORP"].heads
+    assert not any("MCB is 0" in table.caption for table in others.values())
     for table in evaluation_tables(evaluation):
         assert all(len(row) == len(table.heads) for row in table.rows)
         assert all(any(row[place] for row in table.rows) for place in range(len(table.heads)))
@@ -230,10 +278,9 @@ def test_tables_have_no_columns_without_values(evaluation):
 
 def test_notes_name_all_that_an_engine_leaves_out(evaluation, clustered):
     left_out = (
-        "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
-        "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
-        "interval of the ECE, recalibration, parts of miscalibration, Murphy differences, comparisons of net "
-        "benefit and calibration by group."
+        "Left out, because they need the rows in memory: smooth calibration errors, the flexible calibration "
+        "curve, the interval of the ECE, recalibration, parts of miscalibration, Murphy differences, "
+        "comparisons of net benefit and calibration by group."
     )
     assert left_out in evaluation.notes
     assert left_out in clustered.notes
@@ -250,13 +297,13 @@ def test_an_engine_says_that_it_leaves_the_probability_scale_out():
     [
         (
             {"cluster": "person"},
-            "The Hosmer-Lemeshow test, the corrected ECE, intervals at thresholds and all bands are left "
-            "out: they need independent rows.",
+            "The tests of miscalibration, the Hosmer-Lemeshow test, the corrected ECE, intervals at "
+            "thresholds and all bands are left out: they need independent rows.",
         ),
         (
             {"weight": "w"},
-            "The Hosmer-Lemeshow test, the corrected ECE and all bands of the reliability curve are left "
-            "out: they need rows without weights, or frequency weights.",
+            "The tests of miscalibration, the Hosmer-Lemeshow test, the corrected ECE and all bands of the "
+            "reliability curve are left out: they need rows without weights, or frequency weights.",
         ),
     ],
 )
@@ -265,6 +312,7 @@ def test_weights_and_clusters_leave_out_what_the_notes_name(columns, note):
     assert note in found.notes
     model = found.models[0]
     assert model.bands == ()
+    assert model.scores.miscalibration_tests == ()
     assert model.calibration.binned.corrected is None
     assert "Hosmer-Lemeshow" not in {test.name for test in model.calibration.tests}
     has_interval = np.isfinite(model.thresholds[0].intervals[0].lower)
@@ -305,11 +353,14 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
     section = describe_methods_section(report_on(clustered))
     assert "Intervals have a confidence level of 95 %." in section.content["conventions"]
     assert any("assigned to buckets as a whole" in text for text in section.content["conventions"])
-    assert_no_foreign_terms(read_texts(dict(section.content)))
+    assert_no_foreign_terms(read_texts(dict(section.content)), FOREIGN_TO_CLUSTERS)
 
 
 def test_spark_is_named_as_the_engine(evaluation):
-    spark = replace(evaluation, settings=replace(evaluation.settings, engine="spark"))
+    drawn = replace(evaluation, settings=replace(evaluation.settings, engine="spark"))
+    facts = {f["label"]: f["text"] for f in describe_provenance_section(report_on(drawn)).content["facts"]}
+    assert (facts["Engine"], facts["Seed"]) == ("Spark, rows sorted on a cluster", "2021")
+    spark = without_tests(drawn)
     assert "Rows sorted on a cluster (Spark)" in entries_of(spark)
     provenance = describe_provenance_section(report_on(spark))
     facts = {fact["label"]: fact["text"] for fact in provenance.content["facts"]}
@@ -328,23 +379,45 @@ def test_approximations_for_many_forecasts_are_described(evaluation):
     assert entry["convention"].endswith("is computed from at least 16,384 cells of about equal count.")
 
 
+def old_page(evaluation):
+    return render_html("report.html", describe_report(in_full(report_on(without_tests(evaluation)))))
+
+
 def test_bands_are_described_as_drawn(evaluation, clustered, page):
     content = describe_calibration_section(report_on(evaluation)).content
     assert content["has_band"]
-    assert not content["has_outline"]
-    assert "simultaneous confidence band, which is not drawn" in page
-    _, steep = content["verdicts"]
-    left = "The diagonal leaves the 90 % simultaneous confidence band in "
-    assert any(reason.startswith(left) for reason in steep.reasons)
+    assert content["has_outline"]
+    assert "simultaneous consistency band" in page
+    old = describe_calibration_section(report_on(without_tests(evaluation))).content
+    assert not old["has_outline"]
+    assert "simultaneous confidence band, which is not drawn" in old_page(evaluation)
+    for shown, left in (
+        (content, "The reliability curve leaves the 90 % simultaneous consistency band in "),
+        (old, "The diagonal leaves the 90 % simultaneous confidence band in "),
+    ):
+        _, steep = shown["verdicts"]
+        assert any(reason.startswith(left) for reason in steep.reasons)
     without = describe_calibration_section(report_on(clustered))
     assert without.content["why_no_band"].startswith("There are no bands here")
     assert without.parts["reliability"]["caption"].startswith("CORP reliability diagrams. Thick segments")
 
 
-def test_findings_judge_calibration_by_the_line(evaluation):
+def test_findings_judge_calibration_by_the_test(evaluation):
     found = {
         f.text.partition(" ")[0]: f
         for f in list_report_findings(report_on(evaluation))
+        if f.see == "reliability"
+    }
+    assert re.match(
+        r"No evidence that a is miscalibrated \(p = 0\.\d+, adjusted for 2 models 0\.\d+; c", found["No"].text
+    )
+    assert found["b"].text.startswith("b is miscalibrated (p = 0.00")
+
+
+def test_findings_judge_calibration_by_the_line_without_a_test(evaluation):
+    found = {
+        f.text.partition(" ")[0]: f
+        for f in list_report_findings(report_on(without_tests(evaluation)))
         if f.see == "reliability"
     }
     calibrated, steep = found["No"], found["b"]
@@ -357,6 +430,7 @@ def test_findings_judge_calibration_by_the_line(evaluation):
 
 
 def test_findings_use_the_band_where_the_line_shows_nothing(evaluation):
+    evaluation = without_tests(evaluation)
     first, second = evaluation.models
     bands = replace(evaluation, models=(replace(first, bands=second.bands, segments=None),))
     finding = next(f for f in list_report_findings(report_on(bands)) if f.see == "reliability")
@@ -368,9 +442,8 @@ def test_findings_use_the_band_where_the_line_shows_nothing(evaluation):
 
 def test_findings_where_no_line_fits():
     frame = make_frame(400).assign(a=lambda f: np.where(f.y == 1, 1.0, f.a))
-    report = report_on(
-        evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
-    )
+    evaluation = without_tests(evaluate(frame, forecasts=("a",)))
+    report = report_on(evaluation, "[limits]\ncalibration_slope = {min = 0.5, max = 2}")
     finding = next(f for f in list_report_findings(report) if f.see == "reliability")
     assert finding.text.startswith("Whether a is miscalibrated is open (corrected MCB 0.")
     (judgement,) = report.judgements

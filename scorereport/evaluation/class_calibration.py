@@ -23,8 +23,8 @@ from scorereport.inference.class_panel import ClassDistribution, DrawnClasses
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.reliability.bands import MOST_CASES
 from scorereport.reliability.cells import USUAL_SIZE, find_cells
-from scorereport.reliability.counted_rows import CountedRows, choose_samples
 from scorereport.reliability.draws import Redraws
+from scorereport.reliability.marked_rows import MarkedRows, choose_samples
 from scorereport.reliability.sampling import random_stream
 from scorereport.results.class_records import THRESHOLD
 
@@ -124,8 +124,8 @@ class _PooledView:
         return np.argsort(self.entry, kind="stable")
 
     @cached_property
-    def _counted(self) -> CountedRows:
-        return CountedRows(np.bincount(self.entry, minlength=len(self.weight)))
+    def _counted(self) -> MarkedRows:
+        return MarkedRows(np.bincount(self.entry, minlength=len(self.weight)))
 
     def count_labels(
         self, labels: NDArray[np.unsignedinteger[Any]], are_events: Callable[..., object], label: int

@@ -16,12 +16,19 @@ from scorereport._utils.arrays import FloatArray
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.losses import Measure
 from scorereport.inference.overfit_draws import ExcessScorer, ScoredSums
-from scorereport.reliability.bands import MOST_CASES, CalibratedCurves, CurvePoints, simulate_calibration
+from scorereport.reliability.bands import (
+    MOST_CASES,
+    CalibratedCurves,
+    CurvePoints,
+    choose_points,
+    simulate_calibration,
+)
 from scorereport.reliability.decomposition import mean_at
 from scorereport.reliability.draws import Redraws
 from scorereport.reliability.simulation import draw_chunks
 
 if TYPE_CHECKING:
+    from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
     from scorereport.reliability.simulation import Simulation
 
@@ -66,11 +73,37 @@ def draw_null(
     More than `most_cases` are drawn in cells of forecasts, but not by the rule of R. `known` are the
     miscalibrations of the sample, if they were computed already.
     """
-    is_exact, sample = rule == "exact", fit.sample
-    simulation = simulate_calibration(sample, most_cases if is_exact else np.inf)
+    return simulate_null(
+        simulate_calibration(fit.sample, most_cases if rule == "exact" else np.inf),
+        fit.distinct,
+        measures,
+        [_miscalibration(fit, measure) for measure in measures] if known is None else known,
+        resamples=resamples,
+        seed=seed,
+        points=None if points is None else choose_points(fit.distinct, points),
+        rule=rule,
+    )
+
+
+def simulate_null(
+    simulation: Simulation,
+    distinct: Blocks,
+    measures: Sequence[Measure],
+    miscalibrations: Sequence[float],
+    *,
+    resamples: int,
+    seed: int,
+    points: FloatArray | None = None,
+    rule: str = "exact",
+) -> CalibrationNull:
+    """Draw samples of a simulation of calibrated outcomes, which may merge the distinct forecasts.
+
+    `points` are the forecasts at which curves are kept.
+    """
+    is_exact = rule == "exact"
     scorer = ExcessScorer(simulation, measures, with_counts=not (is_exact and simulation.keeps_counts))
-    cells = len(simulation.distinct) if len(simulation.distinct) < len(fit.distinct) else None
-    chosen = CurvePoints.of(sample, simulation, points or 1)
+    cells = len(simulation.distinct) if len(simulation.distinct) < len(distinct) else None
+    chosen = CurvePoints.of(np.empty(0) if points is None else points, simulation)
 
     def reduce(drawn: Redraws) -> tuple[ScoredSums, FloatArray | None]:
         fits = drawn.fit()
@@ -80,7 +113,7 @@ def draw_null(
         simulation, reduce, range(resamples), seed=seed, what="drawing outcomes", redraw_cases=not is_exact
     )
     sums, curves = zip(*chunks, strict=True)
-    statistics = np.array([_miscalibration(fit, m) for m in measures] if known is None else known)
+    statistics = np.array(miscalibrations)
     return CalibrationNull(
         measures=measures,
         statistics=statistics,
@@ -102,10 +135,15 @@ def _observe(statistics: FloatArray, simulation: Simulation, scorer: ExcessScore
 
 def judge_miscalibration(fit: Corp, null: CalibrationNull) -> list[HypothesisTest]:
     """Test miscalibration under each measure, all from the same draws."""
-    drawn = "forecasts and outcomes" if null.rule == "r" else "outcomes"
-    formula = "#/B" if null.rule == "r" else "(1 + #)/(B + 1)"
     dependence = "" if fit.cluster is None else ", dependent within clusters"
     dependence += "" if fit.sample.units.are_repeated_rows else ", with sampling weights of the outcome drawn"
+    return judge_null(null, float(fit.n), dependence)
+
+
+def judge_null(null: CalibrationNull, n: float, dependence: str = "") -> list[HypothesisTest]:
+    """Test the miscalibrations that were drawn under each measure; `n` is the number of cases."""
+    drawn = "forecasts and outcomes" if null.rule == "r" else "outcomes"
+    formula = "#/B" if null.rule == "r" else "(1 + #)/(B + 1)"
     dependence += "" if null.cells is None else f", compared in {null.cells} cells of neighbouring forecasts"
     draws = f"{len(null.excess)} draws of {drawn} from the forecast{dependence}"
     return [
@@ -116,7 +154,7 @@ def judge_miscalibration(fit: Corp, null: CalibrationNull) -> list[HypothesisTes
             null_hypothesis="The forecast is calibrated: P(event | forecast) equals the forecast.",
             method=f"{draws}, seed {null.seed}; p = {formula}",
             reference=_CORP_REFERENCE,
-            n=float(fit.n),
+            n=n,
             draws=len(null.excess),
         )
         for column, measure in enumerate(null.measures)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport.reliability.band_bounds import PointwiseBounds
+    from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.reliability.simulation import Simulation
 
@@ -182,16 +183,20 @@ class CalibratedCurves(NamedTuple):
 
 
 class CurvePoints(NamedTuple):
-    """Some distinct forecasts of a sample, evenly spread, and the entries of a simulation with them."""
+    """Some distinct forecasts of a sample, and the entries of a simulation with them."""
 
     x: FloatArray
     entries: NDArray[np.intp]
 
     @classmethod
-    def of(cls, sample: FittedSample, simulation: Simulation, points: int) -> CurvePoints:
-        """Choose about `points` of the distinct forecasts."""
-        x = sample.distinct.x_min[_spread_evenly(len(sample.distinct), points)]
+    def of(cls, x: FloatArray, simulation: Simulation) -> CurvePoints:
+        """Find the entries of these forecasts."""
         return cls(x, np.searchsorted(simulation.distinct.x_max, x))
+
+
+def choose_points(distinct: Blocks, points: int) -> FloatArray:
+    """Choose about `points` of the distinct forecasts, evenly spread."""
+    return distinct.x_min[_spread_evenly(len(distinct), points)]
 
 
 def simulate_calibration(sample: FittedSample, most_cases: float = MOST_CASES) -> Simulation:
@@ -202,7 +207,7 @@ def simulate_calibration(sample: FittedSample, most_cases: float = MOST_CASES) -
 def draw_calibrated_curves(sample: FittedSample, request: BandRequest) -> CalibratedCurves:
     """Draw the curves of a calibrated forecast for a simultaneous band."""
     simulation = simulate_calibration(sample)
-    x, entries = CurvePoints.of(sample, simulation, request.points)
+    x, entries = CurvePoints.of(choose_points(sample.distinct, request.points), simulation)
     chunks = draw_chunks(
         simulation,
         lambda drawn: drawn.fit().at_entries(entries),

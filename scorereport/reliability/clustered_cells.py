@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.arrays import IntArray
-from scorereport.reliability.counted_rows import CountedRows, choose_samples
 from scorereport.reliability.draws import Redraws, draw_bits, draw_places
+from scorereport.reliability.marked_rows import MarkedRows, choose_samples
 from scorereport.reliability.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class _RankedRows:
         self._cell = np.repeat(np.arange(len(n)), n)
         self._rank = rank[self._cell]
         self._cells = len(n)
-        self._counted = CountedRows(n)
+        self._counted = MarkedRows(n)
 
     def count(self, numbers: Sequence[NDArray[Any]]) -> IntArray:
         """Count the rows of each cell that are below, a row for each sample, over several tables.

@@ -281,9 +281,7 @@ def make_simulation(
 ) -> Simulation:
     """Make the simulation of a sample: by case, by count, or by row if rows have weights or clusters."""
     if by_count:
-        many_ties = distinct.n.sum() > MANY_TIES * len(distinct)
-        kind = _CountSimulation if many_ties else CaseSimulation
-        return kind(distinct=distinct, probability=probability)
+        return simulate_counts(distinct, probability)
     return _RowSimulation(
         distinct=distinct,
         probability=probability,
@@ -292,6 +290,13 @@ def make_simulation(
         cluster=cluster,
         correlation=correlation,
     )
+
+
+def simulate_counts(distinct: Blocks, probability: FloatArray) -> Simulation:
+    """Make the simulation of independent cases: by count if forecasts have many ties, else by case."""
+    many_ties = distinct.n.sum() > MANY_TIES * len(distinct)
+    kind = _CountSimulation if many_ties else CaseSimulation
+    return kind(distinct=distinct, probability=probability)
 
 
 def cluster_correlation(residual: FloatArray, probability: FloatArray, cluster: IntArray) -> float:

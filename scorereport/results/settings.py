@@ -44,7 +44,7 @@ class EvaluationSettings:
     Retention curves remove `retention_fractions` of the cases. With `scale` there is the probability scale,
     which clips forecasts to [`scale_limit`, 1 - `scale_limit`], then groups them into `scale_bins` bins.
     `engine` sorted the rows: in memory, on disk ("duckdb") or on a cluster ("spark"). With engines other than
-    memory nothing is resampled: there are intervals unless `resamples` is 0.
+    memory no rows are resampled: there are intervals unless `resamples` is 0.
     """
 
     cost_interval: tuple[float, float] | None = None

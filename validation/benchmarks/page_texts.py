@@ -35,11 +35,10 @@ Of evaluations of 10,000 rows the shortest of three counts, of commands the shor
 that is not stable would take a quarter of the time on processors with wide vector instructions.
 
 The DuckDB engine leaves out some results (see [large-data.md](large-data.md)). A second ratio is without the
-time of these in memory: tests of miscalibration by resampling and the simultaneous consistency band, smooth
-calibration errors, the flexible curve, the interval of the ECE, recalibration, parts of miscalibration,
-Murphy differences and comparisons of net benefit. Nor does it include the overfit by draws, which the engine
-has in closed form. Rows with sampling weights, or in clusters, and ordered classes are compared with three
-binary models of as many independent rows.
+time of these in memory: smooth calibration errors, the flexible curve, the interval of the ECE,
+recalibration, parts of miscalibration, Murphy differences and comparisons of net benefit. Nor does it include
+the overfit by draws, which the engine has in closed form. Rows with sampling weights, or in clusters, and
+ordered classes are compared with three binary models of as many independent rows.
 
 The fitted exponent is the slope of a straight line through the logarithms of processor time and rows, by
 least squares. The start on 1,000 rows is limited in seconds by the clock on two quiet cores; if other

@@ -24,7 +24,6 @@ from scorereport.evaluation import (
     binary_comparisons,
     binary_evaluation,
     model_calibration,
-    model_curves,
     model_scores,
     subgroups,
 )
@@ -44,8 +43,6 @@ _TURNS = 5
 CLASS_ROLE = "classes"
 #: The functions that compute what engines leave out, with the modules that call them.
 IN_MEMORY_ONLY = {
-    "tests of miscalibration by resampling": (model_scores, "draw_null"),
-    "the simultaneous consistency band": (model_curves, "simultaneous_consistency_band"),
     "smooth calibration errors": (model_calibration, "smooth_errors"),
     "the flexible calibration curve": (model_calibration, "fit_flexible"),
     "the interval of the ECE": (binned_errors, "_bound_error"),

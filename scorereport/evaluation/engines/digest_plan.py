@@ -18,6 +18,7 @@ from scorereport.evaluation.engines.protocol import BUCKETS, DigestPlan
 from scorereport.evaluation.forecast_summary import QUANTILES
 from scorereport.inference.binned_errors import OTHER_BINS
 from scorereport.inference.few_values import MOST_VALUES
+from scorereport.reliability.cells import cell_starts as start_drawn_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ def plan_model_digest(
         events=survey.events,
         measures=list_measures(measures),
         edges=_choose_values(settings),
-        ranks=_choose_ranks(survey),
+        ranks=_choose_ranks(survey, points),
         heights=even_heights(_largest_height(survey), points),
         jumps=jumps_kept(points),
         buckets=_count_buckets(survey, BUCKETS, _COUNT_BUCKETS, infers=settings.infers),
@@ -98,14 +99,28 @@ def _choose_values(settings: EvaluationSettings) -> FloatArray:
     return np.unique(np.concatenate([even_knots(settings.curve_points), thresholds, [0.5], *bins]))
 
 
-def _choose_ranks(survey: Survey) -> FloatArray:
-    """Ranks of the cases next to quantiles, and at the ends of tenths and of cells of equal count."""
+def _choose_ranks(survey: Survey, points: int) -> FloatArray:
+    """Ranks of the cases next to quantiles, and at the ends of tenths and of cells of equal count.
+
+    Independent cases have those of the points of bands and of the cells in which samples are drawn as well.
+    """
     total, case = survey.total, case_weight(survey)
     at = np.array([level * (total / case - 1) for level in QUANTILES])
     quantiles = np.concatenate([np.floor(at), np.ceil(at)]) * case
     starts = [cell_starts(total, cells, case) for cells in (TENTHS, count_cells(total / case), SMOOTH_CELLS)]
+    if survey.are_independent:
+        starts += [point_ranks(int(total), points), start_drawn_cells(int(total)).astype(np.float64)]
     ranks = np.concatenate([quantiles, *(np.append(start, start - case) for start in starts)])
     return np.unique(np.clip(ranks, 0, total - case if survey.counted else total * (1 - _ROUNDING)))
+
+
+def point_ranks(total: int, points: int) -> FloatArray:
+    """The ranks of the cases whose forecasts are points of a simultaneous band, evenly spread.
+
+    >>> point_ranks(10, 4)
+    array([0., 3., 6., 9.])
+    """
+    return np.linspace(0, total - 1, min(points, total)).round()
 
 
 def count_cells(cases: float) -> int:

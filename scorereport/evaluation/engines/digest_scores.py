@@ -16,6 +16,7 @@ from scorereport.evaluation.engines.rare_case_intervals import (
     widen_skill_interval,
 )
 from scorereport.evaluation.sample_summary import with_prevalence
+from scorereport.inference.component_tests import is_miscalibrated
 from scorereport.inference.components import (
     COMPONENTS,
     bound_component,
@@ -28,21 +29,28 @@ from scorereport.inference.rates import interval_of_rate
 from scorereport.results.model_records import IndependentCases, ModelScores, SampleSummary, ScoreValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from scorereport.evaluation.engines.scored_digests import ScoredDigest
-    from scorereport.inference.estimates import ComponentEstimate, Estimate
+    from scorereport.inference.estimates import ComponentEstimate, Estimate, HypothesisTest
     from scorereport.inference.few_values import FewValues
 
 
 def score_digest(
-    model: ScoredDigest, *, infers: bool, halves: int, is_miscalibrated: bool = False
+    model: ScoredDigest,
+    *,
+    infers: bool,
+    halves: int,
+    lines_reject: bool = False,
+    tests: Sequence[HypothesisTest] = (),
 ) -> ModelScores:
     """All scores of a model with their decompositions and AUC; with intervals if `infers`.
 
     `halves` counts forecasts of exactly 1/2, each of which is half an error for misclassification. Intervals
-    of miscalibration start at 0 unless a test has rejected calibration.
+    of miscalibration start at 0 unless a test has rejected calibration: that of the measure, or where `tests`
+    are missing those of calibration lines.
     """
+    shown = [is_miscalibrated(test, model.level) for test in tests] or [lines_reject] * len(model.measures)
     parts = [model.decompose(at) for at in range(len(model.measures))]
     values = [ScoreValue(name=part.name, value=part.score, skill=part.skill) for part in parts]
     auc = ScoreValue(name="roc_auc", value=model.fit.auc, skill=2 * model.fit.auc - 1)
@@ -53,7 +61,8 @@ def score_digest(
         model=model.name,
         scores=(*values, auc),
         decompositions=tuple(parts),
-        components=tuple(_bound_components(model, is_miscalibrated=is_miscalibrated)) if infers else (),
+        components=tuple(_bound_components(model, shown)) if infers else (),
+        miscalibration_tests=tuple(tests),
     )
 
 
@@ -121,14 +130,16 @@ def bound_rate(model: ScoredDigest, measure: str, rate: float, error: float) -> 
     )
 
 
-def _bound_components(model: ScoredDigest, *, is_miscalibrated: bool) -> Iterator[ComponentEstimate]:
+def _bound_components(model: ScoredDigest, shown: Sequence[bool]) -> Iterator[ComponentEstimate]:
+    """`shown` tells for each measure whether a test has rejected calibration."""
     few, measures = _find_few_values(model), {measure.label: measure for measure in model.measures}
+    is_shown = dict(zip(measures, shown, strict=True))
     for bracket in _bracket_components(model):
         bound = bracket
         if model.units.clustered and bound.component == "miscalibration":
             reach = model.error_distribution.critical_value(model.level) * bound.standard_error
             bound = reach_on_root_scale(bound, reach)
-        starts_at_0 = bound.component == "miscalibration" and not is_miscalibrated
+        starts_at_0 = bound.component == "miscalibration" and not is_shown[bound.measure]
         cut = replace(bound, lower=0.0) if starts_at_0 and np.isfinite(bound.lower) else bound
         yield allow_for_few_values(cut, few, measures[bound.measure])
 

@@ -37,7 +37,12 @@ from scorereport.inference.recalibration_lines import (
     wald_limits,
     wald_slope_test,
 )
-from scorereport.reliability.bands import BandRequest, honest_confidence_band, pointwise_band
+from scorereport.reliability.bands import (
+    BandRequest,
+    honest_confidence_band,
+    pointwise_band,
+    simultaneous_consistency_band,
+)
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.clusters import variance_of_sum
 from scorereport.results.model_records import ModelCalibration
@@ -50,7 +55,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.scans import Starts, StreamedFit
     from scorereport.evaluation.engines.scored_digests import DigestedFit, ScoredDigest
     from scorereport.inference.binned_errors import BinnedError
-    from scorereport.reliability.bands import Band
+    from scorereport.reliability.bands import Band, CalibratedCurves
     from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.results.settings import EvaluationSettings
 
@@ -290,15 +295,20 @@ class _BandSample:
         return np.interp(x, *self.blocks.corners)
 
 
-def draw_digest_bands(model: ScoredDigest, settings: EvaluationSettings) -> tuple[Band, ...]:
-    """Asymptotic pointwise bands and the honest simultaneous band; none for dependent cases."""
+def draw_digest_bands(
+    model: ScoredDigest, settings: EvaluationSettings, curves: CalibratedCurves | None
+) -> tuple[Band, ...]:
+    """Asymptotic pointwise bands and simultaneous bands; none for dependent cases.
+
+    `curves` are those of a calibrated forecast.
+    """
     if not model.units.are_independent:
         return ()
     fit, units = model.fit, _BandUnits(size=float(model.fit.n))
     is_discrete = fit.is_complete and fit.n >= _CASES_FOR_DISCRETE * model.digest.n_distinct**2
     smooth = _BandSample(distinct=fit.mean_cells, blocks=fit.blocks, units=units)
     exact = _BandSample(distinct=fit.distinct, blocks=fit.blocks, units=units)
-    pointwise = (
+    consistency, confidence = (
         pointwise_band(
             cast("FittedSample", smooth),
             BandRequest(
@@ -313,4 +323,6 @@ def draw_digest_bands(model: ScoredDigest, settings: EvaluationSettings) -> tupl
         )
         for kind in ("consistency", "confidence")
     )
-    return (*pointwise, honest_confidence_band(cast("FittedSample", exact), settings.band_level))
+    whole = cast("FittedSample", exact)
+    drawn = [] if curves is None else [simultaneous_consistency_band(whole, curves, settings.band_level)]
+    return (consistency, *drawn, confidence, honest_confidence_band(whole, settings.band_level))

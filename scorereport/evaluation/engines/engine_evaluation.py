@@ -15,6 +15,7 @@ from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
 from scorereport.evaluation.binary_measures import choose_measures
 from scorereport.evaluation.decision_thresholds import decide_at_thresholds
+from scorereport.evaluation.engines.digest_null import draw_digest_null
 from scorereport.evaluation.engines.digest_plan import case_weight, plan_model_digest
 from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
 from scorereport.evaluation.engines.engine_calibration import (
@@ -33,6 +34,7 @@ from scorereport.evaluation.evaluated_parts import DataDescription, EvaluatedPar
 from scorereport.evaluation.forecast_summary import count_weighted_cases, find_quantiles
 from scorereport.evaluation.model_calibration import adjust_calibration
 from scorereport.evaluation.model_curves import collect_curves, locate_segments
+from scorereport.evaluation.model_scores import adjust_scores
 from scorereport.evaluation.notes import (
     CLUSTERS_INDEPENDENT_IN_TIME,
     INDEPENDENT_IN_TIME,
@@ -40,6 +42,8 @@ from scorereport.evaluation.notes import (
     describe_refuted,
     describe_weightless,
 )
+from scorereport.inference.calibration_in_time import note_independence
+from scorereport.inference.calibration_null import judge_null
 from scorereport.inference.decision_tallies import tally_counts
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.reliability.decomposition import MurphyDecomposition
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.protocol import Engine, Survey
     from scorereport.evaluation.engines.scored_digests import DigestedFit
+    from scorereport.inference.calibration_null import CalibrationNull
     from scorereport.inference.decision_tallies import DecisionTally
     from scorereport.results.model_records import ModelCalibration, ModelCurves, ModelScores
     from scorereport.results.settings import EvaluationSettings
@@ -57,8 +62,6 @@ if TYPE_CHECKING:
 
 #: Results that need the rows in memory.
 LEFT_OUT = (
-    "tests of miscalibration by resampling",
-    "the simultaneous consistency band",
     "smooth calibration errors",
     "the flexible calibration curve",
     "the interval of the ECE",
@@ -86,11 +89,15 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
         return
     what = "rows" if survey.clusters is None else "clusters"
     yield (
-        f"Nothing is resampled: intervals come from a grouped jackknife over buckets of {what}; those of "
+        f"No row is resampled: intervals come from a grouped jackknife over buckets of {what}; those of "
         "miscalibration and discrimination subtract the overfit in closed form."
     )
-    if survey.clusters is None and survey.are_repeated_rows:
-        yield "Pointwise bands are asymptotic; the simultaneous band is valid for any number of rows."
+    if survey.are_independent:
+        yield (
+            "Pointwise bands are asymptotic; the simultaneous confidence band is valid for any number of "
+            "rows. The tests of miscalibration and the simultaneous consistency band are those of the engine "
+            "in memory: outcomes are drawn from the forecasts, of many cases in cells."
+        )
     yield f"Left out, because they need the rows in memory: {join_words(LEFT_OUT)}."
 
 
@@ -124,13 +131,13 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
         few = describe_few_clusters(survey.clusters, effective)
         yield from [few] if few else []
         yield (
-            "The Hosmer-Lemeshow test, the corrected ECE, intervals at thresholds and all bands are left "
-            "out: they need independent rows."
+            "The tests of miscalibration, the Hosmer-Lemeshow test, the corrected ECE, intervals at "
+            "thresholds and all bands are left out: they need independent rows."
         )
     elif not survey.are_repeated_rows:
         yield (
-            "The Hosmer-Lemeshow test, the corrected ECE and all bands of the reliability curve are left "
-            "out: they need rows without weights, or frequency weights."
+            "The tests of miscalibration, the Hosmer-Lemeshow test, the corrected ECE and all bands of the "
+            "reliability curve are left out: they need rows without weights, or frequency weights."
         )
     if survey.weighted and survey.are_repeated_rows:
         yield (
@@ -149,7 +156,10 @@ def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evalua
     models = digest_models(engine, settings)
     report_stage(Stage.SCORES)
     calibration = _adjust(examine_models(engine, models)) if infers else {}
-    scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
+    nulls = {model.name: draw_digest_null(model, settings) for model in models} if infers else {}
+    scores = adjust_scores(
+        {m.name: _score(m, survey, calibration.get(m.name), nulls.get(m.name)) for m in models}
+    )
     sample = describe_digest_sample(models[0], survey.row_flow.kept, infers=infers)
     models = _count_after_fit(engine, models)
     groups = evaluate_digested_groups(engine, settings)
@@ -158,7 +168,14 @@ def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evalua
         data=describe_survey(survey),
         sample=sample,
         models=tuple(
-            _describe_model(model, scores[model.name], calibration.get(model.name), survey, settings)
+            _describe_model(
+                model,
+                scores[model.name],
+                calibration.get(model.name),
+                nulls.get(model.name),
+                survey,
+                settings,
+            )
             for model in models
         ),
         comparisons=compare_digests(models) if infers else Comparisons(),
@@ -179,12 +196,16 @@ def _adjust(known: Mapping[str, ModelCalibration]) -> dict[str, ModelCalibration
     return {name: of for name, of in zip(known, adjusted, strict=True) if of is not None}
 
 
-def _score(model: ScoredDigest, survey: Survey, calibration: ModelCalibration | None) -> ModelScores:
+def _score(
+    model: ScoredDigest, survey: Survey, calibration: ModelCalibration | None, null: CalibrationNull | None
+) -> ModelScores:
+    tests = [] if null is None else judge_null(null, float(model.fit.n))
     return score_digest(
         model,
         infers=calibration is not None,
         halves=survey.halves.get(model.name, 0),
-        is_miscalibrated=calibration is not None and shows_miscalibration(calibration, model.level),
+        lines_reject=calibration is not None and shows_miscalibration(calibration, model.level),
+        tests=[note_independence(test) for test in tests] if survey.windows else tests,
     )
 
 
@@ -219,12 +240,14 @@ def _describe_model(
     model: ScoredDigest,
     scores: ModelScores,
     calibration: ModelCalibration | None,
+    null: CalibrationNull | None,
     survey: Survey,
     settings: EvaluationSettings,
 ) -> ModelResult:
     fit, sums = model.fit, model.digest.murphy / model.fit.n
     tally = _count_decisions(model) if settings.infers else None
-    bands = draw_digest_bands(model, settings) if settings.infers else ()
+    curves = None if null is None else null.curves
+    bands = draw_digest_bands(model, settings, curves) if settings.infers else ()
     return ModelResult(
         model=model.name,
         forecasts=_describe_forecasts(model, survey),

@@ -190,7 +190,7 @@ CLASS_CATALOGUE = {
 
 SHAO_WU_1989 = "Shao, Wu (1989), Ann. Stat. 17, doi:10.1214/aos/1176347263"
 
-#: Symbols of intervals of engines, which draw nothing.
+#: Symbols of intervals of engines, which resample no rows.
 SYMBOLS_OF_BUCKETS = SYMBOLS_OF_INTERVALS | {
     "G, −g": "the number of buckets, and a value computed without the g-th of them",
 }
@@ -252,9 +252,10 @@ ENGINE_CATALOGUE = {
         "distinct forecast, else 1.5; g(ŷ) = ŷ(1 − ŷ) for Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times "
         "the slope of S(p, 0) − S(p, 1) there. Misclassification has no such slope: O is 0 for it, and its "
         "intervals lie somewhat too high. For DSC, O is reduced by g(ȳ)/n, the overfit of ȳ, and is not "
-        "below 0. An interval may exclude the raw value; that of corrected MCB starts at 0 unless the test "
-        "of slope and intercept, or that of Hosmer and Lemeshow, rejects on one side, adjusted for their "
-        "number; in groups it always starts at 0.",
+        "below 0. An interval may exclude the raw value; that of corrected MCB starts at 0 unless a test of "
+        "calibration rejects on one side: the test of MCB or, where there is none, the test of slope and "
+        "intercept or that of Hosmer and Lemeshow, adjusted for their number; in groups it always starts "
+        "at 0.",
         reference=f"{DIMITRIADIS_2021}; {EFRON_TIBSHIRANI}",
     ),
     "Spiegelhalter's z in buckets": Formula(

@@ -25,6 +25,7 @@ from scorereport.report.methods.method_entries import (
     join_methods,
     method_entry,
 )
+from scorereport.report.tables.overview import has_draws
 from scorereport.report.tables.table import score_label
 from scorereport.scores.registry import inside_sentence
 
@@ -63,11 +64,17 @@ def _state_inference(evaluation: Evaluation) -> Iterator[str]:
 
 
 def state_engine_conventions(evaluation: Evaluation) -> Iterator[str]:
-    """State the conventions of intervals of engines, which draw nothing; nothing without intervals."""
+    """State the conventions of intervals of engines, which resample no rows; nothing without intervals."""
     if not evaluation.settings.infers:
         return
     bands = ", bands from asymptotic theory or exact bounds" if _has_bands(evaluation) else ""
-    yield f"Nothing is drawn at random: intervals are from sums over buckets or in closed form{bands}."
+    how = f"intervals are from sums over buckets or in closed form{bands}."
+    yield (
+        "Outcomes are drawn from the forecasts for the test that MCB is 0 and for the simultaneous "
+        f"consistency band; no rows are resampled, and {how}"
+        if has_draws(evaluation)
+        else f"Nothing is drawn at random: {how}"
+    )
     clusters = evaluation.data.clusters
     if clusters is not None:
         yield (
@@ -81,7 +88,13 @@ def state_engine_levels(evaluation: Evaluation) -> str:
     """State the levels of intervals and, if there are any, of bands."""
     settings = evaluation.settings
     bands = f", bands of {format_level(settings.band_level)}" if _has_bands(evaluation) else ""
-    return f"Intervals have a confidence level of {format_level(settings.level)}{bands}."
+    seed = f" {state_seed(settings.seed)}" if has_draws(evaluation) else ""
+    return f"Intervals have a confidence level of {format_level(settings.level)}{bands}.{seed}"
+
+
+def state_seed(seed: int) -> str:
+    """State the seed of random draws."""
+    return f"Random draws start from seed {seed}, each with its own stream, so that they are reproducible."
 
 
 def _has_bands(evaluation: Evaluation) -> bool:

@@ -10,6 +10,7 @@ from scorereport.report.document_context import describe_certificate
 from scorereport.report.seal_content import describe_seal_state
 from scorereport.report.section_declaration import Profile, Section
 from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
+from scorereport.report.tables.overview import has_draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from scorereport.reference.reference_documents import Certificate
     from scorereport.report.provenance import Provenance, Revision
     from scorereport.report.report_record import Report
-    from scorereport.results.settings import EvaluationSettings
+    from scorereport.results.evaluation import Evaluation
 
 
 #: How an engine sorted the rows.
@@ -85,7 +86,7 @@ def describe_provenance_section(report: Report, templates_sha256: str = "") -> S
         "SHA-256 of the configuration": report.configuration.sha256,
         "Options that override it": ", ".join(f"`{name}`" for name in report.overridden),
         "SHA-256 of the templates": templates_sha256,
-        **_describe_engine(evaluation.settings),
+        **_describe_engine(evaluation),
         "Computed with": join_software(evaluation.software),
         "Rendered with": join_software(report.provenance.software),
         "Machine": report.provenance.machine,
@@ -106,10 +107,13 @@ def _shorten(facts: Mapping[str, str]) -> dict[str, str]:
     return {label: facts[label] for label in _SHORT_FACTS if label in facts}
 
 
-def _describe_engine(settings: EvaluationSettings) -> dict[str, str]:
-    """Return the seed or, for an engine that draws nothing at random, how the rows were sorted."""
+def _describe_engine(evaluation: Evaluation) -> dict[str, str]:
+    """Return how an engine sorted the rows, and the seed of what was drawn at random."""
+    settings = evaluation.settings
     if settings.engine == "memory":
         return {"Seed": str(settings.seed)}
+    if has_draws(evaluation):
+        return {"Engine": _ENGINES[settings.engine], "Seed": str(settings.seed)}
     return {"Engine": f"{_ENGINES[settings.engine]}; nothing is drawn at random"}
 
 

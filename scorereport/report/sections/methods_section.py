@@ -14,6 +14,7 @@ from scorereport.report.methods.inference_methods import (
     list_interval_methods,
     state_engine_conventions,
     state_engine_levels,
+    state_seed,
 )
 from scorereport.report.methods.measure_methods import (
     list_band_methods,
@@ -36,6 +37,7 @@ from scorereport.report.methods.notation import (
 from scorereport.report.methods.sample_precision import describe_size, precision_table
 from scorereport.report.section_declaration import Section
 from scorereport.report.section_parts import SectionContent, collect_parts, label_facts, table_part
+from scorereport.report.tables.overview import has_draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,8 +67,9 @@ def describe_methods_section(report: Report) -> SectionContent:
 def _choose_symbols(evaluation: Evaluation) -> dict[str, str]:
     """Return the symbols that formulas of the report use."""
     symbols = {"binary": SYMBOLS, "multiclass": CLASS_SYMBOLS, "ordinal": CLASS_SYMBOLS | ORDINAL_SYMBOLS}
-    known = SYMBOLS_OF_INFERENCE if evaluation.settings.engine == "memory" else SYMBOLS_OF_BUCKETS
-    return {**symbols[evaluation.kind], **(known if evaluation.settings.infers else {})}
+    known = {} if evaluation.settings.engine == "memory" else SYMBOLS_OF_BUCKETS
+    drawn = SYMBOLS_OF_INFERENCE if has_draws(evaluation) else {}
+    return {**symbols[evaluation.kind], **(known | drawn if evaluation.settings.infers else {})}
 
 
 def describe_families(report: Report) -> list[dict[str, Any]]:
@@ -152,8 +155,7 @@ def _state_levels(evaluation: Evaluation) -> str:
         return state_engine_levels(evaluation)
     return (
         f"Intervals have a confidence level of {format_level(settings.level)}, bands of "
-        f"{format_level(settings.band_level)}. Random draws start from seed {settings.seed}, each with its "
-        "own stream, so that they are reproducible."
+        f"{format_level(settings.band_level)}. {state_seed(settings.seed)}"
     )
 
 

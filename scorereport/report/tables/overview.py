@@ -98,19 +98,31 @@ def _describe_means(evaluation: Evaluation) -> str:
 
 def _describe_buckets(evaluation: Evaluation) -> str:
     """Describe how an engine without rows in memory computed intervals, in a sentence."""
+    settings = evaluation.settings
     score = evaluation.models[0].scores.scores[0].interval
     method = "grouped jackknife" if score is None else score.method.removesuffix(f", {WIDENED}")
     is_independent = evaluation.models[0].bands != ()
     rates, lines = (
         ("Wilson's", "likelihood") if is_independent else ("on log-odds with its errors", "buckets")
     )
-    return (
-        f"{format_level(evaluation.settings.level)} intervals: {method}, for scores, skills, AUC and "
-        f"differences; rates {rates}; calibration lines by Wald with errors from the {lines}; corrected MCB "
-        "and corrected DSC in closed form, so that an interval may exclude raw MCB or DSC; that of corrected "
-        f"MCB starts at 0 unless a one-sided test of calibration rejects.{_name_bands(evaluation)} Nothing "
-        "is drawn at random."
+    drawn = (
+        f"Outcomes are drawn for the test that MCB is 0 and the consistency band (seed {settings.seed})."
+        if has_draws(evaluation)
+        else "Nothing is drawn at random."
     )
+    return (
+        f"{format_level(settings.level)} intervals: {method}, for scores, skills, AUC and differences; rates "
+        f"{rates}; calibration lines by Wald with errors from the {lines}; corrected MCB and corrected DSC "
+        "in closed form, so that an interval may exclude raw MCB or DSC; that of corrected MCB starts at 0 "
+        f"unless a one-sided test of calibration rejects.{_name_bands(evaluation)} {drawn}"
+    )
+
+
+def has_draws(evaluation: Evaluation) -> bool:
+    """Whether any number comes from random draws, as all do from rows in memory that have intervals."""
+    if evaluation.settings.engine == "memory":
+        return evaluation.settings.infers
+    return any(model.scores.miscalibration_tests for model in evaluation.results)
 
 
 def _name_bands(evaluation: Evaluation) -> str:

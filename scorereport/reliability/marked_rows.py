@@ -35,7 +35,7 @@ def choose_samples(rows: int, most: int) -> int:
     return min(max(most // rows // _BYTES_OF_WORD, 1) * _BYTES_OF_WORD, _MOST_SAMPLES)
 
 
-class CountedRows:
+class MarkedRows:
     """Rows in the order of their cells, whose marks are counted; `n` are the rows of each cell."""
 
     def __init__(self, n: NDArray[np.intp]) -> None:

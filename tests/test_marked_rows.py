@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from scorereport.reliability.counted_rows import CountedRows, choose_samples
+from scorereport.reliability.marked_rows import MarkedRows, choose_samples
 
 CELLS = {
     "one row": [1],
@@ -29,7 +29,7 @@ def test_counts_are_those_of_single_samples(n, samples, share):
         assert turn == 0
         out[:] = marks[rows]
 
-    found = CountedRows(n).count(samples, mark)
+    found = MarkedRows(n).count(samples, mark)
     first = np.cumsum(n) - n
     assert_array_equal(found, np.add.reduceat(marks.astype(int), first, axis=0).T)
     if share == 1:
@@ -44,7 +44,7 @@ def test_turns_are_added():
         rows_of_turns[turn] += rows.stop - rows.start
         out[:] = turn != 1
 
-    found = CountedRows(n).count(3, mark, turns=3)
+    found = MarkedRows(n).count(3, mark, turns=3)
     assert_array_equal(found, np.broadcast_to(2 * n, (3, 3)))
     assert rows_of_turns == [5320] * 3
 
