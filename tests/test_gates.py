@@ -152,8 +152,15 @@ def test_several_models_need_smaller_p_values_and_more_draws():
     assert assert_calibrated(evaluation(), alpha=0.007)["verdict"].tolist() == ["inconclusive"] * 2
 
 
-def test_without_rows_slope_and_intercept_are_tested():
+def test_an_engine_tests_what_memory_tests():
     found = sr.evaluate(make_table(), outcome="y", forecasts=["good", "bold"], engine="duckdb")
+    with pytest.raises(AssertionError, match=r"bold\s+miscalibration \(brier\)\s.*fail"):
+        assert_calibrated(found)
+
+
+def test_weighted_rows_of_an_engine_are_tested_by_slope_and_intercept():
+    table = make_table().assign(w=lambda f: 0.5 + np.arange(len(f)) % 3)
+    found = sr.evaluate(table, outcome="y", forecasts=["good", "bold"], weight="w", engine="duckdb")
     with pytest.raises(AssertionError, match=r"bold\s+Unreliability\s.*fail"):
         assert_calibrated(found)
 
