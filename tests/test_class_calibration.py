@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scorereport as sr
+from scorereport.evaluation import class_calibration
 from scorereport.evaluation.class_calibration import (
     _count_labels,
     _count_weights,
@@ -14,6 +15,7 @@ from scorereport.evaluation.class_calibration import (
     examine_class_calibration,
 )
 from scorereport.evaluation.class_views import make_families
+from scorereport.inference import class_panel
 from scorereport.inference.class_panel import ClassDistribution, DrawnClasses, make_class_panel
 from scorereport.reliability.bands import MOST_CASES
 from scorereport.reliability.cells import USUAL_SIZE, find_cells
@@ -116,6 +118,32 @@ def test_classes_are_drawn_as_often_as_forecast(cluster):
         share = np.bincount(labels[np.flatnonzero(rows == row)].ravel(), minlength=4) / 4e5
         assert (share[p == 0] == 0).all()
         assert share == pytest.approx(p, abs=0.004 if cluster is None else 0.03)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 2**31, 2**32 - 2, 2**32 - 1])
+def test_no_random_number_draws_an_impossible_class(bits, monkeypatch):
+    given = np.vstack([GIVEN[:4], [0.7, 0.2, 0.1, 0], [0, 0, 0.1, 0.9]])  # some sums of shares are rounded
+    units = make_class_panel(given.argmax(axis=1), {"m": given}).units
+    distribution = ClassDistribution(given=given, outcome=given.argmax(axis=1), units=units)
+    monkeypatch.setattr(class_panel, "draw_bits", lambda _, size, dtype: np.full(size, bits, dtype))
+    labels = distribution.draw_labels(random_stream(1), 3)
+    assert (np.take_along_axis(given, labels.astype(int), axis=1) > 0).all()
+    possible = given > 0
+    first, last = possible.argmax(axis=1), 3 - possible[:, ::-1].argmax(axis=1)
+    if bits in (0, 2**32 - 1):
+        assert (labels == (last if bits else first)[:, None]).all()
+
+
+def test_chunks_have_streams_of_their_own(monkeypatch):
+    keys = []
+    monkeypatch.setattr(
+        class_calibration, "random_stream", lambda *key: keys.append(key) or random_stream(*key)
+    )
+    panel = make_panel(300)
+    families = make_families(panel, CLASSES, ordered=True)
+    (test, _) = examine_class_calibration(panel, families, "m", resamples=130, seed=8)
+    assert keys == [(8, 0), (8, 1), (8, 2)]
+    assert test.draws == 130
 
 
 def test_rows_of_clusters_share_their_numbers():

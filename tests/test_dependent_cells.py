@@ -10,6 +10,7 @@ import scorereport as sr
 from scorereport.inference.calibration_null import draw_null, judge_miscalibration
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit_draws import OverfitDraws
+from scorereport.reliability import clustered_cells
 from scorereport.reliability.band_bounds import redraw_curves
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.clustered_cells import ClusteredCellSimulation
@@ -143,6 +144,21 @@ def test_no_fit_is_worse_than_the_hypothesis_that_outcomes_are_drawn_from(most_c
     assert (drawn.draw(range(40)) > 0).all()
 
 
+def test_rows_have_the_weights_of_the_outcomes_drawn():
+    """Of rows one by one, without ties."""
+    y, p, weight = draw_by_outcome(500)
+    made = sr.corp(y, p, weight).sample.simulation(np.sort(p))
+    assert isinstance(made, _RowSimulation)
+    assert not made.keeps_counts
+    n, events = made.redraw_outcomes(random_stream(1), 50)
+    happens = events > 0
+    assert 0 < happens.mean() < 1
+    assert_array_equal(n, np.where(happens, made.weights.of_event, made.weights.of_other))
+    assert_array_equal(events, np.where(happens, n, 0.0))
+    chance = made.weights.share_of_events(made.probability)
+    assert happens.mean() == pytest.approx(chance.mean(), abs=0.02)
+
+
 @pytest.mark.parametrize("scale", [1e-80, 1e80])
 def test_the_unit_of_weights_does_not_matter(scale):
     rng = np.random.default_rng(4)
@@ -209,6 +225,22 @@ def test_clusters_that_are_redrawn_are_whole(correlation):
         assert is_zero_on_average(deviation)
         products = deviation[:, :, None] * deviation[:, None, :]
         assert is_zero_on_average((products - covariance).reshape(len(drawn), -1))
+
+
+@pytest.mark.parametrize("p", [np.linspace(0, 1, 900), np.array([0.0, 1e-9, 1e-9, 0.3, 0.3000001, 1.0])])
+def test_ranks_of_numbers_are_counts_of_the_probabilities_that_they_reach(p, monkeypatch):
+    """The first bits of a number decide where they can; where probabilities are close, all bits do."""
+    rows = np.ones(len(p), int)
+    made = ClusteredCellSimulation(
+        distinct=make_blocks(rows), probability=p, cluster=0 * rows, correlation=0.5
+    )
+    limits = np.minimum(np.rint(p * 2.0**32), 2**32 - 1).astype(np.uint32)
+    numbers = np.concatenate(
+        [limits, limits - 1, limits + 1, [0, 2**32 - 1], random_stream(1).integers(0, 2**32, 5000)]
+    ).astype(np.uint32)
+    monkeypatch.setattr(clustered_cells, "draw_bits", lambda _, size, __: numbers[:size])
+    expected = (np.unique(limits) <= numbers[:, None]).sum(axis=1)
+    assert_array_equal(made._draw_ranks(random_stream(1), len(numbers)), expected)
 
 
 # Both

@@ -92,17 +92,19 @@ class MeanScores:
             yield UnitColumns(np.concatenate([is_class, self.scores[:, part]]), weight[part])
 
     def _linearise(self, observed: FloatArray) -> FloatArray:
-        """The influence of a row on each mean and skill as a linear function of its columns."""
+        """The influence of a row on each mean and skill as a linear function of its columns.
+
+        Constants are left out.
+        """
         size = self.panel.n_classes
         classes, sums = np.split(observed, [size])
         slopes = np.zeros((2 * len(self.keys), len(observed)))
         of_means, of_skills = slopes[0::2], slopes[1::2]
         for place, (_, measure) in enumerate(self.keys):
-            mean = sums[place] / classes.sum()
-            of_means[place, :size], of_means[place, size + place] = -mean, 1.0
+            of_means[place, size + place] = 1.0
             gap = float((measure.reference(classes[None]) - measure.perfect(classes[None]))[0])
             if gap != 0:
-                skill = skill_of(mean, measure, classes)
+                skill = skill_of(sums[place] / classes.sum(), measure, classes)
                 of_skills[place, :size] = self._skill_by_class(measure, skill, gap)
                 of_skills[place, size + place] = -1 / gap
         return slopes

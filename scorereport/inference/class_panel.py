@@ -176,11 +176,9 @@ class ClassDistribution:
     def _inner_ends(self) -> NDArray[np.uint32]:
         """The boundaries of the classes in units of 2^-32, by row; the largest after the last possible class.
 
-        Numbers are even: none reaches the largest.
+        Numbers are even: none reaches the largest. Sums of shares are rounded by much less than a unit.
         """
-        ends = np.cumsum(self.shares, axis=1)[:, :-1]
-        later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
-        scaled = np.rint(np.ldexp(np.where(later > 0, ends, 1.0).T, 32))
+        scaled = np.rint(np.ldexp(np.cumsum(self.shares, axis=1)[:, :-1].T, 32))
         return np.minimum(scaled, _LARGEST).astype(np.uint32)
 
 
