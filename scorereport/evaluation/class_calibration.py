@@ -104,19 +104,15 @@ class _PooledView:
     def of(cls, view: View, model: str, most_rows: float) -> _PooledView:
         """Pool the rows of a view, by distinct forecast or, if they are many, in cells."""
         distinct = view.fits[model].distinct
-        entry, forecast, weight = (
-            np.searchsorted(distinct.x_min, view.forecasts[model] + 0.0),
-            distinct.x_min,
-            distinct.n,
-        )
+        forecast, weight = distinct.x_min, distinct.n
+        entry = np.searchsorted(distinct.x_min, view.forecasts[model] + 0.0)
         if len(entry) > most_rows:
             first = find_cells(np.bincount(entry, minlength=len(distinct)), USUAL_SIZE)
             entry = np.searchsorted(first, entry, side="right") - 1
             weight = np.add.reduceat(distinct.n, first)
             forecast = np.add.reduceat(distinct.n * distinct.x_min, first) / weight
-        # numbers of few bits are sorted faster
-        short = entry.astype(np.min_scalar_type(len(weight)))
-        return cls(entry=short, forecast=forecast, weight=weight)
+        few_bits = np.min_scalar_type(len(weight))  # numbers of few bits are sorted faster
+        return cls(entry=entry.astype(few_bits), forecast=forecast, weight=weight)
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
