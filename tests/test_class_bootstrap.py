@@ -1,4 +1,4 @@
-"""The bootstrap of models of classes: resamples of many rows, of which few are drawn one by one."""
+"""The bootstrap of models of classes: with many rows, few are drawn one by one."""
 
 from __future__ import annotations
 

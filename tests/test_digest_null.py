@@ -1,4 +1,4 @@
-"""What engines draw: the test of miscalibration and the simultaneous consistency band are those of memory."""
+"""What engines draw: the test of miscalibration and the simultaneous consistency band, as in memory."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_tests_and_bands_are_those_of_memory(kind):
 
 @pytest.mark.sweep
 def test_cells_of_many_forecasts_are_those_of_memory():
-    """Of so many distinct forecasts a digest has cells only, whose means may differ in the last bit."""
+    """With this many distinct forecasts a digest has only cells; their means may differ by rounding."""
     pairs = evaluate_both(make_frame(MOST_DISTINCT + 4000))
     for ours, reference in pairs:
         for found, known in zip(

@@ -1,4 +1,4 @@
-"""Counts of marked rows in cells: those of one sample after the other, however cells and samples are cut."""
+"""Counts of marked rows in cells equal those of single samples, however cells and samples are cut."""
 
 from __future__ import annotations
 

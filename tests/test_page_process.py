@@ -208,7 +208,7 @@ def test_an_error_in_the_block_ends_the_process(processes):
 
 @pytest.mark.parametrize("make", [TemporaryFolder, tempfile.mkdtemp, tempfile.mkstemp])
 def test_temporary_files_of_a_process_are_removed_with_it(report, tmp_path, monkeypatch, make):
-    """Also those that are not marked yet as those of a process, and those of libraries."""
+    """Also files of libraries, and folders without the marker of their process."""
 
     def work_with_files(_self, _ending):
         made = make()
@@ -245,6 +245,17 @@ def test_a_system_without_a_temporary_folder_renders_here(tmp_path, monkeypatch,
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     with rendering_ahead():
         assert processes == []
+
+
+def test_a_block_without_a_process_of_its_own_uses_that_of_the_outer_block(processes, monkeypatch):
+    with rendering_ahead():
+        monkeypatch.setenv("SCOREREPORT_THREADS", "1")
+        outer = page_process._started.get()
+        with rendering_ahead():
+            assert page_process._started.get() is outer
+        assert outer is not None
+    assert page_process._started.get() is None
+    assert len(processes) == 1
 
 
 def test_a_signal_while_the_process_is_started_ends_it(processes, monkeypatch):

@@ -1,7 +1,7 @@
 """The bootstrap of models of K classes: every measure and its skill, on the same resamples.
 
-Of many independent rows no resample is drawn row by row. Confusion tables of resamples are multinomial, and
-of mean scores only the rows with a large influence are drawn (`drawn_sums`).
+With many independent rows, resamples are not drawn row by row. Their confusion tables are multinomial, and
+for mean scores only the rows with a large influence are drawn (`drawn_sums`).
 """
 
 from __future__ import annotations

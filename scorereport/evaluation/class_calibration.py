@@ -222,7 +222,7 @@ def _count_labels(
 def _count_weights(
     pooled: Sequence[_PooledFamily], drawn: Iterable[DrawnClasses], n_classes: int
 ) -> list[list[CountArray]]:
-    """The same of samples of rows with weights, of which one is in memory at a time."""
+    """The same for samples of rows with weights; one sample is in memory at a time."""
     by_class = (_ByClass.of(sample, n_classes) for sample in drawn)
     found = zip(*([family.count_weights(sample) for family in pooled] for sample in by_class), strict=True)
     return [[np.array(of_view) for of_view in zip(*family, strict=True)] for family in found]

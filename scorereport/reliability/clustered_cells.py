@@ -5,9 +5,9 @@ rows of a cell have the same probability p of an event. Given the numbers of the
 whose cluster has a number below p are events with probability √ρ + (1 - √ρ) p, and the others with
 probability (1 - √ρ) p. So the events of a cell are the sum of two binomial counts.
 
-Of all rows it has to be counted whether the number of their cluster is below p, in every sample. Tables have
-a row for each cluster and a column for each of several samples, so that one row of numbers is copied for each
-row of the data. Numbers are replaced by ranks among the probabilities of cells, which are shorter.
+In every sample, the rows whose cluster has a number below p are counted. Tables have a row for each cluster
+and a column for each of several samples, so that one row of numbers is copied for each row of the data.
+Numbers are replaced by ranks among the probabilities of cells, which are shorter.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ class _Products(NamedTuple):
         return float(same + crossed)
 
     def turn(self, rows: FloatArray) -> _Products:
-        """Those of linear combinations of the contrasts, one for each row."""
+        """Covariances for linear combinations of the contrasts, one for each row."""
         return _Products(rows @ self.alone @ rows.T, self.factor @ rows.T, self.core)
 
 

@@ -59,8 +59,7 @@ def rendering_ahead() -> Iterator[None]:
             process = _PageProcess.start() if can_copy() else None
             if process is not None:
                 ending.callback(process.close)
-        token = _started.set(process)
-        ending.callback(_started.reset, token)
+                ending.callback(_started.reset, _started.set(process))
         yield
 
 

@@ -43,7 +43,7 @@ def draw_digest_null(model: ScoredDigest, settings: EvaluationSettings) -> Calib
 
 
 def _choose_points(model: ScoredDigest, distinct: Blocks, points: int) -> FloatArray:
-    """About `points` forecasts: of many, those at the ranks that the plan of the digest has for them."""
+    """About `points` forecasts; if they are many, those at the ranks in the plan of the digest."""
     if model.fit.is_complete:
         return choose_points(distinct, points)
     upto = np.cumsum(distinct.n)
@@ -51,7 +51,7 @@ def _choose_points(model: ScoredDigest, distinct: Blocks, points: int) -> FloatA
 
 
 def _simulate(distinct: Blocks) -> Simulation:
-    """The simulation of outcomes that are drawn from the forecasts; of many cases in cells."""
+    """The simulation of outcomes that are drawn from the forecasts, in cells if there are many cases."""
     if distinct.n.sum() > MOST_CASES:
         cells = make_cells(distinct)
         if len(cells) < len(distinct):

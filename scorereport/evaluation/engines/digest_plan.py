@@ -102,7 +102,7 @@ def _choose_values(settings: EvaluationSettings) -> FloatArray:
 def _choose_ranks(survey: Survey, points: int) -> FloatArray:
     """Ranks of the cases next to quantiles, and at the ends of tenths and of cells of equal count.
 
-    Independent cases have those of the points of bands and of the cells in which samples are drawn as well.
+    With independent cases, the points of bands and the cells in which samples are drawn are added.
     """
     total, case = survey.total, case_weight(survey)
     at = np.array([level * (total / case - 1) for level in QUANTILES])

@@ -47,8 +47,8 @@ def score_digest(
     """All scores of a model with their decompositions and AUC; with intervals if `infers`.
 
     `halves` counts forecasts of exactly 1/2, each of which is half an error for misclassification. Intervals
-    of miscalibration start at 0 unless a test has rejected calibration: that of the measure, or where `tests`
-    are missing those of calibration lines.
+    of miscalibration start at 0 unless a test has rejected calibration: the test of the measure or, without
+    `tests`, those of the calibration line.
     """
     shown = [is_miscalibrated(test, model.level) for test in tests] or [lines_reject] * len(model.measures)
     parts = [model.decompose(at) for at in range(len(model.measures))]
@@ -131,7 +131,7 @@ def bound_rate(model: ScoredDigest, measure: str, rate: float, error: float) -> 
 
 
 def _bound_components(model: ScoredDigest, shown: Sequence[bool]) -> Iterator[ComponentEstimate]:
-    """`shown` tells for each measure whether a test has rejected calibration."""
+    """`shown` states for each measure whether a test has rejected calibration."""
     few, measures = _find_few_values(model), {measure.label: measure for measure in model.measures}
     is_shown = dict(zip(measures, shown, strict=True))
     for bracket in _bracket_components(model):

@@ -95,8 +95,8 @@ def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[st
     if survey.are_independent:
         yield (
             "Pointwise bands are asymptotic; the simultaneous confidence band is valid for any number of "
-            "rows. The tests of miscalibration and the simultaneous consistency band are those of the engine "
-            "in memory: outcomes are drawn from the forecasts, of many cases in cells."
+            "rows. The tests of miscalibration and the simultaneous consistency band are the same as in "
+            "memory: outcomes are drawn from the forecasts, in cells if there are many cases."
         )
     yield f"Left out, because they need the rows in memory: {join_words(LEFT_OUT)}."
 
